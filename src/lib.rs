@@ -1,0 +1,1 @@
+//! Tracedrop: bytes → trace → report.

@@ -1,0 +1,1 @@
+fn main() { web_sys::console::log_1(&"worker".into()); }
