@@ -1,1 +1,23 @@
-//! Tracedrop: bytes → trace → report.
+//! Tracedrop reads traces and says what is slow.
+//!
+//! ```text
+//! bytes → import → Trace → analysis → Report → page and exports
+//!                 (columns)          (typed blocks)
+//! ```
+//!
+//! Data moves right, never left; each stage is a plain function of the one before.
+//! The library opens no files, knows no clock and links no browser crate:
+//! the native command, the web worker, the fuzz targets and the benches all drive the same [`engine::Session`].
+//!
+//! Modules in reading order:
+//! [`base`] (no domain knowledge), [`trace`] (the tables), [`import`] (bytes → tables),
+//! [`report`] (what a person reads), [`analysis`] (tables → reports), [`export`] (reports and traces → bytes),
+//! [`engine`] (the library as request and response).
+
+pub mod analysis;
+pub mod base;
+pub mod engine;
+pub mod export;
+pub mod import;
+pub mod report;
+pub mod trace;

@@ -1,1 +1,3 @@
-fn main() { web_sys::console::log_1(&"worker".into()); }
+fn main() {
+    web_sys::console::log_1(&"worker".into());
+}

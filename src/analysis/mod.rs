@@ -1,0 +1,60 @@
+//! Traces to reports.
+//!
+//! An analysis is a plain function from a [`Run`] and a [`Query`] to a [`Report`]. It does not fail: without its data
+//! it is left out, by its `applies`.
+//!
+//! Adding a report: a folder with `INFO` and a function, and two lines here (its `mod`, its place in [`ANALYSES`]).
+
+use crate::report::Report;
+use crate::trace::Run;
+
+/// The reports, in the order in which they are shown.
+pub const ANALYSES: &[&AnalysisInfo] = &[];
+
+/// What is known of a report without computing it.
+pub struct AnalysisInfo {
+    /// Stable name in kebab case.
+    pub id: &'static str,
+    pub title: &'static str,
+    /// Whether the run holds the tables it reads.
+    pub applies: fn(&Run) -> bool,
+    pub run: fn(&Run, &Query) -> Report,
+    /// Byte-for-byte output of the tool whose report this is, where there is one.
+    pub reference: Option<ReferenceLayout>,
+}
+
+/// Writes a report exactly as the tool it comes from; an export of the whole run then is this text alone.
+pub type ReferenceLayout = fn(&Run, &Query, TextFormat) -> Option<String>;
+
+/// Formats that reference tools write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TextFormat {
+    Terminal {
+        /// Columns of the terminal.
+        width: usize,
+    },
+    Markdown,
+    Json,
+}
+
+/// What the person asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Query {
+    /// Length of "slowest" and "longest" lists.
+    pub top: u32,
+}
+
+impl Default for Query {
+    fn default() -> Query {
+        Query { top: 10 }
+    }
+}
+
+/// All reports that `run` has data for.
+pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
+    ANALYSES
+        .iter()
+        .filter(|analysis| (analysis.applies)(run))
+        .map(|analysis| (analysis.run)(run, query))
+        .collect()
+}

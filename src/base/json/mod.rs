@@ -1,0 +1,369 @@
+//! A pull parser over JSON bytes: no tree, no allocation, no recursion.
+//!
+//! Takes a byte slice that may end in the middle of a value; gives tokens that borrow from it.
+//! [`JsonError::Cut`] means "the slice ended here", which a reader of a stream answers with more bytes.
+//! It does not decode text or numbers; [`unescape`] and [`Number`] do, on demand.
+
+mod number;
+mod unescape;
+
+pub use number::{Number, is_number};
+pub use unescape::{Unescape, unescape, unescape_to_string};
+
+use memchr::memchr2;
+
+/// How strictly to read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dialect {
+    /// As Python's `json` module: RFC 8259, plus the bare literals `NaN`, `Infinity`, `-Infinity`.
+    Python,
+    /// Whatever trace readers have been seen to accept: also raw control characters and unknown escapes in strings.
+    Lenient,
+}
+
+/// Why a token could not be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JsonError {
+    /// The bytes end inside a value.
+    Cut,
+    /// Not JSON, at this byte of the slice.
+    Syntax {
+        /// Byte in the slice.
+        at: usize,
+        /// What was expected, for the message.
+        expected: &'static str,
+    },
+}
+
+/// A string between its quotes, escapes still in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RawStr<'a> {
+    pub bytes: &'a [u8],
+    /// Holds at least one backslash.
+    pub escaped: bool,
+}
+
+/// One value or the start of a container.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Token<'a> {
+    /// `{`
+    Object,
+    /// `[`
+    Array,
+    String(RawStr<'a>),
+    /// The literal as written; see [`Number`].
+    Number(&'a [u8]),
+    True,
+    False,
+    Null,
+    /// `NaN`, `Infinity` or `-Infinity`, which are not JSON but are written by Python and others.
+    NonFinite(f64),
+}
+
+/// Reads tokens off a slice.
+#[derive(Clone)]
+pub struct Parser<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    dialect: Dialect,
+}
+
+impl<'a> Parser<'a> {
+    pub fn new(bytes: &'a [u8], dialect: Dialect) -> Parser<'a> {
+        Parser { bytes, at: 0, dialect }
+    }
+
+    /// Starts in the middle of `bytes`.
+    pub fn at(bytes: &'a [u8], at: usize, dialect: Dialect) -> Parser<'a> {
+        Parser { bytes, at, dialect }
+    }
+
+    /// Byte of the slice that comes next.
+    #[inline]
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    #[inline]
+    pub fn set_position(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    #[inline]
+    pub fn skip_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    /// The next byte that is not white space, not consumed.
+    #[inline]
+    pub fn peek(&mut self) -> Option<u8> {
+        self.skip_space();
+        self.bytes.get(self.at).copied()
+    }
+
+    /// Consumes `byte` if it comes next.
+    #[inline]
+    pub fn eat(&mut self, byte: u8) -> bool {
+        let there = self.peek() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    fn syntax<T>(&self, expected: &'static str) -> Result<T, JsonError> {
+        Err(if self.at >= self.bytes.len() {
+            JsonError::Cut
+        } else {
+            JsonError::Syntax { at: self.at, expected }
+        })
+    }
+
+    /// Consumes `byte` or fails.
+    #[inline]
+    pub fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), JsonError> {
+        if self.eat(byte) { Ok(()) } else { self.syntax(expected) }
+    }
+
+    /// The next value; of a container only its opening bracket is consumed.
+    #[inline]
+    pub fn token(&mut self) -> Result<Token<'a>, JsonError> {
+        match self.peek() {
+            Some(b'"') => self.string().map(Token::String),
+            Some(b'{') => {
+                self.at += 1;
+                Ok(Token::Object)
+            }
+            Some(b'[') => {
+                self.at += 1;
+                Ok(Token::Array)
+            }
+            Some(b'0'..=b'9') => self.number().map(Token::Number),
+            Some(b'-') => {
+                if self.bytes.get(self.at + 1) == Some(&b'I') {
+                    return self.word(b"-Infinity", Token::NonFinite(f64::NEG_INFINITY));
+                }
+                self.number().map(Token::Number)
+            }
+            Some(b't') => self.word(b"true", Token::True),
+            Some(b'f') => self.word(b"false", Token::False),
+            Some(b'n') => self.word(b"null", Token::Null),
+            Some(b'N') => self.word(b"NaN", Token::NonFinite(f64::NAN)),
+            Some(b'I') => self.word(b"Infinity", Token::NonFinite(f64::INFINITY)),
+            _ => self.syntax("a value"),
+        }
+    }
+
+    fn word(&mut self, word: &[u8], token: Token<'a>) -> Result<Token<'a>, JsonError> {
+        let rest = &self.bytes[self.at..];
+        if rest.starts_with(word) {
+            self.at += word.len();
+            Ok(token)
+        } else if word.starts_with(rest) {
+            Err(JsonError::Cut)
+        } else {
+            self.syntax("a value")
+        }
+    }
+
+    /// A string, its opening quote next.
+    #[inline]
+    pub fn string(&mut self) -> Result<RawStr<'a>, JsonError> {
+        self.expect(b'"', "a string")?;
+        let start = self.at;
+        let mut escaped = false;
+        let mut from = start;
+        loop {
+            let Some(found) = memchr2(b'"', b'\\', &self.bytes[from..]) else {
+                return Err(JsonError::Cut);
+            };
+            let at = from + found;
+            if self.bytes[at] == b'"' {
+                let bytes = &self.bytes[start..at];
+                if self.dialect == Dialect::Python {
+                    self.check_strict(bytes, start, escaped)?;
+                }
+                self.at = at + 1;
+                return Ok(RawStr { bytes, escaped });
+            }
+            escaped = true;
+            from = at + 2;
+            if from > self.bytes.len() {
+                return Err(JsonError::Cut);
+            }
+        }
+    }
+
+    /// No raw control characters, no unknown escapes.
+    fn check_strict(&self, bytes: &[u8], start: usize, escaped: bool) -> Result<(), JsonError> {
+        if let Some(at) = bytes.iter().position(|byte| *byte < 0x20) {
+            return Err(JsonError::Syntax { at: start + at, expected: "an escaped control character" });
+        }
+        let mut at = 0;
+        while escaped && at < bytes.len() {
+            if bytes[at] != b'\\' {
+                at += 1;
+                continue;
+            }
+            at += match bytes.get(at + 1) {
+                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
+                Some(b'u') if unescape::hex4(bytes, at + 2).is_some() => 6,
+                _ => return Err(JsonError::Syntax { at: start + at, expected: "a known escape" }),
+            };
+        }
+        Ok(())
+    }
+
+    /// A number, as written. At the very end of the slice the literal may be cut: `Cut` unless it can not go on.
+    #[inline]
+    pub fn number(&mut self) -> Result<&'a [u8], JsonError> {
+        let start = self.at;
+        let mut at = start;
+        while let Some(b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E') = self.bytes.get(at) {
+            at += 1;
+        }
+        let literal = &self.bytes[start..at];
+        if !is_number(literal) {
+            return if at == self.bytes.len() { Err(JsonError::Cut) } else { self.syntax("a number") };
+        }
+        self.at = at;
+        Ok(literal)
+    }
+
+    /// Skips one whole value, however deep, and gives its bytes.
+    ///
+    /// Only brackets and strings are looked at inside containers, so what is in them need not be valid.
+    #[inline]
+    pub fn skip_value(&mut self) -> Result<&'a [u8], JsonError> {
+        self.skip_space();
+        let start = self.at;
+        match self.bytes.get(self.at) {
+            Some(b'{' | b'[') => {}
+            _ => {
+                self.token()?;
+                return Ok(&self.bytes[start..self.at]);
+            }
+        }
+        let mut depth = 0usize;
+        let mut at = self.at;
+        let bytes = self.bytes;
+        loop {
+            match bytes.get(at) {
+                None => return Err(JsonError::Cut),
+                Some(b'"') => {
+                    self.at = at;
+                    self.string()?;
+                    at = self.at;
+                    continue;
+                }
+                Some(b'{' | b'[') => depth += 1,
+                Some(b'}' | b']') => {
+                    depth -= 1;
+                    if depth == 0 {
+                        self.at = at + 1;
+                        return Ok(&bytes[start..self.at]);
+                    }
+                }
+                Some(_) => {}
+            }
+            at += 1;
+        }
+    }
+
+    /// Walks an object whose `{` has been consumed: the next key, or `None` at `}`.
+    ///
+    /// `first` is true before the first key. The value comes next on the parser.
+    #[inline]
+    pub fn next_key(&mut self, first: &mut bool) -> Result<Option<RawStr<'a>>, JsonError> {
+        match self.peek() {
+            Some(b'}') => {
+                self.at += 1;
+                return Ok(None);
+            }
+            Some(b',') if !*first => {
+                self.at += 1;
+                if self.dialect == Dialect::Lenient && self.peek() == Some(b'}') {
+                    self.at += 1;
+                    return Ok(None);
+                }
+            }
+            Some(b'"') if *first => {}
+            _ => return self.syntax("',' or '}'"),
+        }
+        *first = false;
+        self.skip_space();
+        let key = self.string()?;
+        self.expect(b':', "':'")?;
+        Ok(Some(key))
+    }
+
+    /// Walks an array whose `[` has been consumed: whether another element comes.
+    #[inline]
+    pub fn next_element(&mut self, first: &mut bool) -> Result<bool, JsonError> {
+        match self.peek() {
+            Some(b']') => {
+                self.at += 1;
+                return Ok(false);
+            }
+            Some(b',') if !*first => {
+                self.at += 1;
+                if self.dialect == Dialect::Lenient && self.peek() == Some(b']') {
+                    self.at += 1;
+                    return Ok(false);
+                }
+            }
+            Some(_) if *first => {}
+            _ => return self.syntax("',' or ']'"),
+        }
+        *first = false;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn walks_an_object() {
+        let mut parser = Parser::new(br#" {"a": 1, "b\n": [true, null], "c": {"d": "]"}} "#, Dialect::Python);
+        assert_eq!(parser.token(), Ok(Token::Object));
+        let mut first = true;
+        let mut keys = Vec::new();
+        while let Some(key) = parser.next_key(&mut first).unwrap() {
+            keys.push((key.bytes, parser.skip_value().unwrap()));
+        }
+        assert_eq!(
+            keys,
+            [
+                (&b"a"[..], &b"1"[..]),
+                (&br"b\n"[..], &b"[true, null]"[..]),
+                (&b"c"[..], &br#"{"d": "]"}"#[..])
+            ]
+        );
+        assert_eq!(parser.peek(), None);
+    }
+
+    #[test]
+    fn cut_anywhere_is_cut_not_wrong() {
+        let text = br#"{"a":[1.5e3,"x\"y",null,{"b":true}],"c":-Infinity}"#;
+        for len in 1..text.len() {
+            let mut parser = Parser::new(&text[..len], Dialect::Python);
+            assert_eq!(parser.skip_value(), Err(JsonError::Cut), "{len}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_needs_no_stack() {
+        let deep = [vec![b'['; 1_000_000], vec![b']'; 1_000_000]].concat();
+        assert_eq!(Parser::new(&deep, Dialect::Lenient).skip_value().map(<[u8]>::len), Ok(2_000_000));
+    }
+
+    #[test]
+    fn python_is_strict() {
+        for bad in [&b"\"a\tb\""[..], br#""\x""#, br#""\u12g4""#] {
+            assert!(matches!(Parser::new(bad, Dialect::Python).token(), Err(JsonError::Syntax { .. })));
+            assert!(matches!(Parser::new(bad, Dialect::Lenient).token(), Ok(Token::String(_))));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Showing text that came out of a file: nothing in it may act on what shows it.
+//!
+//! Takes any string, gives one that is safe in a terminal, a Markdown table or a spreadsheet.
+//! It does not escape HTML: the page never builds HTML from text.
+
+use std::fmt::Write;
+
+/// Characters that would move the cursor, reorder or hide text: C0, DEL, C1, line and paragraph separators,
+/// bidirectional controls, invisible format characters.
+pub fn is_control(c: char) -> bool {
+    matches!(c,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+}
+
+/// `text` with control characters as visible escapes: `\n`, `\t`, `\x07`, `\u{202e}`.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        push_visible(c, &mut out);
+    }
+    out
+}
+
+/// Appends one character, escaped if it is a control.
+pub fn push_visible(c: char, out: &mut String) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        c if is_control(c) && (c as u32) < 0x100 => {
+            let _ = write!(out, "\\x{:02x}", c as u32);
+        }
+        c if is_control(c) => {
+            let _ = write!(out, "\\u{{{:x}}}", c as u32);
+        }
+        c => out.push(c),
+    }
+}
+
+/// The beginning of raw bytes as one safe line of at most `max_chars`, for messages.
+pub fn example(bytes: &[u8], max_chars: usize) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(max_chars * 4 + 4)]);
+    let mut out = String::new();
+    for (n, c) in text.chars().enumerate() {
+        if n == max_chars {
+            out.push('…');
+            break;
+        }
+        push_visible(c, &mut out);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controls_are_visible() {
+        assert_eq!(visible("a\u{1b}[31m\n\u{202e}<b>"), "a\\x1b[31m\\n\\u{202e}<b>");
+        assert_eq!(example("ééééé".as_bytes(), 3), "ééé…");
+        assert_eq!(example(b"ab\xff", 9), "ab\u{fffd}");
+    }
+}

@@ -1,0 +1,120 @@
+//! Times as whole nanoseconds, read from decimal digits.
+//!
+//! A decimal literal goes to `i64` nanoseconds without passing through `f64`,
+//! so epoch times with fractions keep every digit. It knows no calendar.
+
+/// Reads a JSON number literal that counts `10^-scale` seconds (6 for microseconds, 3 for milliseconds)
+/// as nanoseconds, rounded half away from zero.
+///
+/// `None` if it is no JSON number or does not fit in `i64` nanoseconds.
+#[inline]
+pub fn parse_ns(literal: &[u8], scale: i32) -> Option<i64> {
+    // Nearly every time stamp is `digits` or `digits.digits` with at most 18 digits.
+    let mut value: u64 = 0;
+    let mut at = 0;
+    let negative = literal.first() == Some(&b'-');
+    at += usize::from(negative);
+    let first = at;
+    while let Some(digit @ b'0'..=b'9') = literal.get(at) {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        at += 1;
+    }
+    let whole_digits = at - first;
+    let mut fraction_digits = 0;
+    if literal.get(at) == Some(&b'.') {
+        at += 1;
+        while let Some(digit @ b'0'..=b'9') = literal.get(at) {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            at += 1;
+            fraction_digits += 1;
+        }
+        if fraction_digits == 0 {
+            return None;
+        }
+    }
+    if at == literal.len() && whole_digits > 0 && whole_digits + fraction_digits <= 18 {
+        if whole_digits > 1 && literal[first] == b'0' {
+            return None;
+        }
+        return scale_ns(value, 9 - scale - fraction_digits as i32, negative);
+    }
+    parse_ns_slow(literal, scale)
+}
+
+/// `value × 10^power`, rounded half away from zero.
+#[inline]
+fn scale_ns(value: u64, power: i32, negative: bool) -> Option<i64> {
+    const POWERS: [u64; 20] = {
+        let mut powers = [1u64; 20];
+        let mut i = 1;
+        while i < 20 {
+            powers[i] = powers[i - 1] * 10;
+            i += 1;
+        }
+        powers
+    };
+    let ns = if power >= 0 {
+        let factor = *POWERS.get(power as usize)?;
+        i64::try_from(u128::from(value) * u128::from(factor)).ok()?
+    } else {
+        match POWERS.get(-power as usize) {
+            Some(divisor) => (value / divisor + u64::from(value % divisor >= divisor.div_ceil(2))) as i64,
+            None => 0,
+        }
+    };
+    Some(if negative { -ns } else { ns })
+}
+
+/// Exponents and very long literals.
+#[cold]
+fn parse_ns_slow(literal: &[u8], scale: i32) -> Option<i64> {
+    let number = crate::base::json::Number::parse(literal)?;
+    let power = number.exponent.checked_add(i64::from(9 - scale))?;
+    // Digits before the decimal point of the result in nanoseconds.
+    let digits = number.digits;
+    let n_whole = digits.len() as i64 + power;
+    if digits.is_empty() || n_whole < 0 {
+        return Some(0);
+    }
+    if n_whole > 19 {
+        return None;
+    }
+    let mut ns: u128 = 0;
+    for i in 0..n_whole as usize {
+        ns = ns * 10 + u128::from(digits.get(i).copied().unwrap_or(0));
+    }
+    if digits.get(n_whole as usize).is_some_and(|digit| *digit >= 5) {
+        ns += 1;
+    }
+    let ns = i64::try_from(ns).ok()?;
+    Some(if number.negative { -ns } else { ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn microseconds() {
+        let us = |text: &str| parse_ns(text.as_bytes(), 6);
+        assert_eq!(us("0"), Some(0));
+        assert_eq!(us("1"), Some(1000));
+        assert_eq!(us("-3"), Some(-3000));
+        assert_eq!(us("1.5"), Some(1500));
+        assert_eq!(us("0.0004"), Some(0));
+        assert_eq!(us("0.0005"), Some(1));
+        assert_eq!(us("-0.0005"), Some(-1));
+        assert_eq!(us("1787270400123456.789"), Some(1_787_270_400_123_456_789));
+        assert_eq!(us("1e3"), Some(1_000_000));
+        assert_eq!(us("1.25E-2"), Some(13));
+        assert_eq!(us("12345e-400"), Some(0));
+        assert_eq!(us("9223372036854775"), Some(9_223_372_036_854_775_000));
+        assert_eq!(us("9223372036854776"), None);
+        assert_eq!(us("1e300"), None);
+        assert_eq!(us("0e99999999999999999999"), Some(0));
+        assert_eq!(us("1787270400123456.7894999999999999999999"), Some(1_787_270_400_123_456_789));
+        for bad in ["", "-", ".5", "5.", "1e", "01", "1 ", "0x10", "NaN", "--1", "1.e3", "+1"] {
+            assert_eq!(us(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The library as request and response.

@@ -1,0 +1,69 @@
+//! Which format content is in: content first, the file's name only breaks ties.
+
+use super::{Confidence, FORMATS, FormatInfo};
+
+/// How much of the content formats are shown.
+pub const HEAD_BYTES: usize = 64 << 10;
+
+/// The format that is surest of `head`. `None` if no format can be it.
+pub fn detect(head: &[u8], file_name: &str) -> Option<&'static FormatInfo> {
+    let name = file_name.to_ascii_lowercase();
+    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    let mut best: Option<(Confidence, bool, &'static FormatInfo)> = None;
+    for format in FORMATS {
+        let confidence = (format.sniff)(head);
+        let named = format
+            .extensions
+            .iter()
+            .any(|extension| name.strip_suffix(extension).is_some_and(|stem| stem.ends_with('.')));
+        if confidence > Confidence::No
+            && best.is_none_or(|(other, other_named, _)| (confidence, named) > (other, other_named))
+        {
+            best = Some((confidence, named, format));
+        }
+    }
+    best.map(|(_, _, format)| format)
+}
+
+/// A guess at what unrecognised content is, for the message: well-known signatures and the kind of text.
+pub fn describe(head: &[u8]) -> &'static str {
+    const SIGNATURES: &[(&[u8], &str)] = &[
+        (b"PK\x03\x04", "a zip archive; unpack it and drop the trace inside"),
+        (b"BZh", "a bzip2 file; unpack it first"),
+        (b"\xfd7zXZ\0", "an xz file; unpack it first"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"),
+        (b"\x04\x22\x4d\x18", "an lz4 file; unpack it first"),
+        (b"PAR1", "a Parquet file, which is not read yet"),
+        (b"PERFILE2", "a perf.data file; convert it with `perf script`"),
+        (
+            b"SQLite format 3\0",
+            "an SQLite database (an Nsight Systems export?); export a Chrome trace instead",
+        ),
+        (b"\x7fELF", "an ELF program"),
+        (b"\x89PNG", "a PNG image"),
+        (b"\xff\xd8\xff", "a JPEG image"),
+        (b"%PDF", "a PDF document"),
+        (b"\0asm", "a WebAssembly module"),
+        (b"<!DOCTYPE", "an HTML page"),
+        (b"<!doctype", "an HTML page"),
+        (b"<html", "an HTML page"),
+        (b"<?xml", "an XML document"),
+        (b"# tracer:", "ftrace text, which is not read yet"),
+        (b"\xff\xfe", "UTF-16 text; save it as UTF-8"),
+        (b"\xfe\xff", "UTF-16 text; save it as UTF-8"),
+    ];
+    if let Some((_, what)) = SIGNATURES.iter().find(|(signature, _)| head.starts_with(signature)) {
+        return what;
+    }
+    if head.first() == Some(&0x0a) && head.len() > 2 && head[1..].contains(&0) {
+        return "binary data, perhaps a Perfetto protobuf trace; convert it with `traceconv json`";
+    }
+    if head.contains(&0) {
+        return "binary data";
+    }
+    match head.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'{' | b'[') => "JSON, but not of a kind that is read",
+        Some(_) => "text, but not a trace that is read",
+        None => "only white space",
+    }
+}

@@ -1,0 +1,283 @@
+//! From the bytes of a file to a [`Trace`]: unpacking, detection and a reader behind one push interface.
+
+use super::unpack::{Packing, TRAILING, Unpacker};
+use super::{FormatInfo, Reader, detect};
+use crate::base::text;
+use crate::trace::ledger::{Position, Severity};
+use crate::trace::{IssueKind, SourceInfo, Trace, TraceBuilder};
+
+/// Why there is nothing to show for a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ImportError {
+    /// Stable name in kebab case: `empty`, `unknown-format`, `unsupported`, `changed`, `read-failed`.
+    pub code: &'static str,
+    /// What is wrong and where, lower case, no final dot.
+    pub what: String,
+    /// What to try.
+    pub hint: String,
+}
+
+impl std::fmt::Display for ImportError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.what)?;
+        if !self.hint.is_empty() {
+            write!(f, "; {}", self.hint)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ImportError {}
+
+/// How far an import has come.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ImportProgress {
+    /// Bytes of the file taken.
+    pub file_bytes: u64,
+    /// Bytes of content after unpacking.
+    pub content_bytes: u64,
+    /// Records counted so far.
+    pub records: u64,
+}
+
+/// Reading stopped before the end of the file, for the reason in the example.
+pub static READ_STOPPED: IssueKind = IssueKind {
+    code: "read-stopped",
+    severity: Severity::Skipped,
+    what: "reading stopped before the end of the file; the report covers what was read",
+    hint: "open the file again",
+};
+
+/// Compression around compression, deepest allowed. Real files have at most two layers.
+const MAX_LAYERS: usize = 4;
+
+/// A file that starts with more white space than this is given up.
+const MAX_BLANK_BYTES: usize = 16 << 20;
+
+/// One file being read: fed with its bytes in order, in chunks cut anywhere.
+pub struct Import {
+    file_name: String,
+    file_bytes: u64,
+    forced: Option<&'static FormatInfo>,
+    /// Outermost first; a layer is `None` only while it runs.
+    layers: Vec<Option<Unpacker>>,
+    content: Content,
+    builder: TraceBuilder,
+    progress: ImportProgress,
+    problem: Option<ImportError>,
+}
+
+enum Content {
+    /// Collecting the head of the current innermost layer.
+    Head(Vec<u8>),
+    Reading(&'static FormatInfo, Box<dyn Reader>),
+    /// An error ended reading.
+    Failed,
+}
+
+impl Import {
+    /// Finds the format by content. `file_bytes` is 0 if unknown.
+    pub fn new(file_name: &str, file_bytes: u64) -> Import {
+        Import::with_format(file_name, file_bytes, None)
+    }
+
+    /// Reads as `format` if one is given, whatever the content looks like.
+    pub fn with_format(file_name: &str, file_bytes: u64, format: Option<&'static FormatInfo>) -> Import {
+        let source = SourceInfo { file_name: file_name.to_string(), ..SourceInfo::default() };
+        Import {
+            file_name: file_name.to_string(),
+            file_bytes,
+            forced: format,
+            layers: Vec::new(),
+            content: Content::Head(Vec::new()),
+            builder: TraceBuilder::new(source),
+            progress: ImportProgress::default(),
+            problem: None,
+        }
+    }
+
+    pub fn progress(&self) -> ImportProgress {
+        let records = self.builder.trace.ledger.n_records();
+        ImportProgress { records, ..self.progress }
+    }
+
+    /// The format, once it is known.
+    pub fn format(&self) -> Option<&'static FormatInfo> {
+        match &self.content {
+            Content::Reading(format, _) => Some(format),
+            _ => None,
+        }
+    }
+
+    /// Takes the next chunk of the file.
+    pub fn feed(&mut self, chunk: &[u8]) {
+        self.progress.file_bytes += chunk.len() as u64;
+        if self.problem.is_some() {
+            return;
+        }
+        if let Err(error) = self.push(0, chunk) {
+            self.problem = Some(error);
+        }
+    }
+
+    /// Passes bytes into layer `depth`; below the last layer lies the content.
+    fn push(&mut self, depth: usize, bytes: &[u8]) -> Result<(), ImportError> {
+        if depth < self.layers.len() {
+            // The layer is taken out while it runs, so that what it emits can pass through `self`.
+            let Some(mut layer) = self.layers[depth].take() else { return Ok(()) };
+            let result = layer.feed(bytes, &mut |piece| self.push(depth + 1, piece));
+            self.layers[depth] = Some(layer);
+            return result;
+        }
+        match &mut self.content {
+            Content::Head(head) => {
+                head.extend_from_slice(bytes);
+                // White space says nothing: wait for more, within reason.
+                let blank = head.iter().all(u8::is_ascii_whitespace);
+                let enough = if blank { MAX_BLANK_BYTES } else { detect::HEAD_BYTES };
+                let packed =
+                    head.len() >= 4 && self.layers.len() < MAX_LAYERS && Packing::sniff(head).is_some();
+                if head.len() >= enough || packed { self.settle() } else { Ok(()) }
+            }
+            Content::Reading(_, reader) => {
+                self.progress.content_bytes += bytes.len() as u64;
+                self.builder.trace.ledger.content_bytes += bytes.len() as u64;
+                reader.feed(bytes, &mut self.builder)
+            }
+            Content::Failed => Ok(()),
+        }
+    }
+
+    /// The head is long enough, or the file is over: another layer, or a format.
+    fn settle(&mut self) -> Result<(), ImportError> {
+        let Content::Head(head) = &mut self.content else { return Ok(()) };
+        let head = std::mem::take(head);
+        if self.layers.len() < MAX_LAYERS
+            && let Some(packing) = Packing::sniff(&head)
+        {
+            self.builder.trace.source.compression.push(packing.name());
+            self.layers.push(Some(Unpacker::new(packing)));
+            self.content = Content::Head(Vec::new());
+            return self.push(self.layers.len() - 1, &head);
+        }
+        let Some(format) = self.forced.or_else(|| detect::detect(&head, &self.file_name)) else {
+            self.content = Content::Failed;
+            return Err(unknown_format(&head));
+        };
+        self.builder.trace.source.format = format.id;
+        self.content = Content::Reading(format, (format.reader)());
+        self.push(self.layers.len(), &head)
+    }
+
+    /// A trace of what has been read so far. `None` while the format is not known.
+    pub fn snapshot(&self) -> Option<Trace> {
+        let Content::Reading(_, reader) = &self.content else { return None };
+        let mut builder = self.builder.clone();
+        reader.snapshot(&mut builder);
+        let ledger = &mut builder.trace.ledger;
+        ledger.file_bytes = self.file_bytes;
+        ledger.file_bytes_read = self.progress.file_bytes;
+        Some(builder.finish())
+    }
+
+    /// The file is over.
+    pub fn finish(self) -> Result<Trace, ImportError> {
+        self.end(None)
+    }
+
+    /// The file could not be read further (`why`, as a sentence fragment); what there is is kept.
+    pub fn stop(self, why: &str) -> Result<Trace, ImportError> {
+        self.end(Some(why))
+    }
+
+    fn end(mut self, why: Option<&str>) -> Result<Trace, ImportError> {
+        if self.problem.is_none() {
+            self.problem = self.drain().err();
+        }
+        for layer in self.layers.iter().flatten() {
+            if let Some(problem) = layer.problem() {
+                let at = Position { byte: problem.byte, line: None };
+                self.builder.trace.ledger.file(problem.kind, at, layer.packing().name().as_bytes());
+            }
+        }
+        let Content::Reading(_, reader) = &mut self.content else {
+            return Err(self.problem.unwrap_or_else(|| nothing_read(&self.builder, why)));
+        };
+        let at = Position { byte: self.progress.content_bytes, line: None };
+        if let Some(problem) = self.problem.take() {
+            // A reader gave up. If it had something by then, that is shown with the reason.
+            if self.builder.trace.ledger.n_records() == 0 {
+                return Err(problem);
+            }
+            self.builder.trace.ledger.file(&READ_STOPPED, at, problem.to_string().as_bytes());
+        } else {
+            reader.finish(&mut self.builder)?;
+        }
+        if let Some(why) = why {
+            self.builder.trace.ledger.file(&READ_STOPPED, at, why.as_bytes());
+        }
+        let ledger = &mut self.builder.trace.ledger;
+        ledger.file_bytes = self.file_bytes;
+        ledger.file_bytes_read = self.progress.file_bytes;
+        Ok(self.builder.finish())
+    }
+
+    /// Content that was still waiting for its format to be known.
+    fn drain(&mut self) -> Result<(), ImportError> {
+        // Settling may reveal another layer, whose content then has a head of its own.
+        while let Content::Head(head) = &self.content {
+            if head.is_empty() && !self.layers.is_empty() {
+                break;
+            }
+            let layers = self.layers.len();
+            self.settle()?;
+            if self.layers.len() == layers {
+                break;
+            }
+        }
+        for layer in self.layers.iter_mut().flatten() {
+            layer.finish();
+        }
+        Ok(())
+    }
+}
+
+fn unknown_format(head: &[u8]) -> ImportError {
+    if head.is_empty() {
+        return ImportError {
+            code: "empty",
+            what: "the file is empty (0 bytes)".to_string(),
+            hint: "check that the tool that writes it has finished".to_string(),
+        };
+    }
+    ImportError {
+        code: "unknown-format",
+        what: format!(
+            "no trace format recognised; this looks like {}; it starts with: {}",
+            detect::describe(head),
+            text::example(head, 40)
+        ),
+        hint: "see the list of formats for what is read and which tools write it".to_string(),
+    }
+}
+
+fn nothing_read(builder: &TraceBuilder, why: Option<&str>) -> ImportError {
+    if let Some(issue) = builder.trace.ledger.issues.iter().find(|issue| issue.kind.code != TRAILING.code) {
+        return ImportError {
+            code: issue.kind.code,
+            what: format!(
+                "nothing could be read: {} ({}, byte {})",
+                issue.kind.what, issue.example, issue.first.byte
+            ),
+            hint: issue.kind.hint.to_string(),
+        };
+    }
+    match why {
+        Some(why) => ImportError {
+            code: "read-failed",
+            what: format!("nothing could be read: {why}"),
+            hint: "open the file again".to_string(),
+        },
+        None => unknown_format(&[]),
+    }
+}

@@ -1,0 +1,62 @@
+//! Bytes to tables.
+//!
+//! A reader takes the decompressed content in chunks cut anywhere and adds rows to a [`TraceBuilder`].
+//! No reader opens a file, knows the clock, or pairs one record with another.
+//! [`Import`] puts unpacking, detection and a reader together; it is what sessions, fuzz targets and benches drive.
+//!
+//! Adding a format: a folder with `INFO` and a [`Reader`], and two lines here (its `mod`, its place in [`FORMATS`]).
+
+pub mod chrome_trace;
+pub mod detect;
+mod drive;
+pub mod python_sampling;
+pub mod sway;
+pub mod unpack;
+
+pub use drive::{Import, ImportError, ImportProgress};
+
+use crate::trace::TraceBuilder;
+
+/// The formats, in the order in which equal confidence is settled.
+pub const FORMATS: &[&FormatInfo] = &[&sway::INFO, &python_sampling::INFO, &chrome_trace::INFO];
+
+/// What is known of a format without reading a file.
+pub struct FormatInfo {
+    /// Stable name in kebab case, as in `tracedrop formats`.
+    pub id: &'static str,
+    /// For people: `Chrome Trace Event JSON`.
+    pub title: &'static str,
+    /// Tools that write it.
+    pub producers: &'static str,
+    /// Usual endings of file names, without the dot. They only break ties.
+    pub extensions: &'static [&'static str],
+    /// Judges the first bytes of the content (up to [`detect::HEAD_BYTES`]; less only if the content is shorter).
+    pub sniff: fn(head: &[u8]) -> Confidence,
+    /// A reader at the start of a file.
+    pub reader: fn() -> Box<dyn Reader>,
+}
+
+/// How sure a format is that content is its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Confidence {
+    /// Certainly not.
+    No,
+    /// The right syntax, but nothing that speaks for it.
+    Possible,
+    /// Some of its key words.
+    Likely,
+    /// Its own signature.
+    Certain,
+}
+
+/// Reads one format: is given bytes, adds rows.
+///
+/// Chunks may be cut anywhere; the rows must not depend on where.
+pub trait Reader {
+    /// Takes the next chunk of content. Oddities go to the ledger; an error ends reading and keeps what was read.
+    fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError>;
+    /// The content is over (or was cut off).
+    fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError>;
+    /// Puts what has been read but not yet handed over into `out`, for a partial report; reading goes on afterwards.
+    fn snapshot(&self, _out: &mut TraceBuilder) {}
+}

@@ -1,0 +1,479 @@
+//! Compression around a trace, told by content: gzip (any number of members, also cut off) and zstd.
+//!
+//! Takes the bytes of a file in chunks cut anywhere, hands on decompressed pieces of bounded size, so that a small
+//! file that unpacks to a huge one needs no more memory than any other.
+//! It never fails: damage is remembered as a [`Unpacker::problem`], and what came before it has been handed on.
+
+use crate::trace::ledger::{IssueKind, Severity};
+use flate2::{Decompress, FlushDecompress, Status};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+/// Compression that content starts with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Packing {
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    pub fn name(self) -> &'static str {
+        match self {
+            Packing::Gzip => "gzip",
+            Packing::Zstd => "zstd",
+        }
+    }
+
+    /// Looks at the first bytes; four are enough. A skippable zstd frame counts as zstd.
+    pub fn sniff(head: &[u8]) -> Option<Packing> {
+        match head {
+            [0x1f, 0x8b, ..] => Some(Packing::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Packing::Zstd),
+            _ => None,
+        }
+    }
+}
+
+pub static CUT_OFF: IssueKind = IssueKind {
+    code: "packed-cut-off",
+    severity: Severity::Skipped,
+    what: "the compressed data ends early; everything before the cut was read",
+    hint: "check that the file was copied or downloaded completely",
+};
+
+pub static DAMAGED: IssueKind = IssueKind {
+    code: "packed-damaged",
+    severity: Severity::Skipped,
+    what: "the compressed data is damaged; reading stopped there",
+    hint: "try the original file, or a tool that recovers damaged archives",
+};
+
+pub static BAD_CHECKSUM: IssueKind = IssueKind {
+    code: "packed-checksum",
+    severity: Severity::Note,
+    what: "the checksum of the compressed data does not match; the content was read all the same",
+    hint: "try the original file: the content may be damaged",
+};
+
+pub static WINDOW_TOO_LARGE: IssueKind = IssueKind {
+    code: "zstd-window-too-large",
+    severity: Severity::Skipped,
+    what: "the zstd frame needs more than 512 MiB of window memory; it was not read",
+    hint: "unpack the file first, or pack it again without --ultra --long",
+};
+
+pub static TRAILING: IssueKind = IssueKind {
+    code: "packed-trailing-bytes",
+    severity: Severity::Note,
+    what: "bytes after the compressed data do not belong to it and were ignored",
+    hint: "",
+};
+
+/// Largest piece handed on.
+const PIECE_BYTES: usize = 1 << 18;
+
+/// Largest zstd window that is decoded.
+const MAX_WINDOW_BYTES: u64 = 512 << 20;
+
+/// One layer of compression.
+pub struct Unpacker {
+    packing: Packing,
+    codec: Codec,
+    /// Packed bytes consumed.
+    consumed: u64,
+    problem: Option<Problem>,
+}
+
+/// What went wrong, and at which packed byte.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem {
+    pub kind: &'static IssueKind,
+    pub byte: u64,
+}
+
+enum Codec {
+    Gzip(Gzip),
+    Zstd(Box<Zstd>),
+}
+
+impl Unpacker {
+    pub fn new(packing: Packing) -> Unpacker {
+        let codec = match packing {
+            Packing::Gzip => Codec::Gzip(Gzip {
+                member: None,
+                head: Vec::new(),
+                any_member_done: false,
+                piece: vec![0; PIECE_BYTES],
+            }),
+            Packing::Zstd => Codec::Zstd(Box::new(Zstd {
+                decoder: FrameDecoder::new(),
+                carry: Vec::new(),
+                place: Place::Between,
+                has_checksum: false,
+                any_frame_done: false,
+            })),
+        };
+        Unpacker { packing, codec, consumed: 0, problem: None }
+    }
+
+    pub fn packing(&self) -> Packing {
+        self.packing
+    }
+
+    /// What went wrong so far.
+    pub fn problem(&self) -> Option<Problem> {
+        self.problem
+    }
+
+    /// Takes packed bytes; calls `emit` with pieces of content. An error of `emit` ends the call and is passed on.
+    pub fn feed<E>(&mut self, packed: &[u8], emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        if self.problem.is_some_and(|problem| problem.kind.code != BAD_CHECKSUM.code) {
+            return Ok(());
+        }
+        let start = self.consumed;
+        self.consumed += packed.len() as u64;
+        let outcome = match &mut self.codec {
+            Codec::Gzip(gzip) => gzip.feed(packed, emit)?,
+            Codec::Zstd(zstd) => zstd.feed(packed, emit)?,
+        };
+        if let Some((kind, at)) = outcome {
+            self.problem = Some(Problem { kind, byte: start + at as u64 });
+        }
+        Ok(())
+    }
+
+    /// The file is over.
+    pub fn finish(&mut self) {
+        let inside = match &self.codec {
+            Codec::Gzip(gzip) => gzip.member.is_some() || !gzip.head.is_empty() || !gzip.any_member_done,
+            Codec::Zstd(zstd) => {
+                zstd.place != Place::Between || !zstd.carry.is_empty() || !zstd.any_frame_done
+            }
+        };
+        if inside && self.problem.is_none() {
+            self.problem = Some(Problem { kind: &CUT_OFF, byte: self.consumed });
+        }
+    }
+}
+
+/// A problem and the offset in the chunk where it was met.
+type Outcome = Option<(&'static IssueKind, usize)>;
+
+struct Gzip {
+    member: Option<Decompress>,
+    /// First byte of a member that was cut before its second.
+    head: Vec<u8>,
+    any_member_done: bool,
+    piece: Vec<u8>,
+}
+
+impl Gzip {
+    fn feed<E>(&mut self, packed: &[u8], emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<Outcome, E> {
+        let joined;
+        let mut packed = packed;
+        let mut carried = 0;
+        if !self.head.is_empty() {
+            carried = self.head.len();
+            joined = [&self.head[..], packed].concat();
+            self.head.clear();
+            packed = &joined;
+        }
+        let total = packed.len();
+        while !packed.is_empty() {
+            let at = (total - packed.len()).saturating_sub(carried);
+            if self.member.is_none() {
+                // Zero padding between and after members is usual (tapes, block devices).
+                if self.any_member_done {
+                    let zeros = packed.iter().take_while(|byte| **byte == 0).count();
+                    packed = &packed[zeros..];
+                }
+                match packed {
+                    [] => break,
+                    [0x1f] => {
+                        self.head = vec![0x1f];
+                        break;
+                    }
+                    [0x1f, 0x8b, ..] => self.member = Some(Decompress::new_gzip(15)),
+                    _ if self.any_member_done => return Ok(Some((&TRAILING, at))),
+                    _ => return Ok(Some((&DAMAGED, at))),
+                }
+            }
+            let Some(member) = &mut self.member else { break };
+            let (before_in, before_out) = (member.total_in(), member.total_out());
+            let status = member.decompress(packed, &mut self.piece, FlushDecompress::None);
+            let consumed = (member.total_in() - before_in) as usize;
+            let produced = (member.total_out() - before_out) as usize;
+            if produced > 0 {
+                emit(&self.piece[..produced])?;
+            }
+            packed = &packed[consumed.min(packed.len())..];
+            match status {
+                Ok(Status::StreamEnd) => {
+                    self.member = None;
+                    self.any_member_done = true;
+                }
+                Ok(_) if consumed == 0 && produced == 0 => break,
+                Ok(_) => {}
+                Err(_) => {
+                    self.member = None;
+                    return Ok(Some((&DAMAGED, at + consumed)));
+                }
+            }
+        }
+        // The window may hold more output than fitted although all input is taken.
+        while let Some(member) = &mut self.member {
+            let before = member.total_out();
+            let status = member.decompress(&[], &mut self.piece, FlushDecompress::None);
+            let produced = (member.total_out() - before) as usize;
+            if produced > 0 {
+                emit(&self.piece[..produced])?;
+            }
+            match status {
+                Ok(Status::StreamEnd) => {
+                    self.member = None;
+                    self.any_member_done = true;
+                }
+                Ok(_) if produced > 0 => {}
+                _ => break,
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// Between frames.
+    Between,
+    /// Before a block of a frame.
+    Block,
+    /// This many bytes of a skippable frame are still to come.
+    Skipping(u64),
+}
+
+struct Zstd {
+    decoder: FrameDecoder,
+    /// Packed bytes of a header or block that was cut.
+    carry: Vec<u8>,
+    place: Place,
+    has_checksum: bool,
+    any_frame_done: bool,
+}
+
+impl Zstd {
+    fn feed<E>(&mut self, packed: &[u8], emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<Outcome, E> {
+        let carried = self.carry.len();
+        let mut input = std::mem::take(&mut self.carry);
+        input.extend_from_slice(packed);
+        let mut at = 0;
+        let mut outcome = None;
+        loop {
+            let rest = &input[at..];
+            match self.step(rest, emit)? {
+                Step::Used(n) => at += n,
+                Step::More => break,
+                Step::Odd(n, kind) => {
+                    outcome = Some((kind, at.saturating_sub(carried)));
+                    at += n;
+                }
+                Step::Problem(kind) => return Ok(Some((kind, at.saturating_sub(carried)))),
+            }
+        }
+        input.drain(..at);
+        self.carry = input;
+        Ok(outcome)
+    }
+
+    fn step<E>(&mut self, rest: &[u8], emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<Step, E> {
+        match self.place {
+            Place::Skipping(0) => {
+                self.place = Place::Between;
+                Ok(Step::Used(0))
+            }
+            Place::Skipping(left) => {
+                let n = left.min(rest.len() as u64);
+                if n == 0 {
+                    return Ok(Step::More);
+                }
+                self.place = Place::Skipping(left - n);
+                Ok(Step::Used(n as usize))
+            }
+            Place::Between => Ok(self.start_frame(rest)),
+            Place::Block => self.block(rest, emit),
+        }
+    }
+
+    fn start_frame(&mut self, rest: &[u8]) -> Step {
+        let Some((magic, after)) = rest.split_first_chunk::<4>() else {
+            return Step::More;
+        };
+        match magic {
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18] => match after.split_first_chunk::<4>() {
+                Some((size, _)) => {
+                    self.place = Place::Skipping(u64::from(u32::from_le_bytes(*size)));
+                    Step::Used(8)
+                }
+                None => Step::More,
+            },
+            [0x28, 0xb5, 0x2f, 0xfd] => {
+                let Some(header) = FrameHeader::read(after) else { return Step::More };
+                if header.window_bytes > MAX_WINDOW_BYTES {
+                    return Step::Problem(&WINDOW_TOO_LARGE);
+                }
+                match self.decoder.reset(rest) {
+                    Ok(()) => {
+                        self.place = Place::Block;
+                        self.has_checksum = header.has_checksum;
+                        Step::Used(4 + header.n_bytes)
+                    }
+                    Err(_) => Step::Problem(&DAMAGED),
+                }
+            }
+            _ if self.any_frame_done => Step::Problem(&TRAILING),
+            _ => Step::Problem(&DAMAGED),
+        }
+    }
+
+    fn block<E>(&mut self, rest: &[u8], emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<Step, E> {
+        let Some((header, _)) = rest.split_first_chunk::<3>() else {
+            return Ok(Step::More);
+        };
+        let header = u32::from_le_bytes([header[0], header[1], header[2], 0]);
+        let (last, kind, size) = (header & 1 == 1, header >> 1 & 3, (header >> 3) as usize);
+        let checksum_bytes = if last && self.has_checksum { 4 } else { 0 };
+        let len = 3 + if kind == 1 { 1 } else { size } + checksum_bytes;
+        if size > 128 << 10 && kind != 1 {
+            return Ok(Step::Problem(&DAMAGED));
+        }
+        if rest.len() < len {
+            return Ok(Step::More);
+        }
+        if self.decoder.decode_blocks(&rest[..len], BlockDecodingStrategy::UptoBlocks(1)).is_err() {
+            return Ok(Step::Problem(&DAMAGED));
+        }
+        if let Some(content) = self.decoder.collect().filter(|content| !content.is_empty()) {
+            emit(&content)?;
+        }
+        if last {
+            self.place = Place::Between;
+            self.any_frame_done = true;
+            let told = self.decoder.get_checksum_from_data();
+            if told.is_some() && told != self.decoder.get_calculated_checksum() {
+                return Ok(Step::Odd(len, &BAD_CHECKSUM));
+            }
+        }
+        Ok(Step::Used(len))
+    }
+}
+
+/// The part of a frame header that has to be known before the decoder is asked to make room.
+struct FrameHeader {
+    n_bytes: usize,
+    window_bytes: u64,
+    has_checksum: bool,
+}
+
+impl FrameHeader {
+    /// `after` follows the magic number; `None` if it is cut. RFC 8878, section 3.1.1.1.
+    fn read(after: &[u8]) -> Option<FrameHeader> {
+        let descriptor = *after.first()?;
+        let single_segment = descriptor & 0x20 != 0;
+        let dictionary_bytes = [0, 1, 2, 4][usize::from(descriptor & 3)];
+        let size_bytes = match descriptor >> 6 {
+            0 => usize::from(single_segment),
+            1 => 2,
+            2 => 4,
+            _ => 8,
+        };
+        let n_bytes = 1 + usize::from(!single_segment) + dictionary_bytes + size_bytes;
+        let header = after.get(..n_bytes)?;
+        let window_bytes = if single_segment {
+            let mut size = [0; 8];
+            size[..size_bytes].copy_from_slice(&header[n_bytes - size_bytes..]);
+            u64::from_le_bytes(size) + if size_bytes == 2 { 256 } else { 0 }
+        } else {
+            let base = 1u64 << (10 + u32::from(header[1] >> 3));
+            base + base / 8 * u64::from(header[1] & 7)
+        };
+        Some(FrameHeader { n_bytes, window_bytes, has_checksum: descriptor & 4 != 0 })
+    }
+}
+
+enum Step {
+    /// So many bytes are done with.
+    Used(usize),
+    /// So many bytes are done with, and something was odd about them.
+    Odd(usize, &'static IssueKind),
+    /// Needs more input.
+    More,
+    /// Reading ends here.
+    Problem(&'static IssueKind),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstd(text: &[u8]) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    fn unpack(packing: Packing, packed: &[u8], step: usize) -> (Vec<u8>, Option<&'static str>) {
+        let mut out = Vec::new();
+        let mut unpacker = Unpacker::new(packing);
+        for chunk in packed.chunks(step) {
+            let fed: Result<(), ()> = unpacker.feed(chunk, &mut |piece| {
+                out.extend_from_slice(piece);
+                Ok(())
+            });
+            fed.unwrap();
+        }
+        unpacker.finish();
+        (out, unpacker.problem().map(|problem| problem.kind.code))
+    }
+
+    fn text() -> Vec<u8> {
+        (0..60_000u32)
+            .flat_map(|i| format!("{} {}\n", i, i.wrapping_mul(2_654_435_761)).into_bytes())
+            .collect()
+    }
+
+    #[test]
+    fn members_frames_and_cuts() {
+        let text = text();
+        let twice = [&text[..], &text[..]].concat();
+        for (packing, pack) in [(Packing::Gzip, gzip as fn(&[u8]) -> Vec<u8>), (Packing::Zstd, zstd)] {
+            let one = pack(&text);
+            let two = [&one[..], &one[..]].concat();
+            for step in [1, 7, 4096, usize::MAX >> 1] {
+                assert!(unpack(packing, &one, step) == (text.clone(), None), "{packing:?} {step}");
+                assert!(unpack(packing, &two, step) == (twice.clone(), None), "{packing:?} {step}");
+                let trailing = [&one[..], b"rubbish"].concat();
+                assert!(unpack(packing, &trailing, step) == (text.clone(), Some(TRAILING.code)));
+                let (got, problem) = unpack(packing, &one[..one.len() * 2 / 3], step);
+                assert!(text.starts_with(&got) && got.len() > text.len() / 3);
+                assert_eq!(problem, Some(CUT_OFF.code));
+            }
+            let mut damaged = one.clone();
+            let middle = damaged.len() / 2;
+            damaged[middle..middle + 40].fill(0xff);
+            assert!(unpack(packing, &damaged, 1000).1.is_some());
+        }
+    }
+
+    #[test]
+    fn zero_padding_and_skippable_frames() {
+        let text = b"hello";
+        assert_eq!(unpack(Packing::Gzip, &[&gzip(text)[..], &[0; 700]].concat(), 100), (text.to_vec(), None));
+        let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3][..], &zstd(text)].concat();
+        assert_eq!(unpack(Packing::Zstd, &skippable, 2), (text.to_vec(), None));
+        let huge_window = [0x28, 0xb5, 0x2f, 0xfd, 0, 0xf8, 0, 0, 0];
+        assert_eq!(unpack(Packing::Zstd, &huge_window, 9), (Vec::new(), Some(WINDOW_TOO_LARGE.code)));
+    }
+}

@@ -1,0 +1,49 @@
+//! A short list of named values.
+
+use super::value::Value;
+use crate::base::units::Unit;
+use serde::{Deserialize, Serialize};
+
+/// One named value.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Fact {
+    /// Stable name in snake case, for exports.
+    pub id: String,
+    pub label: String,
+    pub value: Value,
+    pub unit: Unit,
+    /// What it means or where it comes from; may be empty.
+    pub hint: String,
+}
+
+/// Named values in reading order; the first few are shown large.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Facts {
+    pub title: String,
+    pub facts: Vec<Fact>,
+}
+
+impl Facts {
+    pub fn new(title: impl Into<String>) -> Facts {
+        Facts { title: title.into(), facts: Vec::new() }
+    }
+
+    pub fn push(&mut self, id: &str, label: &str, value: impl Into<Value>, unit: Unit) -> &mut Fact {
+        self.facts.push(Fact {
+            id: id.to_string(),
+            label: label.to_string(),
+            value: value.into(),
+            unit,
+            hint: String::new(),
+        });
+        let last = self.facts.len() - 1;
+        &mut self.facts[last]
+    }
+}
+
+impl Fact {
+    pub fn hint(&mut self, hint: impl Into<String>) -> &mut Fact {
+        self.hint = hint.into();
+        self
+    }
+}

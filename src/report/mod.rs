@@ -1,0 +1,79 @@
+//! What a person reads: typed blocks with units. Knows no trace and no browser.
+//!
+//! Sorting, filtering, copying, comparing and exporting are written once, over the columns of a [`Table`].
+
+pub mod facts;
+pub mod table;
+pub mod value;
+pub mod view;
+
+pub use facts::{Fact, Facts};
+pub use table::{Cells, Column, Sort, Table, TextCells};
+pub use value::Value;
+
+use serde::{Deserialize, Serialize};
+
+/// One report: a title and blocks in reading order.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// `id` of the analysis.
+    pub id: &'static str,
+    pub title: String,
+    /// One sentence that says what is in it, as the report's headline; may be empty.
+    pub summary: String,
+    pub blocks: Vec<Block>,
+}
+
+/// A part of a report.
+#[derive(Clone, Debug)]
+pub enum Block {
+    Facts(Facts),
+    Table(Table),
+    Note(Note),
+}
+
+/// How a note is meant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum NoteLevel {
+    /// Helps to read the numbers.
+    Info,
+    /// The numbers may mislead without it.
+    Warning,
+}
+
+/// A sentence or two.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Note {
+    pub level: NoteLevel,
+    pub text: String,
+}
+
+impl Report {
+    pub fn new(id: &'static str, title: impl Into<String>) -> Report {
+        Report { id, title: title.into(), ..Report::default() }
+    }
+
+    pub fn info(&mut self, text: impl Into<String>) {
+        self.blocks.push(Block::Note(Note { level: NoteLevel::Info, text: text.into() }));
+    }
+
+    pub fn warning(&mut self, text: impl Into<String>) {
+        self.blocks.push(Block::Note(Note { level: NoteLevel::Warning, text: text.into() }));
+    }
+
+    pub fn facts(&mut self, facts: Facts) {
+        self.blocks.push(Block::Facts(facts));
+    }
+
+    pub fn table(&mut self, table: Table) {
+        self.blocks.push(Block::Table(table));
+    }
+
+    /// The tables in reading order.
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,227 @@
+//! Tables as typed columns.
+
+use super::value::Value;
+use crate::base::units::Unit;
+
+/// Rows of equal columns.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// Stable name in snake case, unique in its report.
+    pub id: &'static str,
+    pub title: String,
+    /// What a row is and how it is counted; may be empty.
+    pub caption: String,
+    /// Said instead of an empty table: why it may be empty.
+    pub empty: String,
+    pub columns: Vec<Column>,
+    /// The order the rows are in.
+    pub sort: Option<Sort>,
+    /// Rows that were left out of a very long table, and are counted here instead.
+    pub n_left_out: u64,
+}
+
+/// Order by one column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Sort {
+    /// Index of the column.
+    pub column: u32,
+    pub descending: bool,
+}
+
+/// One column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Stable name in snake case, unique in its table.
+    pub id: &'static str,
+    pub label: String,
+    /// What the numbers mean; may be empty.
+    pub hint: String,
+    pub unit: Unit,
+    /// Rows of two tables match by their key columns.
+    pub key: bool,
+    /// Draw each value as a share of the column's largest.
+    pub bar: bool,
+    pub cells: Cells,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug)]
+pub enum Cells {
+    Text(TextCells),
+    Unsigned(Vec<Option<u64>>),
+    Integer(Vec<Option<i64>>),
+    Float(Vec<Option<f64>>),
+    Bool(Vec<Option<bool>>),
+}
+
+/// Text cells in one arena.
+#[derive(Clone, Debug, Default)]
+pub struct TextCells {
+    arena: String,
+    /// Byte range of each cell; `u32::MAX` as start marks a missing one.
+    ranges: Vec<(u32, u32)>,
+}
+
+impl TextCells {
+    pub fn push(&mut self, text: Option<&str>) {
+        match text {
+            Some(text) => {
+                let start = self.arena.len() as u32;
+                self.arena.push_str(text);
+                self.ranges.push((start, self.arena.len() as u32));
+            }
+            None => self.ranges.push((u32::MAX, u32::MAX)),
+        }
+    }
+
+    pub fn get(&self, row: usize) -> Option<&str> {
+        match self.ranges[row] {
+            (u32::MAX, _) => None,
+            (start, end) => Some(&self.arena[start as usize..end as usize]),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+}
+
+impl<'a> FromIterator<&'a str> for TextCells {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(texts: I) -> TextCells {
+        let mut cells = TextCells::default();
+        texts.into_iter().for_each(|text| cells.push(Some(text)));
+        cells
+    }
+}
+
+impl<'a> FromIterator<Option<&'a str>> for TextCells {
+    fn from_iter<I: IntoIterator<Item = Option<&'a str>>>(texts: I) -> TextCells {
+        let mut cells = TextCells::default();
+        texts.into_iter().for_each(|text| cells.push(text));
+        cells
+    }
+}
+
+impl Cells {
+    pub fn len(&self) -> usize {
+        match self {
+            Cells::Text(cells) => cells.len(),
+            Cells::Unsigned(cells) => cells.len(),
+            Cells::Integer(cells) => cells.len(),
+            Cells::Float(cells) => cells.len(),
+            Cells::Bool(cells) => cells.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn get(&self, row: usize) -> Value {
+        match self {
+            Cells::Text(cells) => cells.get(row).into(),
+            Cells::Unsigned(cells) => cells[row].into(),
+            Cells::Integer(cells) => cells[row].into(),
+            Cells::Float(cells) => cells[row].into(),
+            Cells::Bool(cells) => cells[row].into(),
+        }
+    }
+
+    /// Numbers stand right, everything else left.
+    pub fn is_numeric(&self) -> bool {
+        !matches!(self, Cells::Text(_) | Cells::Bool(_))
+    }
+}
+
+impl Column {
+    /// A text column that names the row.
+    pub fn key(id: &'static str, label: &str, cells: TextCells) -> Column {
+        Column { key: true, ..Column::text(id, label, cells) }
+    }
+
+    pub fn text(id: &'static str, label: &str, cells: TextCells) -> Column {
+        Column::new(id, label, Unit::None, Cells::Text(cells))
+    }
+
+    pub fn unsigned(id: &'static str, label: &str, unit: Unit, values: Vec<Option<u64>>) -> Column {
+        Column::new(id, label, unit, Cells::Unsigned(values))
+    }
+
+    pub fn counts(
+        id: &'static str,
+        label: &str,
+        unit: Unit,
+        values: impl IntoIterator<Item = u64>,
+    ) -> Column {
+        Column::unsigned(id, label, unit, values.into_iter().map(Some).collect())
+    }
+
+    pub fn integer(id: &'static str, label: &str, unit: Unit, values: Vec<Option<i64>>) -> Column {
+        Column::new(id, label, unit, Cells::Integer(values))
+    }
+
+    pub fn float(id: &'static str, label: &str, unit: Unit, values: Vec<Option<f64>>) -> Column {
+        Column::new(id, label, unit, Cells::Float(values))
+    }
+
+    pub fn bool(id: &'static str, label: &str, values: Vec<Option<bool>>) -> Column {
+        Column::new(id, label, Unit::None, Cells::Bool(values))
+    }
+
+    pub fn new(id: &'static str, label: &str, unit: Unit, cells: Cells) -> Column {
+        Column { id, label: label.to_string(), hint: String::new(), unit, key: false, bar: false, cells }
+    }
+
+    pub fn hint(mut self, hint: &str) -> Column {
+        self.hint = hint.to_string();
+        self
+    }
+
+    pub fn with_bar(mut self) -> Column {
+        self.bar = true;
+        self
+    }
+
+    /// Marks a column that is part of the row's name.
+    pub fn as_key(mut self) -> Column {
+        self.key = true;
+        self
+    }
+}
+
+impl Table {
+    pub fn new(id: &'static str, title: impl Into<String>, columns: Vec<Column>) -> Table {
+        debug_assert!(columns.windows(2).all(|pair| pair[0].cells.len() == pair[1].cells.len()));
+        Table { id, title: title.into(), columns, ..Table::default() }
+    }
+
+    /// Says that rows are in the order of column `id`.
+    pub fn sorted_by(mut self, id: &str, descending: bool) -> Table {
+        let column = self.columns.iter().position(|column| column.id == id);
+        self.sort = column.map(|column| Sort { column: column as u32, descending });
+        self
+    }
+
+    pub fn caption(mut self, caption: impl Into<String>) -> Table {
+        self.caption = caption.into();
+        self
+    }
+
+    /// Said instead of an empty table.
+    pub fn if_empty(mut self, text: impl Into<String>) -> Table {
+        self.empty = text.into();
+        self
+    }
+
+    pub fn n_rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.cells.len())
+    }
+
+    pub fn column(&self, id: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.id == id)
+    }
+}

@@ -1,0 +1,45 @@
+//! Values over time. A value holds until the next one of its series.
+
+use super::tracks::ProcessId;
+use crate::base::strings::StringId;
+
+/// One series: a member of a counter's arguments.
+#[derive(Clone, Default)]
+pub struct CounterSeriesTable {
+    pub process: Vec<ProcessId>,
+    pub name: Vec<StringId>,
+    /// [`StringId::NONE`] if the counter has no text id.
+    pub id: Vec<StringId>,
+    /// Key of the argument.
+    pub key: Vec<StringId>,
+}
+
+impl CounterSeriesTable {
+    pub fn len(&self) -> usize {
+        self.name.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.name.is_empty()
+    }
+}
+
+/// Points of all series, sorted by time, then file order.
+#[derive(Clone, Default)]
+pub struct CounterTable {
+    /// Nanoseconds on the trace's own clock.
+    pub ts: Vec<i64>,
+    /// Index into [`CounterSeriesTable`].
+    pub series: Vec<u32>,
+    pub value: Vec<f64>,
+}
+
+impl CounterTable {
+    pub fn len(&self) -> usize {
+        self.ts.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ts.is_empty()
+    }
+}

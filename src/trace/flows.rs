@@ -1,0 +1,26 @@
+//! Arrows from one slice to another.
+
+use super::slices::SliceId;
+use crate::base::strings::StringId;
+
+/// Arrows, from the earlier to the later slice by start time.
+#[derive(Clone, Default)]
+pub struct FlowTable {
+    pub from: Vec<SliceId>,
+    pub to: Vec<SliceId>,
+    /// Name and category of the flow events; [`StringId::NONE`] for arrows given by `bind_id`.
+    pub name: Vec<StringId>,
+    pub category: Vec<StringId>,
+    /// Number that the file joins them by.
+    pub id: Vec<u64>,
+}
+
+impl FlowTable {
+    pub fn len(&self) -> usize {
+        self.from.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.from.is_empty()
+    }
+}

@@ -1,0 +1,193 @@
+//! What was read and what became of it: nothing is lost in silence.
+//!
+//! Every record is counted once, as kept, repaired or skipped, with its bytes; white space, brackets and other
+//! framing between records is the rest of the bytes.
+//! Every oddity is counted by kind, with the first place it was seen and a short example.
+
+use crate::base::text;
+
+/// How bad an oddity is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Severity {
+    /// Worth knowing; nothing was changed or lost.
+    Note,
+    /// The record was kept, changed in a stated way.
+    Repaired,
+    /// Something was not used.
+    Skipped,
+}
+
+/// A kind of oddity: declared as a constant beside the code that finds it.
+#[derive(PartialEq, Eq, Debug)]
+pub struct IssueKind {
+    /// Stable name in kebab case, unique in the library.
+    pub code: &'static str,
+    pub severity: Severity,
+    /// What was wrong and what was done, lower case, no final dot: `line is not JSON, skipped`.
+    pub what: &'static str,
+    /// What the person can try; empty if there is nothing to do.
+    pub hint: &'static str,
+}
+
+/// A place in the decompressed file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Position {
+    /// Byte from the start.
+    pub byte: u64,
+    /// Line from 1, in formats that have lines.
+    pub line: Option<u64>,
+}
+
+/// All oddities of one kind.
+#[derive(Clone, Debug)]
+pub struct Issue {
+    pub kind: &'static IssueKind,
+    pub count: u64,
+    pub first: Position,
+    /// Beginning of the first offending text, control characters made visible.
+    pub example: String,
+}
+
+/// Records and bytes of one outcome.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    pub records: u64,
+    pub bytes: u64,
+}
+
+impl Tally {
+    fn add(&mut self, bytes: u64) {
+        self.records += 1;
+        self.bytes += bytes;
+    }
+
+    fn remove(&mut self, bytes: u64) {
+        self.records = self.records.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+}
+
+/// The account of one file.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    /// Size of the file as it lies on disk; 0 if unknown (standard input).
+    pub file_bytes: u64,
+    /// Bytes taken from the file; less than `file_bytes` if reading stopped early.
+    pub file_bytes_read: u64,
+    /// Bytes after decompression, equal to `file_bytes_read` without compression.
+    pub content_bytes: u64,
+    pub kept: Tally,
+    pub repaired: Tally,
+    pub skipped: Tally,
+    /// What one record is called, in the plural: `events`, `lines`, `records`.
+    pub record_noun: &'static str,
+    /// In order of first appearance.
+    pub issues: Vec<Issue>,
+}
+
+/// Longest example, in characters.
+const EXAMPLE_CHARS: usize = 80;
+
+impl Ledger {
+    /// A record of `bytes` was used as it stands.
+    #[inline]
+    pub fn keep(&mut self, bytes: u64) {
+        self.kept.add(bytes);
+    }
+
+    /// A record of `bytes` was used after a change; say which with [`Ledger::file`].
+    pub fn repair(&mut self, bytes: u64) {
+        self.repaired.add(bytes);
+    }
+
+    /// A record of `bytes` was not used; say why with [`Ledger::file`].
+    pub fn skip(&mut self, bytes: u64) {
+        self.skipped.add(bytes);
+    }
+
+    /// A record counted as kept turned out unusable when the whole trace was put together.
+    pub fn kept_to_skipped(&mut self, bytes: u64) {
+        self.kept.remove(bytes);
+        self.skipped.add(bytes);
+    }
+
+    /// A record counted as kept was changed when the whole trace was put together.
+    pub fn kept_to_repaired(&mut self, bytes: u64) {
+        self.kept.remove(bytes);
+        self.repaired.add(bytes);
+    }
+
+    /// Notes one oddity. Records are counted apart, since one may have several oddities.
+    pub fn file(&mut self, kind: &'static IssueKind, at: Position, example: &[u8]) {
+        match self
+            .issues
+            .iter_mut()
+            .find(|issue| std::ptr::eq(issue.kind, kind) || issue.kind.code == kind.code)
+        {
+            Some(issue) => {
+                issue.count += 1;
+                if at.byte < issue.first.byte {
+                    issue.first = at;
+                    issue.example = text::example(example, EXAMPLE_CHARS);
+                }
+            }
+            None => self.issues.push(Issue {
+                kind,
+                count: 1,
+                first: at,
+                example: text::example(example, EXAMPLE_CHARS),
+            }),
+        }
+    }
+
+    /// Skips a record and says why.
+    pub fn skip_record(&mut self, kind: &'static IssueKind, at: Position, bytes: u64, example: &[u8]) {
+        self.skip(bytes);
+        self.file(kind, at, example);
+    }
+
+    /// Records seen: kept + repaired + skipped.
+    pub fn n_records(&self) -> u64 {
+        self.kept.records + self.repaired.records + self.skipped.records
+    }
+
+    /// Bytes between records: white space, brackets, keys around them.
+    pub fn framing_bytes(&self) -> u64 {
+        self.content_bytes.saturating_sub(self.kept.bytes + self.repaired.bytes + self.skipped.bytes)
+    }
+
+    /// The issue of `code`, if it came up.
+    pub fn issue(&self, code: &str) -> Option<&Issue> {
+        self.issues.iter().find(|issue| issue.kind.code == code)
+    }
+
+    /// How often `code` came up.
+    pub fn count_of(&self, code: &str) -> u64 {
+        self.issue(code).map_or(0, |issue| issue.count)
+    }
+
+    /// The worst severity that came up.
+    pub fn severity(&self) -> Option<Severity> {
+        self.issues.iter().map(|issue| issue.kind.severity).max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ODD: IssueKind =
+        IssueKind { code: "odd", severity: Severity::Skipped, what: "odd, skipped", hint: "" };
+    static ODD_KIND: IssueKind = ODD;
+
+    #[test]
+    fn keeps_the_first_place() {
+        let mut ledger = Ledger { content_bytes: 100, ..Ledger::default() };
+        ledger.keep(40);
+        ledger.skip_record(&ODD_KIND, Position { byte: 70, line: None }, 10, b"later");
+        ledger.skip_record(&ODD_KIND, Position { byte: 50, line: Some(2) }, 20, b"ear\nlier");
+        let issue = ledger.issue("odd").unwrap();
+        assert_eq!((issue.count, issue.first.byte, issue.example.as_str()), (2, 50, "ear\\nlier"));
+        assert_eq!((ledger.n_records(), ledger.framing_bytes()), (3, 30));
+    }
+}

@@ -1,0 +1,80 @@
+//! The model: what a trace holds, one file a table, each table a struct of columns.
+//!
+//! Readers put rows into a [`TraceBuilder`] as they stand in the file.
+//! [`TraceBuilder::finish`] sorts them, pairs begins with ends, computes depths and parents, and files what it could
+//! not use in the [`Ledger`]: once, for all formats.
+//! A [`Trace`] does not change after that. No table knows a file format; no table knows a view.
+
+pub mod args;
+pub mod builder;
+pub mod counters;
+pub mod events;
+pub mod flows;
+pub mod ledger;
+pub mod objects;
+pub mod profiles;
+pub mod samples;
+pub mod scoring_calls;
+pub mod slices;
+pub mod tracks;
+
+pub use builder::TraceBuilder;
+pub use ledger::{IssueKind, Ledger, Position, Severity};
+
+use crate::base::strings::StringTable;
+
+/// A finished trace.
+#[derive(Clone, Default)]
+pub struct Trace {
+    pub source: SourceInfo,
+    pub ledger: Ledger,
+    pub strings: StringTable,
+    pub processes: tracks::ProcessTable,
+    pub threads: tracks::ThreadTable,
+    pub tracks: tracks::TrackTable,
+    /// Sorted by start time.
+    pub slices: slices::SliceTable,
+    pub counter_series: counters::CounterSeriesTable,
+    /// Sorted by time.
+    pub counters: counters::CounterTable,
+    pub flows: flows::FlowTable,
+    pub objects: objects::ObjectTable,
+    pub frames: samples::FrameTable,
+    pub stacks: samples::StackTable,
+    /// Sorted by time.
+    pub samples: samples::SampleTable,
+    pub args: args::ArgsTable,
+    /// In file order.
+    pub scoring_calls: scoring_calls::ScoringCallTable,
+    /// Python sampling runs, in order of first appearance.
+    pub profiles: Vec<profiles::ProfileRun>,
+}
+
+/// What the file says of itself.
+#[derive(Clone, Default, Debug)]
+pub struct SourceInfo {
+    /// Name of the file as given; not a path.
+    pub file_name: String,
+    /// `id` of the reader that read it.
+    pub format: &'static str,
+    /// Tool that wrote the file, as far as it can be told from its content; with its version where known.
+    pub producer: Option<String>,
+    /// Compression found around the content, outermost first: `gzip`, `zstd`.
+    pub compression: Vec<&'static str>,
+    /// Facts from the file's own metadata, in file order: name and text (JSON values as written).
+    pub metadata: Vec<(String, String)>,
+    /// Events by kind as the format names them (phase, record type), for the overview; in a fixed order.
+    pub record_kinds: Vec<(String, u64)>,
+}
+
+/// One or more traces opened together; a single file is a run of one.
+#[derive(Clone, Default)]
+pub struct Run {
+    pub traces: Vec<Trace>,
+}
+
+impl Run {
+    pub fn single(trace: Trace) -> Run {
+        Run { traces: vec![trace] }
+    }
+}

@@ -1,0 +1,42 @@
+//! Objects whose life a trace records: created, snapshots, destroyed; and other markers that are no slices.
+
+use super::args::ArgsId;
+use super::tracks::ProcessId;
+use crate::base::strings::StringId;
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ObjectEvent {
+    Created,
+    Snapshot,
+    Destroyed,
+    /// Memory dump of a process.
+    ProcessMemoryDump,
+    /// Memory dump of the whole system.
+    GlobalMemoryDump,
+    /// Clock synchronisation.
+    ClockSync,
+}
+
+/// Markers sorted by time.
+#[derive(Clone, Default)]
+pub struct ObjectTable {
+    pub event: Vec<ObjectEvent>,
+    /// Nanoseconds on the trace's own clock.
+    pub ts: Vec<i64>,
+    pub process: Vec<ProcessId>,
+    pub name: Vec<StringId>,
+    /// Id as text; [`StringId::NONE`] if it has none.
+    pub id: Vec<StringId>,
+    pub args: Vec<ArgsId>,
+}
+
+impl ObjectTable {
+    pub fn len(&self) -> usize {
+        self.event.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.event.is_empty()
+    }
+}

@@ -1,0 +1,95 @@
+//! Spans of time on a track, with their nesting.
+//!
+//! ```text
+//! depth 0  [A                    ]   [D  ]
+//! depth 1     [B      ]  [C ]              parent of B and C is A
+//! ```
+//! Intervals are closed on the left and open on the right. Instants are slices of length 0.
+
+use super::args::ArgsId;
+use super::tracks::TrackId;
+use crate::base::strings::StringId;
+
+/// Number of a slice in a [`SliceTable`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SliceId(pub u32);
+
+impl SliceId {
+    /// No slice: a parent of a top-level slice.
+    pub const NONE: SliceId = SliceId(u32::MAX);
+
+    pub fn some(self) -> Option<SliceId> {
+        (self != SliceId::NONE).then_some(self)
+    }
+}
+
+/// How a slice came about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum SliceKind {
+    /// Written with start and duration.
+    Complete,
+    /// Written as begin and end.
+    BeginEnd,
+    /// A point in time.
+    Instant,
+    /// Asynchronous begin and end.
+    Async,
+    /// An asynchronous point in time.
+    AsyncInstant,
+    /// Older asynchronous form: the whole from start to finish.
+    LegacyAsync,
+    /// Older asynchronous form: one step.
+    LegacyStep,
+    /// State of a thread.
+    State,
+}
+
+/// Duration of a slice whose end is not in the file.
+pub const UNFINISHED: i64 = -1;
+
+/// Slices sorted by start, longer first, then file order.
+#[derive(Clone, Default)]
+pub struct SliceTable {
+    /// Nanoseconds on the trace's own clock; may be negative.
+    pub ts: Vec<i64>,
+    /// Nanoseconds; [`UNFINISHED`] if the file does not say when it ended.
+    pub dur: Vec<i64>,
+    /// Nanoseconds not covered by direct children; for an unfinished slice as if it ended with the trace.
+    pub self_ns: Vec<i64>,
+    /// [`StringId::EMPTY`] if it has none.
+    pub name: Vec<StringId>,
+    /// [`StringId::NONE`] if it has none; a comma list stays one text.
+    pub category: Vec<StringId>,
+    pub track: Vec<TrackId>,
+    pub kind: Vec<SliceKind>,
+    /// Slices open below it on its track when it starts.
+    pub depth: Vec<u32>,
+    /// Innermost slice open on the same track when it starts.
+    pub parent: Vec<SliceId>,
+    /// Arguments of the event that began it.
+    pub args: Vec<ArgsId>,
+    /// Byte in the decompressed file where its (first) event starts.
+    pub offset: Vec<u64>,
+    /// Sparse, sorted by slice: arguments of the end event, which win over those of the begin for equal keys.
+    pub end_args: Vec<(SliceId, ArgsId)>,
+    /// Sparse, sorted by slice: CPU time of the thread at the start, and CPU duration, in nanoseconds.
+    pub thread_time: Vec<(SliceId, i64, i64)>,
+}
+
+impl SliceTable {
+    pub fn len(&self) -> usize {
+        self.ts.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ts.is_empty()
+    }
+
+    /// End on the trace's clock; unfinished slices end at `trace_end`.
+    pub fn end(&self, index: usize, trace_end: i64) -> i64 {
+        match self.dur[index] {
+            UNFINISHED => trace_end.max(self.ts[index]),
+            dur => self.ts[index].saturating_add(dur),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Who did the work: processes, their threads, and the tracks that slices lie on.
+
+use crate::base::strings::StringId;
+
+/// Number of a process in a [`ProcessTable`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ProcessId(pub u32);
+
+/// Number of a thread in a [`ThreadTable`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ThreadId(pub u32);
+
+/// Number of a track in a [`TrackTable`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TrackId(pub u32);
+
+/// A process or thread id as the file writes it; `7` and `"7"` differ.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Key {
+    Number(i64),
+    Text(StringId),
+}
+
+/// Processes in order of first appearance.
+#[derive(Clone, Default)]
+pub struct ProcessTable {
+    pub key: Vec<Key>,
+    /// [`StringId::NONE`] if the file gives none.
+    pub name: Vec<StringId>,
+    pub labels: Vec<StringId>,
+    pub sort_index: Vec<Option<i32>>,
+}
+
+impl ProcessTable {
+    pub fn push(&mut self, key: Key) -> ProcessId {
+        self.key.push(key);
+        self.name.push(StringId::NONE);
+        self.labels.push(StringId::NONE);
+        self.sort_index.push(None);
+        ProcessId(self.key.len() as u32 - 1)
+    }
+
+    pub fn len(&self) -> usize {
+        self.key.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.key.is_empty()
+    }
+}
+
+/// Threads in order of first appearance; equal keys in different processes are distinct threads.
+#[derive(Clone, Default)]
+pub struct ThreadTable {
+    pub process: Vec<ProcessId>,
+    pub key: Vec<Key>,
+    /// [`StringId::NONE`] if the file gives none.
+    pub name: Vec<StringId>,
+    pub sort_index: Vec<Option<i32>>,
+}
+
+impl ThreadTable {
+    pub fn push(&mut self, process: ProcessId, key: Key) -> ThreadId {
+        self.process.push(process);
+        self.key.push(key);
+        self.name.push(StringId::NONE);
+        self.sort_index.push(None);
+        ThreadId(self.key.len() as u32 - 1)
+    }
+
+    pub fn len(&self) -> usize {
+        self.key.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.key.is_empty()
+    }
+}
+
+/// What lies on a track.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum TrackKind {
+    /// Slices of a thread, properly nested.
+    Thread,
+    /// Slices of a thread that partly overlap one on the thread's own track.
+    ThreadOverflow,
+    /// States of a thread (running, sleeping).
+    ThreadState,
+    /// Instants of a process.
+    ProcessInstants,
+    /// Instants of the whole trace.
+    GlobalInstants,
+    /// Slices of one asynchronous identity, for the whole trace.
+    AsyncGlobal,
+    /// Slices of one asynchronous identity, for one process.
+    AsyncProcess,
+    /// Begin, steps and end in the older asynchronous form.
+    AsyncLegacy,
+}
+
+/// Tracks in order of first appearance.
+#[derive(Clone, Default)]
+pub struct TrackTable {
+    pub kind: Vec<TrackKind>,
+    /// For asynchronous tracks the name of the first event; else [`StringId::NONE`].
+    pub name: Vec<StringId>,
+    pub process: Vec<Option<ProcessId>>,
+    pub thread: Vec<Option<ThreadId>>,
+}
+
+impl TrackTable {
+    pub fn push(
+        &mut self,
+        kind: TrackKind,
+        name: StringId,
+        process: Option<ProcessId>,
+        thread: Option<ThreadId>,
+    ) -> TrackId {
+        self.kind.push(kind);
+        self.name.push(name);
+        self.process.push(process);
+        self.thread.push(thread);
+        TrackId(self.kind.len() as u32 - 1)
+    }
+
+    pub fn len(&self) -> usize {
+        self.kind.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.kind.is_empty()
+    }
+}

@@ -1,0 +1,116 @@
+//! What the integration tests share: where the data lies, and reading a file in every way that must not matter.
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::path::{Path, PathBuf};
+use tracedrop::import::{FormatInfo, Import, ImportError};
+use tracedrop::trace::Trace;
+
+/// Folders with inputs of one system: `tests/data/<name>`, and `../shared/corpus/<name>` where it stands beside the
+/// checkout. With `TRACEDROP_REQUIRE_CORPUS` set, the second has to be there.
+pub fn data_dirs(name: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let own = root.join("tests/data").join(name);
+    assert!(own.is_dir(), "{} is missing", own.display());
+    let corpus = root.join("../shared/corpus").join(name);
+    if corpus.is_dir() {
+        return vec![own, corpus];
+    }
+    assert!(
+        std::env::var_os("TRACEDROP_REQUIRE_CORPUS").is_none(),
+        "TRACEDROP_REQUIRE_CORPUS is set but {} is missing",
+        corpus.display()
+    );
+    vec![own]
+}
+
+/// Files directly in `dir` whose name ends with one of `endings`, sorted by name.
+pub fn files(dir: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(dir)
+        .unwrap_or_else(|error| panic!("{}: {error}", dir.display()))
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file() && endings.iter().any(|ending| path.to_str().unwrap().ends_with(ending)))
+        .collect();
+    files.sort();
+    files
+}
+
+/// File name up to its first dot after the stem: `large_20k.jsonl.gz` → `large_20k`.
+pub fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    name.split('.').next().unwrap().to_string()
+}
+
+/// Reads `bytes` whole.
+pub fn import(name: &str, bytes: &[u8], format: Option<&'static FormatInfo>) -> Result<Trace, ImportError> {
+    import_cut(name, bytes, format, &mut |_| usize::MAX)
+}
+
+/// Reads `bytes` in chunks whose sizes `next_len` gives from the number of bytes left.
+pub fn import_cut(
+    name: &str,
+    bytes: &[u8],
+    format: Option<&'static FormatInfo>,
+    next_len: &mut dyn FnMut(usize) -> usize,
+) -> Result<Trace, ImportError> {
+    let mut import = Import::with_format(name, bytes.len() as u64, format);
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let len = next_len(rest.len()).clamp(1, rest.len());
+        import.feed(&rest[..len]);
+        rest = &rest[len..];
+    }
+    import.finish()
+}
+
+/// A small deterministic generator (xorshift), so that a failing cut can be found again.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n.max(1)
+    }
+}
+
+/// Calls `check` with traces read whole and in several kinds of pieces; all must be the same to it.
+pub fn for_each_cut(
+    name: &str,
+    bytes: &[u8],
+    format: Option<&'static FormatInfo>,
+    check: &mut dyn FnMut(&str, Result<Trace, ImportError>),
+) {
+    check("whole", import(name, bytes, format));
+    if bytes.len() <= 40_000 {
+        check("bytes", import_cut(name, bytes, format, &mut |_| 1));
+    }
+    check("chunks of 4099", import_cut(name, bytes, format, &mut |_| 4099));
+    for seed in 1..=3u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let cut = &mut |_| {
+            let largest = 1 << random.below(17);
+            random.below(largest) as usize + 1
+        };
+        check(&format!("random pieces, seed {seed}"), import_cut(name, bytes, format, cut));
+    }
+}
+
+/// Panics with the first line that differs, not with two walls of text.
+pub fn assert_same_text(what: &str, got: &str, expected: &str) {
+    if got == expected {
+        return;
+    }
+    for (number, (got, expected)) in got.split('\n').zip(expected.split('\n')).enumerate() {
+        assert!(
+            got == expected,
+            "{what}: line {} differs\n     got: {got:?}\nexpected: {expected:?}",
+            number + 1
+        );
+    }
+    panic!("{what}: {} lines instead of {}", got.split('\n').count(), expected.split('\n').count());
+}
