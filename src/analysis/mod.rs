@@ -5,11 +5,18 @@
 //!
 //! Adding a report: a folder with `INFO` and a function, and two lines here (its `mod`, its place in [`ANALYSES`]).
 
-use crate::report::Report;
+pub mod counters;
+pub mod ledger;
+pub mod longest;
+pub mod overview;
+pub mod slices;
+pub mod timeline;
+
+use crate::report::{Document, Report};
 use crate::trace::Run;
 
 /// The reports, in the order in which they are shown.
-pub const ANALYSES: &[&AnalysisInfo] = &[];
+pub const ANALYSES: &[&AnalysisInfo] = &[&overview::INFO, &slices::INFO, &longest::INFO, &counters::INFO];
 
 /// What is known of a report without computing it.
 pub struct AnalysisInfo {
@@ -57,4 +64,15 @@ pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
         .filter(|analysis| (analysis.applies)(run))
         .map(|analysis| (analysis.run)(run, query))
         .collect()
+}
+
+/// Everything there is to say of `run`.
+pub fn document(run: &Run, query: &Query) -> Document {
+    let names: Vec<&str> = run.traces.iter().map(|trace| trace.source.file_name.as_str()).collect();
+    Document {
+        title: names.join(", "),
+        source: ledger::source_facts(run),
+        ledger: ledger::report(run),
+        reports: reports(run, query),
+    }
 }
