@@ -6,10 +6,10 @@
 pub mod protocol;
 mod session;
 
-pub use session::{Session, TableRef};
+pub use session::{Exported, Session, TableRef};
 
 use crate::import::FORMATS;
-use protocol::FormatView;
+use protocol::{ExporterView, FormatView};
 
 /// The formats for people: what is read and which tools write it.
 pub fn formats() -> Vec<FormatView> {
@@ -22,4 +22,9 @@ pub fn formats() -> Vec<FormatView> {
             extensions: format.extensions.iter().map(|extension| extension.to_string()).collect(),
         })
         .collect()
+}
+
+/// What reports and traces can be written as.
+pub fn exporters() -> Vec<ExporterView> {
+    Vec::new()
 }

