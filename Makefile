@@ -34,7 +34,7 @@ dist/index.html: $(SITE_SOURCES) | setup-site
 
 screenshots: dist/index.html ## write pictures of the page to tests/browser/output/
 	@tools/setup.sh all
-	@node tests/browser/screenshots.mjs
+	@. target/env.sh; export TRACEDROP_CHROME; node tests/browser/screenshots.mjs
 
 check: ## formatting, lints, documentation
 	@tools/check.sh
@@ -47,7 +47,7 @@ test-native:
 test-browser: dist/index.html
 	@tools/setup.sh all
 	@tools/sizes.sh
-	@node tests/browser/run.mjs $(ONLY)
+	@. target/env.sh; export TRACEDROP_CHROME; node tests/browser/run.mjs $(ONLY)
 
 test-fuzz:
 	@tools/fuzz.sh 5
