@@ -8,9 +8,6 @@ SHELL := /bin/bash
 SITE_SOURCES := $(shell find src www -not -name '.*') index.html Trunk.toml Cargo.toml Cargo.lock \
 	$(wildcard tools/*.sh) tools/finish-site.mjs tools/package-lock.json
 
-# How long each fuzz target runs in `make fuzz`.
-SECONDS_EACH := $(if $(filter command environment,$(firstword $(origin SECONDS))),$(SECONDS),60)
-
 .PHONY: help setup setup-site serve dist screenshots check test test-native test-browser test-fuzz bench fuzz clean
 
 help: ## list these commands
@@ -34,7 +31,7 @@ dist/index.html: $(SITE_SOURCES) | setup-site
 
 screenshots: dist/index.html ## write pictures of the page to tests/browser/output/
 	@tools/setup.sh all
-	@node tests/browser/screenshots.mjs
+	@. target/env.sh; export TRACEDROP_CHROME; node tests/browser/screenshots.mjs
 
 check: ## formatting, lints, documentation
 	@tools/check.sh
@@ -47,16 +44,16 @@ test-native:
 test-browser: dist/index.html
 	@tools/setup.sh all
 	@tools/sizes.sh
-	@node tests/browser/run.mjs $(ONLY)
+	@. target/env.sh; export TRACEDROP_CHROME; node tests/browser/run.mjs $(ONLY)
 
 test-fuzz:
-	@tools/fuzz.sh 5
+	@TRACEDROP_FUZZ_OPTIONAL=1 tools/fuzz.sh 5
 
 bench: ## benchmarks of the library
 	@cargo bench
 
 fuzz: ## run each fuzz target, SECONDS=60 each
-	@tools/fuzz.sh $(SECONDS_EACH)
+	@tools/fuzz.sh $(or $(SECONDS),60)
 
 clean: ## delete everything that was built (the cache of tools stays)
 	@rm -rf target dist fuzz/target tests/browser/output tests/browser/node_modules tools/node_modules

@@ -53,6 +53,18 @@ function lock() {
   policy.content =
     "default-src 'none'; script-src 'wasm-unsafe-eval'; img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'";
   document.head.append(policy);
+
+  // What policies have no word for, or browsers do not know yet: calls between browsers, new windows, and a page
+  // that goes somewhere by itself, with something in the address. Links that a person clicks still work. (This part is a guard against mistakes: the
+  // policy binds all code whatever it does, these lines bind only code that does not set out to get around them.)
+  delete globalThis.RTCPeerConnection;
+  delete globalThis.webkitRTCPeerConnection;
+  globalThis.open = () => null;
+  globalThis.navigation?.addEventListener('navigate', (event) => {
+    const { userInitiated, navigationType, destination } = event;
+    const stays = destination.sameDocument || navigationType === 'reload' || destination.url.startsWith('blob:');
+    if (!userInitiated && !stays) event.preventDefault();
+  });
 }
 
 // Runs in the worker, after the script wasm-bindgen made. The first message brings the compiled module; later ones
