@@ -5,15 +5,14 @@ use crate::report::{Column, Facts, Report, Table, TextCells, Value};
 use crate::trace::{Ledger, Run, Severity, SourceInfo};
 
 /// What the files say of themselves, a list a file.
-pub fn source_facts(run: &Run) -> Vec<Facts> {
-    run.traces.iter().map(|trace| file_facts(&trace.source)).collect()
+pub fn source_facts(run: &Run, format_title: &dyn Fn(&str) -> String) -> Vec<Facts> {
+    run.traces.iter().map(|trace| file_facts(&trace.source, format_title)).collect()
 }
 
-fn file_facts(source: &SourceInfo) -> Facts {
+fn file_facts(source: &SourceInfo, format_title: &dyn Fn(&str) -> String) -> Facts {
     let mut facts = Facts::new(if source.file_name.is_empty() { "File" } else { &source.file_name });
     facts.push("file_name", "File", source.file_name.as_str(), Unit::None);
-    let format = crate::import::FORMATS.iter().find(|format| format.id == source.format);
-    facts.push("format", "Format", format.map_or(source.format, |format| format.title), Unit::None);
+    facts.push("format", "Format", format_title(source.format), Unit::None);
     if let Some(producer) = &source.producer {
         facts.push("producer", "Written by", producer.as_str(), Unit::None);
     }

@@ -68,13 +68,15 @@ pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
         .collect()
 }
 
-/// Everything there is to say of `run`.
-pub fn document(run: &Run, query: &Query) -> Document {
+/// Everything there is to say of `run`, with its reports.
+///
+/// `format_title` names a format for people by its id.
+pub fn document<'a>(run: &Run, reports: &'a [Report], format_title: &dyn Fn(&str) -> String) -> Document<'a> {
     let names: Vec<&str> = run.traces.iter().map(|trace| trace.source.file_name.as_str()).collect();
     Document {
         title: names.join(", "),
-        source: ledger::source_facts(run),
+        source: ledger::source_facts(run, format_title),
         ledger: ledger::report(run),
-        reports: reports(run, query),
+        reports,
     }
 }

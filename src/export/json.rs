@@ -125,7 +125,7 @@ fn write_facts(w: &mut Writer<'_>, facts: &Facts) {
 }
 
 fn write_table(w: &mut Writer<'_>, table: &Table) -> io::Result<()> {
-    w.text("{\"type\":\"table\",\"id\":", table.id);
+    w.text("{\"type\":\"table\",\"id\":", &table.id);
     w.text(",\"title\":", &table.title);
     w.text(",\"caption\":", &table.caption);
     w.raw(",\"columns\":[");

@@ -41,7 +41,7 @@ pub struct ExporterInfo {
 /// What an exporter is given.
 pub struct Input<'a> {
     pub run: &'a Run,
-    pub document: &'a Document,
+    pub document: &'a Document<'a>,
     pub query: &'a Query,
     pub options: &'a Options,
 }

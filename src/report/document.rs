@@ -2,14 +2,14 @@
 
 use super::{Facts, Report};
 
-/// What exports write and what the page shows.
-#[derive(Clone, Debug, Default)]
-pub struct Document {
+/// What exports write.
+#[derive(Clone, Debug)]
+pub struct Document<'a> {
     /// Names of the files.
     pub title: String,
     /// One list a file: name, format, producer.
     pub source: Vec<Facts>,
     /// What was read and what became of it.
     pub ledger: Report,
-    pub reports: Vec<Report>,
+    pub reports: &'a [Report],
 }

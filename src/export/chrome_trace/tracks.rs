@@ -29,6 +29,8 @@ pub struct Layout<'a> {
     origin: i64,
     pids: Vec<u64>,
     tids: Vec<u64>,
+    /// By process: its first thread; `u32::MAX` if it has none.
+    main_threads: Vec<u32>,
     /// By thread: its overflow tracks with the tid each gets.
     lanes: Vec<Vec<(u32, u64)>>,
     /// The tid under which slices that arrows can bind to are written.
@@ -77,6 +79,12 @@ impl<'a> Layout<'a> {
     ) -> Layout<'a> {
         let pids = numbers.pids(trace, renumbered);
         let tids = numbers.tids(trace, &pids, renumbered);
+        let mut main_threads = vec![u32::MAX; pids.len()];
+        for (thread, process) in trace.threads.process.iter().enumerate().rev() {
+            if let Some(main) = main_threads.get_mut(process.0 as usize) {
+                *main = thread as u32;
+            }
+        }
         let mut lanes = vec![Vec::new(); trace.threads.len()];
         let mut own_tracks = vec![Vec::new(); trace.threads.len()];
         let mut tid_of_track = vec![None; trace.tracks.len()];
@@ -97,7 +105,7 @@ impl<'a> Layout<'a> {
             }
         }
         let (starts, order) = order_by_track(trace);
-        Layout { trace, origin, pids, tids, lanes, own_tracks, tid_of_track, order, starts }
+        Layout { trace, origin, pids, tids, main_threads, lanes, own_tracks, tid_of_track, order, starts }
     }
 
     fn text(&self, id: StringId) -> Option<&'a str> {
@@ -106,6 +114,13 @@ impl<'a> Layout<'a> {
 
     fn pid(&self, process: usize) -> u64 {
         self.pids.get(process).or(self.pids.first()).copied().unwrap_or(1)
+    }
+
+    /// The first thread of a process, for events that belong to no thread: without a tid, readers would think of
+    /// a main thread that is not there.
+    fn main_tid(&self, process: usize) -> Option<u64> {
+        let thread = *self.main_threads.get(process).or(self.main_threads.first())?;
+        self.tids.get(thread as usize).copied()
     }
 
     fn time(&self, ts: i64) -> i64 {
@@ -136,9 +151,10 @@ impl<'a> Layout<'a> {
         for process in 0..processes.len() {
             let name = self.name_or_key(processes.name[process], processes.key[process]);
             let index = processes.sort_index[process].unwrap_or(if any_index { 0 } else { process as i32 });
-            w.name_and_index(self.pids[process], None, name, i64::from(index));
+            let main = self.main_tid(process);
+            w.name_and_index(self.pids[process], None, main, name, i64::from(index));
             if let Some(labels) = self.text(processes.labels[process]) {
-                w.metadata("process_labels", self.pids[process], None, "labels", &|w| w.string(labels));
+                w.metadata("process_labels", self.pids[process], main, "labels", &|w| w.string(labels));
             }
         }
         let threads = &trace.threads;
@@ -148,14 +164,14 @@ impl<'a> Layout<'a> {
             let pid = self.pid(self.process_of_thread(thread));
             let name = self.name_or_key(threads.name[thread], threads.key[thread]);
             let index = |position| threads.sort_index[thread].unwrap_or(if any_index { 0 } else { position });
-            w.name_and_index(pid, Some(self.tids[thread]), name, i64::from(index(position)));
+            w.name_and_index(pid, Some(self.tids[thread]), None, name, i64::from(index(position)));
             position += 1;
             for (lane, (_, tid)) in self.lanes[thread].iter().enumerate() {
                 let name = match name {
                     Some(name) => format!("{name} (overlap {})", lane + 2),
                     None => format!("thread {} (overlap {})", self.tids[thread], lane + 2),
                 };
-                w.name_and_index(pid, Some(*tid), Some(&name), i64::from(index(position)));
+                w.name_and_index(pid, Some(*tid), None, Some(&name), i64::from(index(position)));
                 position += 1;
             }
         }
@@ -361,8 +377,9 @@ impl<'a> Layout<'a> {
                 _ => continue,
             };
             let pid = self.pid(self.process_of(track));
+            let tid = self.main_tid(self.process_of(track));
             for slice in self.slices_of(track) {
-                self.open_slice(*slice as usize, "i", pid, None, w);
+                self.open_slice(*slice as usize, "i", pid, tid, w);
                 w.raw(scope);
                 self.write_args(*slice as usize, w);
                 w.close();
@@ -370,36 +387,46 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Asynchronous identities: one after the other, by first appearance in time.
+    /// Asynchronous slices: a top-level one and what is above it is written under an id of its own.
+    ///
+    /// Tracks are lanes that identities share when they do not overlap, so they are not what is joined by an id.
     fn write_async(&self, bound: &FxHashMap<u32, Bound>, w: &mut Writer<'_>) {
-        let is_async = |track: &usize| {
-            matches!(
-                self.trace.tracks.kind[*track],
-                TrackKind::AsyncGlobal | TrackKind::AsyncProcess | TrackKind::AsyncLegacy
-            )
-        };
-        let first =
-            |track: &usize| self.slices_of(*track).first().map(|slice| self.trace.slices.ts[*slice as usize]);
-        let mut tracks: Vec<usize> = (0..self.trace.tracks.len()).filter(is_async).collect();
-        tracks.sort_by_key(first);
-        for (i, track) in tracks.into_iter().enumerate() {
+        // Where each unit starts in `order`, and its track.
+        let mut units: Vec<(u32, u32)> = Vec::new();
+        for track in 0..self.trace.tracks.len() {
+            let kind = self.trace.tracks.kind[track];
+            if !matches!(kind, TrackKind::AsyncGlobal | TrackKind::AsyncProcess | TrackKind::AsyncLegacy) {
+                continue;
+            }
+            let (start, end) = (self.starts[track], self.starts[track + 1]);
+            let tops = (start..end)
+                .filter(|at| *at == start || self.trace.slices.depth[self.order[*at as usize] as usize] == 0);
+            units.extend(tops.map(|at| (at, track as u32)));
+        }
+        // Slices are numbered by start, then as they came: a reader of what is written here numbers them alike.
+        units.sort_by_key(|(at, _)| self.order[*at as usize]);
+        for (i, (at, track)) in units.into_iter().enumerate() {
+            let track = track as usize;
+            let top = self.order[at as usize] as usize;
+            let process = self.process_of(track);
             let identity = Identity {
                 id: i as u64 + 1,
                 local: self.trace.tracks.kind[track] == TrackKind::AsyncProcess,
-                pid: self.pid(self.process_of(track)),
-                // The category is part of the identity, so it has to be the same in all events of a track.
-                category: self
-                    .slices_of(track)
-                    .first()
-                    .and_then(|slice| self.text(self.trace.slices.category[*slice as usize])),
+                pid: self.pid(process),
+                tid: self.main_tid(process),
+                // The category is part of the identity, so it has to be the same in all events.
+                category: self.text(self.trace.slices.category[top]),
             };
-            self.write_identity(track, &identity, bound, w);
+            let rest = &self.order[at as usize..self.starts[track + 1] as usize];
+            let len =
+                rest.iter().skip(1).take_while(|slice| self.trace.slices.depth[**slice as usize] > 0).count();
+            self.write_identity(&rest[..=len], &identity, bound, w);
         }
     }
 
     fn write_identity(
         &self,
-        track: usize,
+        unit: &[u32],
         identity: &Identity<'_>,
         bound: &FxHashMap<u32, Bound>,
         w: &mut Writer<'_>,
@@ -414,7 +441,7 @@ impl<'a> Layout<'a> {
             }
             w.close();
         };
-        for slice in self.slices_of(track).iter().map(|slice| *slice as usize) {
+        for slice in unit.iter().map(|slice| *slice as usize) {
             // What is not below this slice has ended by now, even if it ends at this very time.
             while let Some(last) =
                 open.last().copied().filter(|last| slices.depth[*last] >= slices.depth[slice])
@@ -439,7 +466,7 @@ impl<'a> Layout<'a> {
     fn open_async(&self, slice: usize, phase: &str, ts: i64, identity: &Identity<'_>, w: &mut Writer<'_>) {
         w.open(self.trace.strings.get(self.trace.slices.name[slice]), identity.category, phase);
         w.time(self.time(ts));
-        w.place(identity.pid, None);
+        w.place(identity.pid, identity.tid);
         if identity.local {
             w.raw(",\"id2\":{\"local\":");
             w.hex(identity.id);
@@ -480,7 +507,7 @@ impl<'a> Layout<'a> {
                     is_open = true;
                     w.open(self.trace.strings.get(name), None, "C");
                     w.time(self.time(points.ts[start]));
-                    w.place(self.pid(process.0 as usize), None);
+                    w.place(self.pid(process.0 as usize), self.main_tid(process.0 as usize));
                     if let Some(id) = self.text(id) {
                         w.raw(",\"id\":");
                         w.string(id);
@@ -650,7 +677,8 @@ impl<'a> Layout<'a> {
             };
             w.open(self.trace.strings.get(objects.name[i]), None, phase);
             w.time(self.time(objects.ts[i]));
-            w.place(self.pid(objects.process[i].0 as usize), None);
+            let process = objects.process[i].0 as usize;
+            w.place(self.pid(process), self.main_tid(process));
             if let Some(id) = self.text(objects.id[i]) {
                 w.raw(",\"id\":");
                 w.string(id);
@@ -661,12 +689,13 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// What the events of one asynchronous track have in common.
+/// What the events of one asynchronous identity have in common.
 struct Identity<'a> {
     id: u64,
     /// Known only within its process.
     local: bool,
     pid: u64,
+    tid: Option<u64>,
     category: Option<&'a str>,
 }
 

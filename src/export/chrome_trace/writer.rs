@@ -134,12 +134,22 @@ impl<'a> Writer<'a> {
         self.close();
     }
 
-    /// Name and sort index of a process (`tid` is `None`) or thread.
-    pub fn name_and_index(&mut self, pid: u64, tid: Option<u64>, name: Option<&str>, index: i64) {
+    /// Name and sort index of a thread, or of a process if `tid` is `None`.
+    ///
+    /// `main` is a thread of the process: without a tid, readers would think of a main thread that is not there.
+    pub fn name_and_index(
+        &mut self,
+        pid: u64,
+        tid: Option<u64>,
+        main: Option<u64>,
+        name: Option<&str>,
+        index: i64,
+    ) {
         let (name_event, index_event) = match tid {
             None => ("process_name", "process_sort_index"),
             Some(_) => ("thread_name", "thread_sort_index"),
         };
+        let tid = tid.or(main);
         if let Some(name) = name {
             self.metadata(name_event, pid, tid, "name", &|w| w.string(name));
         }
