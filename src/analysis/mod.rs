@@ -5,11 +5,13 @@
 //!
 //! Adding a report: a folder with `INFO` and a function, and two lines here (its `mod`, its place in [`ANALYSES`]).
 
+pub mod sway_summary;
+
 use crate::report::Report;
 use crate::trace::Run;
 
 /// The reports, in the order in which they are shown.
-pub const ANALYSES: &[&AnalysisInfo] = &[];
+pub const ANALYSES: &[&AnalysisInfo] = &[&sway_summary::INFO];
 
 /// What is known of a report without computing it.
 pub struct AnalysisInfo {

@@ -1,1 +1,3 @@
 //! Reports and traces to bytes.
+
+pub mod terminal_table;
