@@ -106,16 +106,42 @@ pub fn float_repr(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "inf" } else { "-inf" }.to_string();
     }
-    let text = format!("{value:e}");
+    let text = shortest_digits(value);
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if (-4..16).contains(&exponent) {
-        // Rust's plain notation has the same shortest digits, without the `.0` of whole numbers.
-        let plain = format!("{value}");
-        return if plain.contains('.') { plain } else { plain + ".0" };
+        return plain_notation(mantissa, exponent);
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
+}
+
+/// The fewest digits that read back as `value`, in scientific notation.
+///
+/// Between two equally near texts Rust takes the upper and Python the even one (`1000000000000000.25` has both `.2`
+/// and `.3`), so the last digit is rounded anew.
+fn shortest_digits(value: f64) -> String {
+    let text = format!("{value:e}");
+    let n_digits = text.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();
+    let rounded = format!("{:.*e}", n_digits.saturating_sub(1), value);
+    if rounded.parse() == Ok(value) { rounded } else { text }
+}
+
+/// `mantissa × 10^exponent` without an exponent, always with a decimal point.
+fn plain_notation(mantissa: &str, exponent: i32) -> String {
+    let (sign, mantissa) = match mantissa.strip_prefix('-') {
+        Some(mantissa) => ("-", mantissa),
+        None => ("", mantissa),
+    };
+    let digits = mantissa.replace('.', "");
+    if exponent < 0 {
+        return format!("{sign}0.{}{digits}", "0".repeat(exponent.unsigned_abs() as usize - 1));
+    }
+    let n_whole = exponent as usize + 1;
+    match digits.split_at_checked(n_whole) {
+        Some((whole, fraction)) if !fraction.is_empty() => format!("{sign}{whole}.{fraction}"),
+        _ => format!("{sign}{digits:0<n_whole$}.0"),
+    }
 }
 
 /// A float as `json.dumps` writes it: `NaN`, `Infinity` and `-Infinity` are bare words.
