@@ -5,13 +5,27 @@
 //!
 //! Adding a report: a folder with `INFO` and a function, and two lines here (its `mod`, its place in [`ANALYSES`]).
 
+pub mod counters;
+pub mod hot_frames;
+pub mod ledger;
+pub mod longest;
+pub mod overview;
+pub mod slices;
 pub mod sway_summary;
+pub mod timeline;
 
-use crate::report::Report;
+use crate::report::{Document, Report};
 use crate::trace::Run;
 
 /// The reports, in the order in which they are shown.
-pub const ANALYSES: &[&AnalysisInfo] = &[&sway_summary::INFO];
+pub const ANALYSES: &[&AnalysisInfo] = &[
+    &sway_summary::INFO,
+    &hot_frames::INFO,
+    &overview::INFO,
+    &slices::INFO,
+    &longest::INFO,
+    &counters::INFO,
+];
 
 /// What is known of a report without computing it.
 pub struct AnalysisInfo {
