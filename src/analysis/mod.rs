@@ -11,14 +11,21 @@ pub mod ledger;
 pub mod longest;
 pub mod overview;
 pub mod slices;
+pub mod sway_summary;
 pub mod timeline;
 
 use crate::report::{Document, Report};
 use crate::trace::Run;
 
 /// The reports, in the order in which they are shown.
-pub const ANALYSES: &[&AnalysisInfo] =
-    &[&hot_frames::INFO, &overview::INFO, &slices::INFO, &longest::INFO, &counters::INFO];
+pub const ANALYSES: &[&AnalysisInfo] = &[
+    &sway_summary::INFO,
+    &hot_frames::INFO,
+    &overview::INFO,
+    &slices::INFO,
+    &longest::INFO,
+    &counters::INFO,
+];
 
 /// What is known of a report without computing it.
 pub struct AnalysisInfo {
