@@ -459,6 +459,32 @@ fn a_head_of_one_cut_line_is_enough_to_know_the_format() {
 }
 
 #[test]
+fn a_line_that_does_not_end_is_skipped_and_the_next_is_read() {
+    let mut bytes = br#"{"type":"meta","v":0,"run_id":"a"}"#.to_vec();
+    bytes.extend_from_slice(b"\n{\"type\":\"agg\",\"x\":\"");
+    bytes.resize((64 << 20) + 1000, b'x');
+    bytes.extend_from_slice(b"\"}\n{\"type\":\"end\",\"run_id\":\"a\",\"samples_total\":0}\n");
+    let trace = import_cut("x", &bytes, None, &mut |_| 1 << 20).unwrap();
+    let issue = trace.ledger.issue("profile-line-too-long").unwrap();
+    assert_eq!((issue.count, issue.first.line), (1, Some(2)));
+    assert!(trace.profiles[0].complete && trace.profiles[0].frames.is_empty());
+    assert_ledger_adds_up("long", &trace, Some(bytes.len()));
+}
+
+#[test]
+fn runs_beyond_number_are_skipped_and_counted() {
+    let lines: String = (0..70_000)
+        .map(|i| format!("{{\"type\":\"end\",\"run_id\":\"{i}\",\"samples_total\":1}}\n"))
+        .collect();
+    let trace = import_text(&lines);
+    assert_eq!(trace.profiles.len(), 1 << 16);
+    assert_eq!(trace.ledger.count_of("profile-too-many-runs"), 70_000 - (1 << 16));
+    let report = only_report(trace);
+    assert_eq!(table(&report, "runs").n_rows(), 1 << 16);
+    assert!(warnings(&report).contains("first 64 profiles"));
+}
+
+#[test]
 fn a_file_without_any_record_is_an_error() {
     let error = import("x.jsonl", b"nothing\n{}\n", Some(&python_sampling::INFO)).err().unwrap();
     assert_eq!(error.code, "unknown-format");
