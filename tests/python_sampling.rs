@@ -356,6 +356,20 @@ fn reports_hold_every_row_and_add_up() {
 }
 
 #[test]
+fn functions_are_on_the_stack_at_least_as_often_as_they_are_the_leaf() {
+    for path in inputs() {
+        let trace = read(&path);
+        for run in trace.profiles.iter().filter(|run| run.checks() == Default::default()) {
+            for total in totals::functions(run) {
+                let least = total.cumulative_at_least();
+                assert!(total.self_samples <= least && least <= total.sum_cumulative.min(run.samples()));
+                assert!(least >= u128::from(total.max_frame_cumulative));
+            }
+        }
+    }
+}
+
+#[test]
 fn damage_is_told_in_report_and_ledger() {
     for dir in data_dirs("pysampling") {
         let trace = read(&dir.join("damaged_references.jsonl"));
@@ -372,7 +386,9 @@ fn damage_is_told_in_report_and_ledger() {
         assert_eq!(trace.ledger.issue("profile-dangling-frame").unwrap().first.line, Some(4));
         let report = only_report(trace);
         let text = warnings(&report);
-        for part in ["add up to 13, not to the 12", "of 10 samples", "more self than", "no description"] {
+        for part in
+            ["add up to 13, not to the 12", "of 10 samples", "more self than cumulative", "no description"]
+        {
             assert!(text.contains(part), "{part}: {text}");
         }
         let frames = table(&report, "frames");
