@@ -24,6 +24,7 @@ stamp=$(
     cat tools/setup.sh tools/lib.sh tools/versions.sh tools/wasm-std.sh tools/package-lock.json tests/browser/package-lock.json
     wasm_bindgen_version
     rustc -vV
+    [ ! -x /usr/bin/rustc ] || /usr/bin/rustc -V
     echo "$cache ${CHROME:-} ${TRACEDROP_WASM_STD:-}"
   } | cksum | tr -d ' '
 )
