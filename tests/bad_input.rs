@@ -5,7 +5,8 @@ mod support;
 use std::io::Write;
 use support::Random;
 use tracedrop::analysis::Query;
-use tracedrop::engine::{self, Session};
+use tracedrop::engine::Session;
+use tracedrop::export::{self, Options};
 use tracedrop::import::{FORMATS, ImportError};
 
 /// Feeds `chunks` as a file of unknown size.
@@ -20,8 +21,8 @@ fn open(name: &str, chunks: impl IntoIterator<Item = Vec<u8>>) -> Result<Session
 /// Everything that can be asked of a session, so that nothing of it panics.
 fn exercise(session: &mut Session) {
     assert!(session.document().is_some());
-    for exporter in engine::exporters() {
-        let _ = session.export(&exporter.id, &mut |_| {});
+    for exporter in session.exporters() {
+        session.export(exporter, &Options::default(), &mut std::io::sink()).unwrap();
     }
 }
 
@@ -162,7 +163,7 @@ fn hostile_names_stay_text() {
     let session = open("names.json", [format!("[{}]", events.join(",")).into_bytes()]).ok().unwrap();
     let export = |id: &str| {
         let mut bytes = Vec::new();
-        session.export(id, &mut |chunk| bytes.extend_from_slice(chunk)).ok().unwrap();
+        session.export(export::find(id).unwrap(), &Options::default(), &mut bytes).unwrap();
         String::from_utf8(bytes).unwrap()
     };
     let markdown = export("markdown");

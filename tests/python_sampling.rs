@@ -356,6 +356,20 @@ fn reports_hold_every_row_and_add_up() {
 }
 
 #[test]
+fn functions_are_on_the_stack_at_least_as_often_as_they_are_the_leaf() {
+    for path in inputs() {
+        let trace = read(&path);
+        for run in trace.profiles.iter().filter(|run| run.checks() == Default::default()) {
+            for total in totals::functions(run) {
+                let least = total.cumulative_at_least();
+                assert!(total.self_samples <= least && least <= total.sum_cumulative.min(run.samples()));
+                assert!(least >= u128::from(total.max_frame_cumulative));
+            }
+        }
+    }
+}
+
+#[test]
 fn damage_is_told_in_report_and_ledger() {
     for dir in data_dirs("pysampling") {
         let trace = read(&dir.join("damaged_references.jsonl"));
@@ -372,7 +386,9 @@ fn damage_is_told_in_report_and_ledger() {
         assert_eq!(trace.ledger.issue("profile-dangling-frame").unwrap().first.line, Some(4));
         let report = only_report(trace);
         let text = warnings(&report);
-        for part in ["add up to 13, not to the 12", "of 10 samples", "more self than", "no description"] {
+        for part in
+            ["add up to 13, not to the 12", "of 10 samples", "more self than cumulative", "no description"]
+        {
             assert!(text.contains(part), "{part}: {text}");
         }
         let frames = table(&report, "frames");
@@ -456,6 +472,32 @@ fn a_head_of_one_cut_line_is_enough_to_know_the_format() {
             "{other}"
         );
     }
+}
+
+#[test]
+fn a_line_that_does_not_end_is_skipped_and_the_next_is_read() {
+    let mut bytes = br#"{"type":"meta","v":0,"run_id":"a"}"#.to_vec();
+    bytes.extend_from_slice(b"\n{\"type\":\"agg\",\"x\":\"");
+    bytes.resize((64 << 20) + 1000, b'x');
+    bytes.extend_from_slice(b"\"}\n{\"type\":\"end\",\"run_id\":\"a\",\"samples_total\":0}\n");
+    let trace = import_cut("x", &bytes, None, &mut |_| 1 << 20).unwrap();
+    let issue = trace.ledger.issue("profile-line-too-long").unwrap();
+    assert_eq!((issue.count, issue.first.line), (1, Some(2)));
+    assert!(trace.profiles[0].complete && trace.profiles[0].frames.is_empty());
+    assert_ledger_adds_up("long", &trace, Some(bytes.len()));
+}
+
+#[test]
+fn runs_beyond_number_are_skipped_and_counted() {
+    let lines: String = (0..70_000)
+        .map(|i| format!("{{\"type\":\"end\",\"run_id\":\"{i}\",\"samples_total\":1}}\n"))
+        .collect();
+    let trace = import_text(&lines);
+    assert_eq!(trace.profiles.len(), 1 << 16);
+    assert_eq!(trace.ledger.count_of("profile-too-many-runs"), 70_000 - (1 << 16));
+    let report = only_report(trace);
+    assert_eq!(table(&report, "runs").n_rows(), 1 << 16);
+    assert!(warnings(&report).contains("first 64 profiles"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ pub mod json;
 pub mod lines;
 pub mod python;
 pub mod strings;
+pub mod terminal_table;
 pub mod text;
 pub mod time;
 pub mod units;

@@ -119,6 +119,14 @@ impl StringTable {
         std::str::from_utf8(self.bytes(id.0 as usize)).unwrap_or("\u{fffd}")
     }
 
+    /// Whether the text of `id` is exactly `bytes`; cheaper than getting it. Never for [`StringId::NONE`].
+    #[inline]
+    pub fn is(&self, id: StringId, bytes: &[u8]) -> bool {
+        self.spans
+            .get(id.0 as usize)
+            .is_some_and(|span| span.len as usize == bytes.len() && self.bytes(id.0 as usize) == bytes)
+    }
+
     /// `None` for [`StringId::NONE`].
     pub fn get_opt(&self, id: StringId) -> Option<&str> {
         id.some().map(|id| self.get(id))

@@ -7,7 +7,7 @@ pub mod places;
 pub mod totals;
 
 use super::{AnalysisInfo, Query};
-use crate::base::strings::StringTable;
+use crate::base::strings::{StringId, StringTable};
 use crate::base::units::{Unit, format_ratio, group_digits};
 use crate::report::{Cells, Column, Facts, Report, Table, TextCells};
 use crate::trace::profiles::ProfileRun;
@@ -153,7 +153,10 @@ fn runs_table(all: &[(&Trace, &ProfileRun)]) -> Table {
 fn run_blocks(report: &mut Report, trace: &Trace, profile: &ProfileRun, number: usize) {
     let functions = totals::functions(profile);
     let files = totals::files(profile);
-    report.facts(facts(profile, functions.len(), files.len()));
+    let none = StringId::NONE;
+    let n_functions = functions.iter().filter(|total| total.key != (none, none)).count();
+    let n_files = files.iter().filter(|total| total.key != none).count();
+    report.facts(facts(profile, n_functions, n_files));
     for warning in warnings(profile) {
         report.warning(warning);
     }
@@ -203,8 +206,8 @@ fn warnings(profile: &ProfileRun) -> Vec<String> {
     let mut warnings = Vec::new();
     if profile.n_unsupported_version > 0 {
         warnings.push(format!(
-            "{} records are of format version {}, which is not read: the file is from a newer profiler. What they \
-             hold is missing here.",
+            "The file is from a newer profiler: records of a format version that is not read, and whose content is \
+             missing here: {} (version {}).",
             n(profile.n_unsupported_version),
             profile.unsupported_version.as_deref().unwrap_or("?")
         ));
@@ -218,17 +221,17 @@ fn warnings(profile: &ProfileRun) -> Vec<String> {
         warnings.push("The run has no usable header: mode and interval are not known.".to_string());
     }
     if profile.n_skipped_entries > 0 {
-        warnings
-            .push(format!("{} table entries are damaged and were left out.", n(profile.n_skipped_entries)));
+        warnings.push(format!("Damaged table entries, left out: {}.", n(profile.n_skipped_entries)));
     }
     if profile.n_counts_without_frame() > 0 {
         warnings.push(format!(
-            "{} frames have counts but no description; they are named by their number.",
+            "Frames with counts but no description, named by their number: {}.",
             n(profile.n_counts_without_frame())
         ));
     }
     if profile.n_frames_without_counts() > 0 {
-        warnings.push(format!("{} frames have no counts and show 0.", n(profile.n_frames_without_counts())));
+        warnings
+            .push(format!("Frames without counts, shown with 0: {}.", n(profile.n_frames_without_counts())));
     }
     let checks = profile.checks();
     if let Some(sum) = checks.sum_self_differs {
@@ -247,13 +250,13 @@ fn warnings(profile: &ProfileRun) -> Vec<String> {
     }
     if checks.n_self_over_cumulative > 0 {
         warnings.push(format!(
-            "{} frames have more self than cumulative samples, which can not be.",
+            "Frames with more self than cumulative samples, which can not be: {}.",
             n(checks.n_self_over_cumulative)
         ));
     }
     if checks.n_cumulative_over_total > 0 {
         warnings.push(format!(
-            "{} frames have more cumulative samples than there are.",
+            "Frames with more cumulative samples than there are in all: {}.",
             n(checks.n_cumulative_over_total)
         ));
     }
@@ -280,8 +283,8 @@ const SHARE_HINT: &str = "of the counted stacks";
 const KIND_HINT: &str = "python: code with a source; native: compiled code; gc: the garbage collector; task: an \
     asyncio task, by its name; start-up: how the interpreter runs a script or module, near 100 % cumulative on the main \
     thread; unknown: not described in the file";
-const EXACT_HINT: &str = "a single frame: the cumulative count is exact; otherwise two frames may have been on one \
-    stack, and it is the least it can be (≥)";
+const EXACT_HINT: &str = "the cumulative count is exact, as with a single frame; otherwise several of the frames may \
+    have been on one stack, and the true count is this or more (≥)";
 
 impl<'a> View<'a> {
     fn names(&self, (path, func): totals::FunctionKey) -> (Option<&'a str>, Option<&'a str>) {
@@ -386,24 +389,24 @@ impl<'a> View<'a> {
         vec![
             self_count,
             self_share,
-            Column::counts(
+            Column::unsigned(
                 "cumulative_at_least",
                 "cumulative (at least)",
                 Unit::Samples,
-                totals.iter().map(|total| total.max_frame_cumulative),
+                totals.iter().map(|total| u64::try_from(total.cumulative_at_least()).ok()).collect(),
             )
-            .hint("the largest of its frames; the true count lies between it and their sum"),
+            .hint("samples in which any of its frames was on the stack; see the next columns"),
             Column::float(
                 "cumulative_share_at_least",
                 "cumulative % (at least)",
                 Unit::Ratio,
-                totals.iter().map(|total| ratio(total.max_frame_cumulative.into(), self.samples)).collect(),
+                totals.iter().map(|total| ratio(total.cumulative_at_least(), self.samples)).collect(),
             )
             .hint(SHARE_HINT),
             Column::bool(
                 "cumulative_exact",
                 "exact",
-                totals.iter().map(|total| Some(total.n_frames == 1)).collect(),
+                totals.iter().map(|total| Some(total.is_exact(self.samples))).collect(),
             )
             .hint(EXACT_HINT),
             self_time,
@@ -444,7 +447,9 @@ impl<'a> View<'a> {
             let path = self.strings.get_opt(total.key.0);
             names.push(path.map(places::display_name));
             paths.push(path);
-            functions.push(function_name(self.profile, total.first_row as usize, self.strings).as_deref());
+            let function = function_name(self.profile, total.first_row as usize, self.strings);
+            // Several frames of which only counts are known have no common name.
+            functions.push(function.as_deref().filter(|_| total.key.1.is_some() || total.n_frames == 1));
         }
         let mut columns = vec![
             Column::text("file", "file", names),
@@ -459,12 +464,7 @@ impl<'a> View<'a> {
             .if_empty("The run holds no frames.")
     }
 
-    fn files(
-        &self,
-        id: Cow<'static, str>,
-        title: String,
-        totals: &[Total<crate::base::strings::StringId>],
-    ) -> Table {
+    fn files(&self, id: Cow<'static, str>, title: String, totals: &[Total<StringId>]) -> Table {
         let path = |total: &Total<_>| self.strings.get_opt(total.key);
         let mut columns = vec![Column::text(
             "file",

@@ -1,7 +1,13 @@
 //! Sums over the frames of a run: by function, by file, by line, by package.
 //!
 //! Self counts add up exactly. Cumulative counts do not, since two frames of one function (file, …) can be on one
-//! stack; the largest of them is what the sum surely reaches, and it is exact where there is only one frame.
+//! stack. What can be said is between which numbers the true count lies:
+//!
+//! ```text
+//! largest cumulative of a frame ┐
+//! sum of self (a stack has one  ├─ at least     true count     at most ─┬ sum of cumulative
+//! leaf, so none counts twice)   ┘                                       └ all samples
+//! ```
 
 use super::places;
 use crate::base::strings::{StringId, StringTable};
@@ -14,18 +20,34 @@ pub struct Total<Key> {
     pub key: Key,
     /// Exact.
     pub self_samples: u128,
-    /// Largest over the frames: the group was on at least so many stacks.
+    /// Largest over the frames.
     pub max_frame_cumulative: u64,
+    /// Over the frames; counts a stack once for each frame of the group on it.
+    pub sum_cumulative: u128,
     pub n_frames: u64,
     /// Row of the frame with the smallest id.
     pub first_row: u32,
 }
 
+impl<Key> Total<Key> {
+    /// On so many stacks the group was at least.
+    pub fn cumulative_at_least(&self) -> u128 {
+        let largest = u128::from(self.max_frame_cumulative);
+        if self.n_frames == 1 { largest } else { largest.max(self.self_samples) }
+    }
+
+    /// Whether that is the exact number, `samples` being counted in all.
+    pub fn is_exact(&self, samples: u128) -> bool {
+        self.n_frames == 1 || self.cumulative_at_least() >= self.sum_cumulative.min(samples)
+    }
+}
+
 /// A function: path and qualified name.
 pub type FunctionKey = (StringId, StringId);
 
-/// A line of a file; the line is missing where only counts are known.
-pub type LineKey = (StringId, Option<i128>);
+/// A line of a file; the line is missing where only counts are known. Frames without a source, which are all on line
+/// 0 of the same path, are told apart by their function.
+pub type LineKey = (StringId, Option<i128>, StringId);
 
 /// Totals by function.
 pub fn functions(run: &ProfileRun) -> Vec<Total<FunctionKey>> {
@@ -39,7 +61,11 @@ pub fn files(run: &ProfileRun) -> Vec<Total<StringId>> {
 
 /// Totals by line of a file.
 pub fn lines(run: &ProfileRun) -> Vec<Total<LineKey>> {
-    group(run, |row| (run.frames.path[row], run.frames.line.get(row)))
+    group(run, |row| {
+        let line = run.frames.line.get(row);
+        let func = if line.unwrap_or(0) == 0 { run.frames.func[row] } else { StringId::NONE };
+        (run.frames.path[row], line, func)
+    })
 }
 
 /// Totals by package, as far as paths tell it.
@@ -62,11 +88,19 @@ fn group<Key: Ord + Copy>(run: &ProfileRun, mut key_of: impl FnMut(usize) -> Key
         let group = *group_of.entry(key).or_insert(totals.len());
         if group == totals.len() {
             let first_row = row as u32;
-            totals.push(Total { key, self_samples: 0, max_frame_cumulative: 0, n_frames: 0, first_row });
+            totals.push(Total {
+                key,
+                self_samples: 0,
+                max_frame_cumulative: 0,
+                sum_cumulative: 0,
+                n_frames: 0,
+                first_row,
+            });
         }
         let total = &mut totals[group];
         total.self_samples += u128::from(frames.self_samples[row]);
         total.max_frame_cumulative = total.max_frame_cumulative.max(frames.cumulative[row]);
+        total.sum_cumulative += u128::from(frames.cumulative[row]);
         total.n_frames += 1;
     }
     totals.sort_by_key(|total| std::cmp::Reverse(total.self_samples));

@@ -6,9 +6,9 @@
 use super::summary::{CallRef, ProbeName, Summary, UNASSIGNED, probe_of, top_k_of};
 use crate::analysis::TextFormat;
 use crate::base::python::{float_json, format_fixed, format_percent, push_json_string};
+use crate::base::terminal_table::{Align, layout_table, wrap_paragraph};
 use crate::base::text::visible;
 use crate::base::units::group_decimal;
-use crate::export::terminal_table::{Align, layout_table, wrap_paragraph};
 use crate::trace::Run;
 use std::fmt::Write;
 

@@ -12,7 +12,7 @@ pub static BAD_LINE: IssueKind = IssueKind {
 pub static LINE_TOO_LONG: IssueKind = IssueKind {
     code: "profile-line-too-long",
     severity: Severity::Skipped,
-    what: "line is longer than 256 MiB, skipped",
+    what: "line is longer than 64 MiB, skipped",
     hint: "the profiler writes at most 256 entries to a line; check what produced the file",
 };
 

@@ -15,6 +15,7 @@
 //! early, names with lone surrogates (file names that are not UTF-8), fields and record types of later versions.
 //! It does not make up stacks or times, which the format does not have.
 
+mod canonical;
 mod ids;
 pub mod issues;
 mod record;
@@ -29,9 +30,8 @@ use crate::trace::{IssueKind, Ledger, Position, TraceBuilder};
 use ids::IdIndex;
 use issues::*;
 use memchr::memmem;
-use record::{Record, RecordType};
+use record::{Record, RecordType, SkippedEntries};
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 pub static INFO: FormatInfo = FormatInfo {
     id: "python-sampling",
@@ -42,8 +42,8 @@ pub static INFO: FormatInfo = FormatInfo {
     reader: || Box::new(SamplingReader::new()),
 };
 
-/// The profiler writes lines of some 30 kB.
-const MAX_LINE_BYTES: usize = 256 << 20;
+/// The profiler writes lines of some 30 kB. Entries of a line are held until all of it has proved valid.
+const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// Runs have tables of their own, so a file of nothing but new run ids would need far more memory than its size.
 const MAX_RUNS: usize = 1 << 16;
@@ -329,24 +329,23 @@ impl RunTables {
         if matches!(record.kind, RecordType::Agg | RecordType::End) && record.samples_total.is_none() {
             ledger.file(&BAD_TOTAL, at, line);
         }
+        let none = SkippedEntries::default();
         let (skipped, replaced) = match record.kind {
             RecordType::StringTable => {
-                (&record.skipped_strings[..], record.strings.iter().any(|entry| entry.replaced))
+                (&record.skipped_strings, record.strings.iter().any(|entry| entry.replaced))
             }
-            RecordType::FrameTable => (&record.skipped_frames[..], false),
-            RecordType::Agg => (&record.skipped_entries[..], false),
-            _ => (&[][..], false),
+            RecordType::FrameTable => (&record.skipped_frames, false),
+            RecordType::Agg => (&record.skipped_entries, false),
+            _ => (&none, false),
         };
-        self.skip_entries(skipped, line, place, ledger);
-        if skipped.is_empty() && !replaced { ledger.keep(n_bytes) } else { ledger.repair(n_bytes) }
-    }
-
-    fn skip_entries(&mut self, skipped: &[Range<usize>], line: &[u8], place: Place, ledger: &mut Ledger) {
-        self.run.n_skipped_entries += skipped.len() as u64;
-        for range in skipped {
-            let at = Position { byte: place.byte + range.start as u64, line: Some(place.line) };
-            ledger.file(&SKIPPED_ENTRY, at, &line[range.clone()]);
+        self.run.n_skipped_entries += skipped.n;
+        if let Some(first) = &skipped.first {
+            let at = Position { byte: place.byte + first.start as u64, line: Some(place.line) };
+            for _ in 0..skipped.n {
+                ledger.file(&SKIPPED_ENTRY, at, &line[first.clone()]);
+            }
         }
+        if skipped.n == 0 && !replaced { ledger.keep(n_bytes) } else { ledger.repair(n_bytes) }
     }
 
     fn add_frames(&mut self, record: &Record) {

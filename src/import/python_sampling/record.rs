@@ -4,7 +4,8 @@
 //! [`Record::parse`] says that the whole line is a JSON object: a later key may replace an earlier one, and a line
 //! that breaks off is not used at all. It does not know other records; ids are not looked up here.
 
-use crate::base::json::{Dialect, JsonError, Number, Parser, RawStr, Token, unescape};
+use super::canonical;
+use crate::base::json::{Dialect, JsonError, Number, Parser, RawStr, Token, unescape, unescape_to_string};
 use std::ops::Range;
 
 /// The `type` of a record.
@@ -63,6 +64,14 @@ pub(super) struct AggEntry {
     pub cumulative: u64,
 }
 
+/// Entries that could not be used.
+#[derive(Clone, Default)]
+pub(super) struct SkippedEntries {
+    pub n: u64,
+    /// Where in the line the first of them stands.
+    pub first: Option<Range<usize>>,
+}
+
 /// The known fields of one record; the last of equal keys wins.
 #[derive(Clone, Default)]
 pub(super) struct Record {
@@ -84,10 +93,10 @@ pub(super) struct Record {
     pub strings: Vec<StringEntry>,
     pub frames: Vec<FrameEntry>,
     pub entries: Vec<AggEntry>,
-    /// Where in the line the unusable entries of each list stand.
-    pub skipped_strings: Vec<Range<usize>>,
-    pub skipped_frames: Vec<Range<usize>>,
-    pub skipped_entries: Vec<Range<usize>>,
+    /// Unusable entries of each list.
+    pub skipped_strings: SkippedEntries,
+    pub skipped_frames: SkippedEntries,
+    pub skipped_entries: SkippedEntries,
     scratch: Scratch,
 }
 
@@ -104,7 +113,7 @@ impl Record {
     pub fn parse(&mut self, line: &[u8]) -> Result<(), JsonError> {
         self.clear();
         let mut parser = Parser::new(line, Dialect::Python);
-        self.fields(&mut parser)?;
+        self.fields(&mut parser, line)?;
         match parser.peek() {
             None => Ok(()),
             Some(_) => Err(JsonError::Syntax { at: parser.position(), expected: "the end of the line" }),
@@ -114,7 +123,7 @@ impl Record {
     /// Reads as many fields as the line has, which may be cut off.
     pub fn parse_head(&mut self, line: &[u8]) -> Result<(), JsonError> {
         self.clear();
-        self.fields(&mut Parser::new(line, Dialect::Python))
+        self.fields(&mut Parser::new(line, Dialect::Python), line)
     }
 
     /// Forgets the last record, not its buffers.
@@ -133,12 +142,12 @@ impl Record {
         self.strings.clear();
         self.frames.clear();
         self.entries.clear();
-        self.skipped_strings.clear();
-        self.skipped_frames.clear();
-        self.skipped_entries.clear();
+        self.skipped_strings = SkippedEntries::default();
+        self.skipped_frames = SkippedEntries::default();
+        self.skipped_entries = SkippedEntries::default();
     }
 
-    fn fields(&mut self, parser: &mut Parser<'_>) -> Result<(), JsonError> {
+    fn fields(&mut self, parser: &mut Parser<'_>, line: &[u8]) -> Result<(), JsonError> {
         parser.expect(b'{', "an object")?;
         let mut first = true;
         while let Some(key) = parser.next_key(&mut first)? {
@@ -165,7 +174,7 @@ impl Record {
                 b"sample_interval_usec" => self.interval_us = id(self.scratch.value(parser)?),
                 b"mode" => {
                     self.mode = match self.scratch.value(parser)? {
-                        Token::String(text) => Some(crate::base::json::unescape_to_string(text)),
+                        Token::String(text) => Some(unescape_to_string(text)),
                         _ => None,
                     };
                 }
@@ -182,7 +191,7 @@ impl Record {
                     self.text.clear();
                     self.strings.clear();
                     let Record { text, strings, scratch, skipped_strings, .. } = self;
-                    list(parser, scratch, skipped_strings, |parser, scratch| {
+                    list(parser, scratch, skipped_strings, |parser, scratch, _| {
                         let entry = string_entry(parser, scratch, text)?;
                         Ok(entry.map(|entry| strings.push(entry)).is_some())
                     })?;
@@ -190,16 +199,28 @@ impl Record {
                 b"frames" => {
                     self.frames.clear();
                     let Record { frames, scratch, skipped_frames, .. } = self;
-                    list(parser, scratch, skipped_frames, |parser, scratch| {
-                        let entry = frame_entry(parser, scratch)?;
+                    list(parser, scratch, skipped_frames, |parser, scratch, start| {
+                        let entry = match canonical::frame(line, start) {
+                            Some((entry, end)) => {
+                                parser.set_position(end);
+                                Some(entry)
+                            }
+                            None => frame_entry(parser, scratch)?,
+                        };
                         Ok(entry.map(|entry| frames.push(entry)).is_some())
                     })?;
                 }
                 b"entries" => {
                     self.entries.clear();
                     let Record { entries, scratch, skipped_entries, .. } = self;
-                    list(parser, scratch, skipped_entries, |parser, scratch| {
-                        let entry = agg_entry(parser, scratch)?;
+                    list(parser, scratch, skipped_entries, |parser, scratch, start| {
+                        let entry = match canonical::agg(line, start) {
+                            Some((entry, end)) => {
+                                parser.set_position(end);
+                                Some(entry)
+                            }
+                            None => agg_entry(parser, scratch)?,
+                        };
                         Ok(entry.map(|entry| entries.push(entry)).is_some())
                     })?;
                 }
@@ -212,16 +233,16 @@ impl Record {
     }
 }
 
-/// Reads a list of objects; `entry` starts after the `{` and says whether the entry is usable.
+/// Reads a list of objects; `entry` starts after the `{`, is told where that was, and says whether it is usable.
 ///
 /// A value that is no list has no entries.
 fn list(
     parser: &mut Parser<'_>,
     scratch: &mut Scratch,
-    skipped: &mut Vec<Range<usize>>,
-    mut entry: impl FnMut(&mut Parser<'_>, &mut Scratch) -> Result<bool, JsonError>,
+    skipped: &mut SkippedEntries,
+    mut entry: impl FnMut(&mut Parser<'_>, &mut Scratch, usize) -> Result<bool, JsonError>,
 ) -> Result<(), JsonError> {
-    skipped.clear();
+    *skipped = SkippedEntries::default();
     if parser.peek() != Some(b'[') {
         scratch.value(parser)?;
         return Ok(());
@@ -232,13 +253,14 @@ fn list(
         parser.skip_space();
         let start = parser.position();
         let usable = if parser.eat(b'{') {
-            entry(parser, scratch)?
+            entry(parser, scratch, start)?
         } else {
             scratch.value(parser)?;
             false
         };
         if !usable {
-            skipped.push(start..parser.position());
+            skipped.n += 1;
+            skipped.first.get_or_insert(start..parser.position());
         }
     }
     Ok(())
@@ -407,7 +429,7 @@ fn integer_of_any_form(literal: &[u8]) -> Option<i128> {
     }
     let exponent = number.exponent.saturating_add(n_zeros as i64);
     // More than twenty digits are beyond 64 bits, and 128 bits hold all that have fewer.
-    if exponent < 0 || exponent > 20 || digits.len() as i64 + exponent > 20 {
+    if !(0..=20).contains(&exponent) || digits.len() as i64 + exponent > 20 {
         return None;
     }
     let value = digits.iter().fold(0i128, |value, digit| value * 10 + i128::from(*digit))
@@ -453,7 +475,44 @@ mod tests {
         record.parse(line).unwrap();
         assert_eq!(record.kind, RecordType::Agg);
         assert_eq!(record.entries, [AggEntry { frame: 5, self_samples: 3, cumulative: 4 }]);
-        assert!(record.skipped_entries.is_empty() && record.unsupported.is_none() && !record.has_run_id);
+        assert!(record.skipped_entries.n == 0 && record.unsupported.is_none() && !record.has_run_id);
+    }
+
+    /// The short way must never give anything but what the plain way gives.
+    #[test]
+    fn the_short_way_equals_the_plain_way() {
+        let mut n_short = 0;
+        let numbers =
+            ["0", "7", "00", "1.0", "1e1", "-1", "9999999999999999999", "18446744073709551615", "", "true"];
+        let tails = ["", ",\"end_line\":8", ",\"col\":3", ",\"end_col\":4", ",\"x\":1", ",\"line\":5", " "];
+        for number in numbers {
+            for tail in tails {
+                for last in tails {
+                    let entry = format!(
+                        "{{\"frame_id\":{number},\"path_str_id\":1,\"func_str_id\":2,\"line\":{number}{tail}{last}}}"
+                    );
+                    let plain = frame_entry(
+                        &mut Parser::at(entry.as_bytes(), 1, Dialect::Python),
+                        &mut Scratch::default(),
+                    );
+                    if let Some((short, end)) = canonical::frame(entry.as_bytes(), 0) {
+                        assert_eq!((Ok(Some(short)), end), (plain, entry.len()), "{entry}");
+                        n_short += 1;
+                    }
+                    let entry =
+                        format!("{{\"frame_id\":{number},\"self\":{number},\"cumulative\":{number}{tail}}}");
+                    let plain = agg_entry(
+                        &mut Parser::at(entry.as_bytes(), 1, Dialect::Python),
+                        &mut Scratch::default(),
+                    );
+                    if let Some((short, end)) = canonical::agg(entry.as_bytes(), 0) {
+                        assert_eq!((Ok(Some(short)), end), (plain, entry.len()), "{entry}");
+                        n_short += 1;
+                    }
+                }
+            }
+        }
+        assert!(n_short > 40, "{n_short}");
     }
 
     #[test]
