@@ -1,3 +1,283 @@
+//! The message loop around [`Session`]: one worker serves one file. No logic of its own.
+//!
+//! Reads the file by `Blob` slices, several in flight, and hands them to the session; between two slices messages of
+//! the page are answered, so that a table can be sorted while reading goes on.
+
+use js_sys::{Array, ArrayBuffer, Reflect, Uint8Array};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use tracedrop::analysis::Query;
+use tracedrop::engine::protocol::{self, Failure, Progress, Request, Response};
+use tracedrop::engine::{self, Session};
+use tracedrop::import::ImportError;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{Blob, BlobPropertyBag, DedicatedWorkerGlobalScope, MessageEvent};
+
+/// Size of the first slice: small, so that something shows at once.
+const FIRST_SLICE_BYTES: u64 = 1 << 20;
+/// Slices below 4 MiB are slow in Chromium.
+const SLICE_BYTES: u64 = 8 << 20;
+/// Slices asked for ahead of the one being read.
+const IN_FLIGHT: usize = 3;
+/// Progress is told this often at most.
+const PROGRESS_EVERY_MS: f64 = 80.0;
+/// The first partial report is due after this time.
+const FIRST_PARTIAL_MS: f64 = 200.0;
+/// Partial reports may take one part in this many of the time.
+const PARTIAL_SHARE: f64 = 8.0;
+/// Exports are handed to the browser in pieces of this size, which it may keep on disk.
+const EXPORT_PIECE_BYTES: usize = 4 << 20;
+
+/// What the messages act on.
+#[derive(Default)]
+struct State {
+    session: RefCell<Option<Session>>,
+    /// The page asked to stop reading.
+    stop: Cell<bool>,
+}
+
 fn main() {
-    web_sys::console::log_1(&"worker".into());
+    let state = Rc::new(State::default());
+    let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        let data: Array = match event.data().dyn_into() {
+            Ok(data) => data,
+            Err(_) => return,
+        };
+        let bytes = Uint8Array::new(&data.get(0)).to_vec();
+        if let Some(request) = protocol::decode::<Request>(&bytes) {
+            answer(&state, request, data.get(1).dyn_into().ok());
+        }
+    });
+    scope().set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+    on_message.forget();
+    post(&Response::Ready { formats: engine::formats(), exporters: engine::exporters() });
+}
+
+fn scope() -> DedicatedWorkerGlobalScope {
+    js_sys::global().unchecked_into()
+}
+
+fn now_ms() -> f64 {
+    scope().performance().map_or(0.0, |performance| performance.now())
+}
+
+/// Sends a message; its bytes are handed over, not copied.
+fn post(response: &Response) {
+    post_with(response, &JsValue::UNDEFINED);
+}
+
+fn post_with(response: &Response, attachment: &JsValue) {
+    let bytes = Uint8Array::from(protocol::encode(response).as_slice());
+    let message = Array::of2(&bytes, attachment);
+    // Posting plain bytes and a Blob has no way to fail but for a page that is gone.
+    let _ = scope().post_message_with_transfer(&message, &Array::of1(&bytes.buffer()));
+}
+
+fn failure(error: ImportError) -> Failure {
+    Failure { code: error.code.to_string(), what: error.what, hint: error.hint }
+}
+
+fn answer(state: &Rc<State>, request: Request, blob: Option<Blob>) {
+    match request {
+        Request::Open { file_name, query } => match blob {
+            Some(blob) => spawn_local(read(state.clone(), blob, file_name, query)),
+            None => post(&Response::Failed(Failure {
+                code: "no-file".to_string(),
+                what: "there was no file to read".to_string(),
+                hint: "choose it again".to_string(),
+            })),
+        },
+        Request::Stop => state.stop.set(true),
+        Request::SetQuery(query) => {
+            if let Some(session) = state.session.borrow_mut().as_mut() {
+                session.set_query(query);
+                post_document(session);
+            }
+        }
+        Request::Rows { ticket, table, query, offset, limit } => {
+            if let Some(session) = state.session.borrow_mut().as_mut() {
+                let rows = session.rows(table, &query, offset, limit);
+                post(&Response::Rows { ticket, table, rows });
+            }
+        }
+        Request::Copy { ticket, table, query, format } => {
+            if let Some(session) = state.session.borrow_mut().as_mut() {
+                let (text, n_rows) = session.copy(table, &query, format);
+                post(&Response::Copied { ticket, text, n_rows });
+            }
+        }
+        Request::Export { ticket, exporter } => {
+            if let Some(session) = state.session.borrow_mut().as_mut() {
+                export(session, ticket, &exporter);
+            }
+        }
+    }
+}
+
+fn post_document(session: &Session) {
+    if let Some(document) = session.document() {
+        post(&Response::Document(Box::new(document)));
+    }
+}
+
+/// Reads the whole file.
+async fn read(state: Rc<State>, blob: Blob, file_name: String, query: Query) {
+    let file_bytes = blob.size() as u64;
+    let session = Session::new(&file_name, file_bytes, None, query);
+    *state.session.borrow_mut() = Some(session);
+    let mut progress = Reporter::new(file_bytes);
+    let mut ahead: VecDeque<JsFuture> = VecDeque::new();
+    let mut asked = 0;
+    let mut buffer = Vec::new();
+    let mut broken = None;
+    loop {
+        while ahead.len() < IN_FLIGHT && asked < file_bytes {
+            let len = if asked == 0 { FIRST_SLICE_BYTES } else { SLICE_BYTES };
+            let end = (asked + len).min(file_bytes);
+            match blob.slice_with_f64_and_f64(asked as f64, end as f64) {
+                Ok(slice) => ahead.push_back(JsFuture::from(slice.array_buffer())),
+                Err(error) => {
+                    broken = Some(error);
+                    break;
+                }
+            }
+            asked = end;
+        }
+        let Some(next) = ahead.pop_front() else { break };
+        match next.await {
+            Ok(array_buffer) => {
+                let array = Uint8Array::new(&array_buffer.unchecked_into::<ArrayBuffer>());
+                buffer.resize(array.length() as usize, 0);
+                array.copy_to(&mut buffer);
+            }
+            Err(error) => {
+                broken = Some(error);
+                break;
+            }
+        }
+        if let Some(session) = state.session.borrow_mut().as_mut() {
+            session.feed(&buffer);
+            progress.tell(session);
+        }
+        if state.stop.get() || broken.is_some() {
+            break;
+        }
+    }
+    drop((ahead, buffer));
+    let mut guard = state.session.borrow_mut();
+    let Some(session) = guard.as_mut() else { return };
+    progress.finishing(session);
+    let result = match broken {
+        Some(error) => session.stop(&read_error(&error)),
+        None if state.stop.get() => session.stop("it was stopped by hand"),
+        None => session.finish(),
+    };
+    match result {
+        Ok(()) => post_document(session),
+        Err(error) => post(&Response::Failed(failure(error))),
+    }
+}
+
+/// What the browser says when a file can not be read, in words that help.
+fn read_error(error: &JsValue) -> String {
+    let name = Reflect::get(error, &"name".into()).ok().and_then(|name| name.as_string()).unwrap_or_default();
+    match name.as_str() {
+        "NotReadableError" => {
+            "the browser could no longer read the file: it was changed, moved, or is a folder".to_string()
+        }
+        "NotFoundError" => "the file is no longer there, or is a folder".to_string(),
+        "SecurityError" => "the browser does not allow this file to be read".to_string(),
+        _ => format!("the browser could not read the file ({name})"),
+    }
+}
+
+/// Tells the page how reading goes, and now and then what has come of it.
+struct Reporter {
+    file_bytes: u64,
+    last_progress: f64,
+    /// When the next partial report is due.
+    next_partial: f64,
+}
+
+impl Reporter {
+    fn new(file_bytes: u64) -> Reporter {
+        let now = now_ms();
+        Reporter { file_bytes, last_progress: now, next_partial: now + FIRST_PARTIAL_MS }
+    }
+
+    fn tell(&mut self, session: &mut Session) {
+        let start = now_ms();
+        if start >= self.next_partial {
+            if session.make_partial() {
+                post_document(session);
+            }
+            let end = now_ms();
+            self.next_partial = end + ((end - start) * PARTIAL_SHARE).max(FIRST_PARTIAL_MS * 2.0);
+        }
+        if start - self.last_progress >= PROGRESS_EVERY_MS {
+            self.last_progress = start;
+            post(&Response::Progress(self.progress(session, false)));
+        }
+    }
+
+    fn finishing(&self, session: &Session) {
+        post(&Response::Progress(self.progress(session, true)));
+    }
+
+    fn progress(&self, session: &Session, finishing: bool) -> Progress {
+        let progress = session.progress();
+        Progress {
+            file_bytes_read: progress.file_bytes,
+            file_bytes: self.file_bytes,
+            content_bytes: progress.content_bytes,
+            records: progress.records,
+            format: session.format().map(|format| format.title.to_string()),
+            finishing,
+        }
+    }
+}
+
+/// Writes an export into a `Blob` piece by piece, so that it never stands in this worker's memory as a whole.
+fn export(session: &mut Session, ticket: u32, exporter: &str) {
+    let parts = Array::new();
+    let mut piece = Vec::with_capacity(EXPORT_PIECE_BYTES);
+    let mut bytes = 0u64;
+    let mut flush = |piece: &mut Vec<u8>, at_least: usize| {
+        if piece.len() < at_least || piece.is_empty() {
+            return;
+        }
+        bytes += piece.len() as u64;
+        let array = Array::of1(&Uint8Array::from(piece.as_slice()));
+        piece.clear();
+        if let Ok(part) = Blob::new_with_u8_array_sequence(&array) {
+            parts.push(&part);
+        }
+        post(&Response::ExportProgress { ticket, bytes });
+    };
+    let written = session.export(exporter, &mut |chunk: &[u8]| {
+        piece.extend_from_slice(chunk);
+        flush(&mut piece, EXPORT_PIECE_BYTES);
+    });
+    flush(&mut piece, 1);
+    let exported = match written {
+        Ok(exported) => exported,
+        Err(error) => return post(&Response::Refused { ticket, failure: failure(error) }),
+    };
+    let options = BlobPropertyBag::new();
+    options.set_type(exported.media_type);
+    match Blob::new_with_blob_sequence_and_options(&parts, &options) {
+        Ok(blob) => {
+            post_with(&Response::Exported { ticket, file_name: exported.file_name, bytes }, blob.as_ref());
+        }
+        Err(_) => post(&Response::Refused {
+            ticket,
+            failure: Failure {
+                code: "export-too-large".to_string(),
+                what: format!("the browser could not hold the export of {bytes} bytes"),
+                hint: "close other tabs, or export with the tracedrop command".to_string(),
+            },
+        }),
+    }
 }

@@ -1,1 +1,249 @@
-fn main() {}
+//! The `tracedrop` command: the same library as the page, on files of this computer.
+//!
+//! Reports and exports go to standard output, everything about them to standard error.
+//! Ends with 0; 1 when a file gave nothing to report on; 2 on wrong usage.
+
+mod read;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tracedrop::analysis::Query;
+use tracedrop::engine::{self, RenderFormat, Session};
+use tracedrop::import::FORMATS;
+
+/// Reads traces and says what is slow.
+#[derive(Parser)]
+#[command(version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print the reports of traces.
+    Report(ReportArgs),
+    /// Write a trace in another format.
+    Export(ExportArgs),
+    /// List the formats that are read and written.
+    Formats,
+}
+
+#[derive(Args)]
+struct ReportArgs {
+    /// Traces, plain or packed with gzip or zstd; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+    /// Length of the lists of slowest and longest.
+    #[arg(long, value_name = "K", default_value_t = Query::default().top)]
+    top: u32,
+    /// Columns of the terminal layout [default: the terminal's, else 100].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
+    width: Option<u16>,
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+    /// With `--format csv`: only this table, by its id, as one plain CSV.
+    #[arg(long, value_name = "ID")]
+    table: Option<String>,
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+#[derive(Args)]
+struct ExportArgs {
+    /// The trace; `-` is standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Format to write, see `tracedrop formats`.
+    #[arg(long, value_name = "FORMAT")]
+    to: String,
+    /// File to write [default: standard output].
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+#[derive(Args)]
+struct InputArgs {
+    /// Read as this format, whatever the content looks like.
+    #[arg(long = "from", value_name = "FORMAT")]
+    from: Option<String>,
+    /// Say nothing on standard error about what was skipped or repaired.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Terminal,
+    Markdown,
+    Json,
+    Csv,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Color {
+    Auto,
+    Never,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match &cli.command {
+        Command::Report(args) => report(args),
+        Command::Export(args) => export(args),
+        Command::Formats => formats(),
+    };
+    match outcome {
+        Ok(code) => code,
+        // A reader such as `head` that has enough is no error.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("tracedrop: {error}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// Says what was wrong with the call, as clap does.
+fn usage(message: String) -> ExitCode {
+    eprintln!("error: {message}\n\nFor more information, try '--help'.");
+    ExitCode::from(2)
+}
+
+fn report(args: &ReportArgs) -> io::Result<ExitCode> {
+    let format = match args.input.format() {
+        Ok(format) => format,
+        Err(message) => return Ok(usage(message)),
+    };
+    if args.table.is_some() && !matches!(args.format, Format::Csv) {
+        return Ok(usage("--table goes with --format csv".to_string()));
+    }
+    if args.files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
+        return Ok(usage("standard input can be read only once".to_string()));
+    }
+    let stdout = io::stdout();
+    let color = args.color == Color::Auto && stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let width = args.width.map_or_else(terminal_width, usize::from);
+    let mut out = io::BufWriter::new(stdout.lock());
+    let mut code = ExitCode::SUCCESS;
+    let several = args.files.len() > 1;
+    for (n, file) in args.files.iter().enumerate() {
+        let Some(session) = read::open(file, format, Query { top: args.top }, args.input.quiet) else {
+            code = ExitCode::from(1);
+            continue;
+        };
+        if several && matches!(args.format, Format::Terminal) {
+            writeln!(out, "{}==> {} <==", if n > 0 { "\n" } else { "" }, read::shown(file))?;
+        }
+        let as_format = match args.format {
+            Format::Terminal => RenderFormat::Terminal { width, color },
+            Format::Markdown => RenderFormat::Markdown,
+            Format::Json => RenderFormat::Json,
+            Format::Csv => RenderFormat::Csv,
+        };
+        let rendered = match &args.table {
+            Some(id) => match session.table_csv(id) {
+                Some(text) => text,
+                None => return Ok(usage(no_table(&session, id))),
+            },
+            None => session.render(as_format),
+        };
+        out.write_all(rendered.as_bytes())?;
+        // JSON ends without a line end, as its reference does; a shell wants one.
+        if !rendered.ends_with('\n') {
+            out.write_all(b"\n")?;
+        }
+    }
+    out.flush()?;
+    Ok(code)
+}
+
+fn no_table(session: &Session, id: &str) -> String {
+    let ids: Vec<&str> =
+        session.reports().iter().flat_map(|report| report.tables()).map(|table| &*table.id).collect();
+    format!("there is no table '{id}' in this report; there are: {}", ids.join(", "))
+}
+
+fn terminal_width() -> usize {
+    match console::Term::stdout().size_checked() {
+        Some((_, columns)) => usize::from(columns).max(40),
+        None => 100,
+    }
+}
+
+fn export(args: &ExportArgs) -> io::Result<ExitCode> {
+    let format = match args.input.format() {
+        Ok(format) => format,
+        Err(message) => return Ok(usage(message)),
+    };
+    let exporters = engine::exporters();
+    if !exporters.iter().any(|exporter| exporter.id == args.to) {
+        let ids: Vec<&str> = exporters.iter().map(|exporter| exporter.id.as_str()).collect();
+        return Ok(usage(format!("unknown format '{}' for --to; there are: {}", args.to, ids.join(", "))));
+    }
+    if let Some(output) = &args.output
+        && std::fs::canonicalize(output)
+            .is_ok_and(|to| std::fs::canonicalize(&args.file).is_ok_and(|from| from == to))
+    {
+        return Ok(usage("the output is the file that is read".to_string()));
+    }
+    let Some(session) = read::open(&args.file, format, Query::default(), args.input.quiet) else {
+        return Ok(ExitCode::from(1));
+    };
+    let mut out: Box<dyn Write> = match &args.output {
+        Some(path) => match std::fs::File::create(path) {
+            Ok(file) => Box::new(io::BufWriter::new(file)),
+            Err(error) => {
+                eprintln!("tracedrop: cannot write {}: {error}", read::shown(path));
+                return Ok(ExitCode::from(2));
+            }
+        },
+        None => Box::new(io::BufWriter::new(io::stdout().lock())),
+    };
+    let mut written = Ok(());
+    let exported = session.export(&args.to, &mut |chunk| {
+        if written.is_ok() {
+            written = out.write_all(chunk);
+        }
+    });
+    written?;
+    out.flush()?;
+    if let Err(error) = exported {
+        eprintln!("tracedrop: {error}");
+        return Ok(ExitCode::from(1));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn formats() -> io::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "Read (plain, gzip or zstd, told by content):")?;
+    for format in engine::formats() {
+        writeln!(out, "  {:<16} {}; written by {}", format.id, format.title, format.producers)?;
+    }
+    writeln!(out, "\nWritten by `tracedrop export`:")?;
+    for exporter in engine::exporters() {
+        writeln!(out, "  {:<16} {}", exporter.id, exporter.title)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl InputArgs {
+    /// The format to read as, or what is wrong with its name.
+    fn format(&self) -> Result<Option<&'static tracedrop::import::FormatInfo>, String> {
+        let Some(id) = &self.from else { return Ok(None) };
+        match FORMATS.iter().find(|format| format.id == id) {
+            Some(format) => Ok(Some(format)),
+            None => {
+                let ids: Vec<&str> = FORMATS.iter().map(|format| format.id).collect();
+                Err(format!("unknown format '{id}' for --from; there are: {}", ids.join(", ")))
+            }
+        }
+    }
+}

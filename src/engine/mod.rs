@@ -1,1 +1,30 @@
-//! The library as request and response.
+//! The library as request and response: what the native command, the web worker, fuzz targets and benches drive.
+//!
+//! A [`Session`] is one file from its first byte to its reports. It owns no I/O and knows no clock: whoever drives it
+//! feeds bytes, decides when a partial report is due, and sends the answers where they belong.
+
+pub mod protocol;
+mod session;
+
+pub use session::{Exported, Session, TableRef};
+
+use crate::import::FORMATS;
+use protocol::{ExporterView, FormatView};
+
+/// The formats for people: what is read and which tools write it.
+pub fn formats() -> Vec<FormatView> {
+    FORMATS
+        .iter()
+        .map(|format| FormatView {
+            id: format.id.to_string(),
+            title: format.title.to_string(),
+            producers: format.producers.to_string(),
+            extensions: format.extensions.iter().map(|extension| extension.to_string()).collect(),
+        })
+        .collect()
+}
+
+/// What reports and traces can be written as.
+pub fn exporters() -> Vec<ExporterView> {
+    Vec::new()
+}

@@ -48,6 +48,14 @@ pub static READ_STOPPED: IssueKind = IssueKind {
     hint: "open the file again",
 };
 
+/// The file had another size at its end than at its start.
+pub static SIZE_CHANGED: IssueKind = IssueKind {
+    code: "size-changed",
+    severity: Severity::Skipped,
+    what: "the file changed its size while it was read; the report covers what was read",
+    hint: "wait until the tool that writes it has finished, then open it again",
+};
+
 /// Compression around compression, deepest allowed. Real files have at most two layers.
 const MAX_LAYERS: usize = 4;
 
@@ -215,6 +223,9 @@ impl Import {
         }
         if let Some(why) = why {
             self.builder.trace.ledger.file(&READ_STOPPED, at, why.as_bytes());
+        } else if self.file_bytes > 0 && self.file_bytes != self.progress.file_bytes {
+            let sizes = format!("{} bytes at first, {} read", self.file_bytes, self.progress.file_bytes);
+            self.builder.trace.ledger.file(&SIZE_CHANGED, at, sizes.as_bytes());
         }
         let ledger = &mut self.builder.trace.ledger;
         ledger.file_bytes = self.file_bytes;

@@ -1,0 +1,60 @@
+# The commands of the project; `make help` lists them, CONTRIBUTING.md explains them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Everything the site is made of, folders too: a deleted file makes its folder newer.
+SITE_SOURCES := $(shell find src www -not -name '.*') index.html Trunk.toml Cargo.toml Cargo.lock \
+	$(wildcard tools/*.sh) tools/finish-site.mjs tools/package-lock.json
+
+.PHONY: help setup setup-site serve dist screenshots check test test-native test-browser test-fuzz bench fuzz clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## find or install all tools (the other commands do it when needed)
+	@tools/setup.sh all
+	@echo "The tools are ready."
+
+setup-site:
+	@tools/setup.sh site
+
+serve: dist/index.html ## build the page and serve it on this computer (PORT=8080)
+	@exec node tools/serve.mjs
+
+dist: dist/index.html ## build the static site into dist/ and print its sizes
+	@tools/sizes.sh
+
+dist/index.html: $(SITE_SOURCES) | setup-site
+	@tools/wasm.sh trunk build --quiet
+
+screenshots: dist/index.html ## write pictures of the page to tests/browser/output/
+	@tools/setup.sh all
+	@. target/env.sh; export TRACEDROP_CHROME; node tests/browser/screenshots.mjs
+
+check: ## formatting, lints, documentation
+	@tools/check.sh
+
+test: check test-native test-browser test-fuzz ## everything that CI runs
+
+test-native:
+	@cargo test --no-fail-fast
+
+test-browser: dist/index.html
+	@tools/setup.sh all
+	@tools/sizes.sh
+	@. target/env.sh; export TRACEDROP_CHROME; node tests/browser/run.mjs $(ONLY)
+
+test-fuzz:
+	@TRACEDROP_FUZZ_OPTIONAL=1 tools/fuzz.sh 5
+
+bench: dist/index.html ## MB/s of the readers, natively and in the browser (MEGABYTES=200)
+	@tools/setup.sh all
+	@tools/bench.sh $(or $(MEGABYTES),200)
+
+fuzz: ## run each fuzz target, SECONDS=60 each
+	@tools/fuzz.sh $(or $(SECONDS),60)
+
+clean: ## delete everything that was built (the cache of tools stays)
+	@rm -rf target dist fuzz/target tests/browser/output tests/browser/node_modules tools/node_modules

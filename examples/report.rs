@@ -1,0 +1,19 @@
+//! The library in a few lines: a file in, its reports as Markdown out.
+//!
+//! `cargo run --example report -- trace.json`
+
+use tracedrop::analysis::Query;
+use tracedrop::engine::{RenderFormat, Session};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let path = std::env::args().nth(1).ok_or("usage: report FILE")?;
+    let bytes = std::fs::read(&path)?;
+    let mut session = Session::new(&path, bytes.len() as u64, None, Query::default());
+    // Bytes may come in chunks of any size; a real program would not read the whole file first.
+    for chunk in bytes.chunks(1 << 20) {
+        session.feed(chunk);
+    }
+    session.finish()?;
+    print!("{}", session.render(RenderFormat::Markdown));
+    Ok(())
+}

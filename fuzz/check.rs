@@ -1,0 +1,47 @@
+//! What must hold for any bytes at all; the fuzz targets are one call of it each.
+
+use tracedrop::analysis::Query;
+use tracedrop::engine::{self, Session};
+use tracedrop::import::FormatInfo;
+
+/// Reads `data` as `format`, whole and in pieces: same account, nothing lost, every report and export can be made.
+pub fn reader(format: &'static FormatInfo, data: &[u8]) {
+    let whole = run(Some(format), data, usize::MAX);
+    for step in [1, 7, 61] {
+        // Byte by byte is slow on long inputs and finds nothing more there.
+        if step == 1 && data.len() > 4096 {
+            continue;
+        }
+        assert_eq!(whole, run(Some(format), data, step), "pieces of {step}");
+    }
+}
+
+/// Reads `data` as whatever it looks like: plain, compressed, or nothing known.
+pub fn anything(data: &[u8]) {
+    assert_eq!(run(None, data, usize::MAX), run(None, data, 13));
+}
+
+/// The account and the Markdown of the reports, or the error.
+fn run(format: Option<&'static FormatInfo>, data: &[u8], step: usize) -> String {
+    let mut session = Session::new("fuzz", data.len() as u64, format, Query::default());
+    for (n, chunk) in data.chunks(step.min(data.len().max(1))).enumerate() {
+        session.feed(chunk);
+        if n == 3 {
+            session.make_partial();
+        }
+    }
+    if let Err(error) = session.finish() {
+        return error.to_string();
+    }
+    let ledger = &session.run().traces[0].ledger;
+    let in_records = ledger.kept.bytes + ledger.repaired.bytes + ledger.skipped.bytes;
+    assert!(in_records <= ledger.content_bytes, "{in_records} bytes in records of {}", ledger.content_bytes);
+    let mut out = format!("{ledger:?}\n");
+    for exporter in engine::exporters() {
+        let mut bytes = Vec::new();
+        if session.export(&exporter.id, &mut |chunk| bytes.extend_from_slice(chunk)).is_ok() {
+            out.push_str(&String::from_utf8_lossy(&bytes));
+        }
+    }
+    out
+}

@@ -1,0 +1,118 @@
+//! From a path to a finished session, with a progress bar and the ledger on standard error.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::Path;
+use tracedrop::analysis::Query;
+use tracedrop::base::text;
+use tracedrop::base::units::group_digits;
+use tracedrop::engine::Session;
+use tracedrop::import::FormatInfo;
+use tracedrop::trace::Severity;
+use tracedrop::trace::ledger::Ledger;
+
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A path for messages; control characters in it do nothing.
+pub fn shown(path: &Path) -> String {
+    text::visible(&path.display().to_string())
+}
+
+/// Reads `path` whole. `None`, with the reason on standard error, if there is nothing to report on.
+pub fn open(path: &Path, format: Option<&'static FormatInfo>, query: Query, quiet: bool) -> Option<Session> {
+    let name = shown(path);
+    let complain = |what: &dyn std::fmt::Display| {
+        eprintln!("tracedrop: {name}: {what}");
+        None
+    };
+    let (mut input, size): (Box<dyn Read>, u64) = if path.as_os_str() == "-" {
+        (Box::new(io::stdin().lock()), 0)
+    } else {
+        match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => {
+                return complain(&"is a directory; name the trace files in it");
+            }
+            Ok(metadata) => match File::open(path) {
+                Ok(file) => (Box::new(file), if metadata.is_file() { metadata.len() } else { 0 }),
+                Err(error) => return complain(&format!("cannot be opened: {error}")),
+            },
+            Err(error) => return complain(&format!("cannot be opened: {error}")),
+        }
+    };
+    let file_name = match path.file_name() {
+        Some(file_name) if path.as_os_str() != "-" => file_name.to_string_lossy().into_owned(),
+        _ => "stdin".to_string(),
+    };
+    let mut session = Session::new(&file_name, size, format, query);
+    let bar = progress_bar(size, &file_name);
+    let result = loop {
+        match fill(&mut input) {
+            Ok(chunk) if chunk.is_empty() => break session.finish(),
+            Ok(chunk) => {
+                session.feed(&chunk);
+                bar.inc(chunk.len() as u64);
+            }
+            Err(error) => break session.stop(&error.to_string()),
+        }
+    };
+    bar.finish_and_clear();
+    if let Err(error) = result {
+        return complain(&error);
+    }
+    let trace = session.run().traces.first()?;
+    if !quiet {
+        tell(&name, &trace.ledger);
+    }
+    if trace.ledger.kept.records + trace.ledger.repaired.records == 0 && trace.is_fruitless() {
+        let noun = trace.ledger.record_noun;
+        return complain(&format!("no {} in it", if noun.is_empty() { "records" } else { noun }));
+    }
+    Some(session)
+}
+
+/// The next chunk; empty at the end.
+fn fill(input: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+    input.take(CHUNK_BYTES as u64).read_to_end(&mut chunk)?;
+    Ok(chunk)
+}
+
+/// On a terminal only, and only once reading takes noticeable time.
+fn progress_bar(size: u64, file_name: &str) -> ProgressBar {
+    let (bar, template) = if size > 0 {
+        (ProgressBar::new(size), "{msg} [{wide_bar}] {bytes}/{total_bytes} {bytes_per_sec} {eta} left")
+    } else {
+        (ProgressBar::new_spinner(), "{msg} {spinner} {bytes} {bytes_per_sec}")
+    };
+    if !io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.set_message(text::visible(file_name));
+    bar
+}
+
+/// What was skipped, repaired or odd.
+fn tell(name: &str, ledger: &Ledger) {
+    for issue in &ledger.issues {
+        let word = match issue.kind.severity {
+            Severity::Note => "note",
+            Severity::Repaired => "repaired",
+            Severity::Skipped => "skipped",
+        };
+        let place = match issue.first.line {
+            Some(line) => format!("line {line} (byte {})", issue.first.byte),
+            None => format!("byte {}", issue.first.byte),
+        };
+        let times = if issue.count > 1 {
+            format!(", {} times, first", group_digits(issue.count.into()))
+        } else {
+            ",".to_string()
+        };
+        let example = if issue.example.is_empty() { String::new() } else { format!(": {}", issue.example) };
+        eprintln!("tracedrop: {name}: {word}: {}{times} at {place}{example}", issue.kind.what);
+    }
+}

@@ -1,0 +1,270 @@
+//! What crosses the boundary between page and worker, and nothing else does.
+//!
+//! A message is a [`Request`] or [`Response`] as postcard bytes, so that 64-bit integers and NaN arrive as they left.
+//! A file goes beside a request, and a finished export beside a response, as a browser `Blob`, which is passed by
+//! reference and not copied.
+
+use crate::analysis::Query;
+use crate::base::units::Unit;
+use crate::report::view::{TableQuery, TableRows};
+use crate::report::{Facts, Note, Sort};
+use serde::{Deserialize, Serialize};
+
+/// Page to worker. One worker serves one file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Request {
+    /// Read the `Blob` that comes with this message.
+    Open { file_name: String, query: Query },
+    /// Stop reading; report on what was read.
+    Stop,
+    /// Compute the reports again.
+    SetQuery(Query),
+    /// A window of rows of one table.
+    Rows { ticket: u32, table: TableId, query: TableQuery, offset: u64, limit: u64 },
+    /// All rows that match, as text for the clipboard.
+    Copy { ticket: u32, table: TableId, query: TableQuery, format: CopyFormat },
+    /// The whole report, or the trace, in an exporter's format.
+    Export { ticket: u32, exporter: String },
+}
+
+/// A table by its place in the document; stays the same while only the numbers change.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct TableId {
+    /// Index of the report.
+    pub report: u32,
+    /// Index of the block in the report.
+    pub block: u32,
+}
+
+/// Ways to put a table on the clipboard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum CopyFormat {
+    Markdown,
+    Csv,
+    Tsv,
+}
+
+/// Worker to page.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Response {
+    /// The worker runs.
+    Ready {
+        formats: Vec<FormatView>,
+        exporters: Vec<ExporterView>,
+    },
+    Progress(Progress),
+    /// A report; while reading goes on, of what has been read so far.
+    Document(Box<DocumentView>),
+    /// There is nothing to show.
+    Failed(Failure),
+    Rows {
+        ticket: u32,
+        table: TableId,
+        rows: TableRows,
+    },
+    Copied {
+        ticket: u32,
+        text: String,
+        n_rows: u64,
+    },
+    /// So many bytes of an export are written.
+    ExportProgress {
+        ticket: u32,
+        bytes: u64,
+    },
+    /// The export comes as a `Blob` beside this message.
+    Exported {
+        ticket: u32,
+        file_name: String,
+        bytes: u64,
+    },
+    /// An export or copy could not be made.
+    Refused {
+        ticket: u32,
+        failure: Failure,
+    },
+}
+
+/// How far reading has come. Rate and time left are worked out by the page, which has the clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    pub file_bytes_read: u64,
+    /// 0 if unknown.
+    pub file_bytes: u64,
+    pub content_bytes: u64,
+    pub records: u64,
+    /// Title of the format, once known.
+    pub format: Option<String>,
+    /// All bytes are read; the reports are being made.
+    pub finishing: bool,
+}
+
+/// Why something could not be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub code: String,
+    /// What and where.
+    pub what: String,
+    /// What to try; may be empty.
+    pub hint: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormatView {
+    pub id: String,
+    pub title: String,
+    pub producers: String,
+    pub extensions: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExporterView {
+    pub id: String,
+    pub title: String,
+    pub extension: String,
+}
+
+/// A document without the cells of its tables, which the page asks for as it shows them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DocumentView {
+    pub file: FileView,
+    pub ledger: LedgerView,
+    pub reports: Vec<ReportView>,
+    pub query: Query,
+    /// Made while reading goes on.
+    pub partial: bool,
+    /// Exporters that have something to write for this file.
+    pub exporters: Vec<ExporterView>,
+}
+
+/// What the file is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileView {
+    pub name: String,
+    /// Size on disk in bytes; 0 if unknown.
+    pub bytes: u64,
+    pub format_id: String,
+    pub format_title: String,
+    pub producer: Option<String>,
+    /// Outermost first.
+    pub compression: Vec<String>,
+}
+
+/// The account: records and bytes read = kept + repaired + skipped, and the oddities.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LedgerView {
+    pub file_bytes_read: u64,
+    pub content_bytes: u64,
+    /// What one record is called, in the plural.
+    pub record_noun: String,
+    pub kept: TallyView,
+    pub repaired: TallyView,
+    pub skipped: TallyView,
+    /// Bytes between records.
+    pub framing_bytes: u64,
+    pub issues: Vec<IssueView>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TallyView {
+    pub records: u64,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum SeverityView {
+    Note,
+    Repaired,
+    Skipped,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssueView {
+    pub code: String,
+    pub severity: SeverityView,
+    pub what: String,
+    pub hint: String,
+    pub count: u64,
+    pub first_byte: u64,
+    pub first_line: Option<u64>,
+    pub example: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReportView {
+    pub id: String,
+    pub title: String,
+    pub summary: String,
+    pub blocks: Vec<BlockView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum BlockView {
+    Facts(Facts),
+    Table(TableView),
+    Note(Note),
+}
+
+/// A table without its cells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TableView {
+    pub id: String,
+    pub title: String,
+    pub caption: String,
+    pub empty: String,
+    pub columns: Vec<ColumnView>,
+    pub sort: Option<Sort>,
+    pub n_rows: u64,
+    pub n_left_out: u64,
+    /// The first rows in the table's own order, so that something shows at once.
+    pub first: TableRows,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ColumnView {
+    pub id: String,
+    pub label: String,
+    pub hint: String,
+    pub unit: Unit,
+    pub numeric: bool,
+    pub key: bool,
+    pub bar: bool,
+}
+
+/// A message as bytes.
+pub fn encode<T: Serialize>(message: &T) -> Vec<u8> {
+    // Serialising plain data into a growing buffer has no way to fail.
+    postcard::to_allocvec(message).unwrap_or_default()
+}
+
+/// A message from bytes; `None` if they are none.
+pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
+    postcard::from_bytes(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Value;
+
+    #[test]
+    fn numbers_arrive_as_they_left() {
+        let rows = TableRows {
+            n_matching: 1,
+            offset: 0,
+            rows: vec![vec![
+                Value::Unsigned(u64::MAX),
+                Value::Integer(i64::MIN),
+                Value::Float(f64::INFINITY),
+            ]],
+            column_max: vec![0.1 + 0.2],
+        };
+        let table = TableId { report: 1, block: 2 };
+        let sent = Response::Rows { ticket: 7, table, rows: rows.clone() };
+        match decode(&encode(&sent)) {
+            Some(Response::Rows { ticket: 7, rows: got, .. }) => assert_eq!(got, rows),
+            other => panic!("{other:?}"),
+        }
+        assert!(decode::<Request>(b"\xff\xff\xff").is_none());
+    }
+}

@@ -1,0 +1,270 @@
+//! One file from its first byte to its reports.
+
+use super::protocol::{
+    BlockView, ColumnView, CopyFormat, DocumentView, FileView, IssueView, LedgerView, ReportView,
+    SeverityView, TableId, TableView, TallyView,
+};
+use crate::analysis::{self, Query};
+use crate::import::{FORMATS, FormatInfo, Import, ImportError, ImportProgress};
+use crate::report::view::{self, TableQuery, TableRows};
+use crate::report::{Block, Report, Table};
+use crate::trace::ledger::{Ledger, Severity, Tally};
+use crate::trace::{Run, Trace};
+
+/// Rows that go out with a document.
+const FIRST_ROWS: u64 = 60;
+
+/// Drives one file: feed bytes, finish, then ask.
+pub struct Session {
+    import: Option<Import>,
+    run: Run,
+    query: Query,
+    reports: Vec<Report>,
+    partial: bool,
+    /// Row order of the table looked at last, so that scrolling does not sort again.
+    order: Option<(TableId, TableQuery, Vec<u32>)>,
+}
+
+/// What came of an export.
+pub struct Exported {
+    /// Proposed name of the file.
+    pub file_name: String,
+    pub media_type: &'static str,
+}
+
+/// A table of the current document.
+pub struct TableRef<'a> {
+    pub table: &'a Table,
+    pub order: &'a [u32],
+}
+
+impl Session {
+    /// `file_bytes` is 0 if unknown; with `format` the content is read as that, whatever it looks like.
+    pub fn new(
+        file_name: &str,
+        file_bytes: u64,
+        format: Option<&'static FormatInfo>,
+        query: Query,
+    ) -> Session {
+        Session {
+            import: Some(Import::with_format(file_name, file_bytes, format)),
+            run: Run::default(),
+            query,
+            reports: Vec::new(),
+            partial: false,
+            order: None,
+        }
+    }
+
+    /// Takes the next bytes of the file.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        if let Some(import) = &mut self.import {
+            import.feed(bytes);
+        }
+    }
+
+    pub fn progress(&self) -> ImportProgress {
+        self.import.as_ref().map(Import::progress).unwrap_or_default()
+    }
+
+    /// The format, once it is known and while reading goes on.
+    pub fn format(&self) -> Option<&'static FormatInfo> {
+        self.import.as_ref().and_then(Import::format)
+    }
+
+    /// Makes reports of what has been read so far; false if there is nothing yet.
+    pub fn make_partial(&mut self) -> bool {
+        match self.import.as_ref().and_then(Import::snapshot) {
+            Some(trace) => {
+                self.set_trace(trace, true);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The file is over: makes the reports.
+    pub fn finish(&mut self) -> Result<(), ImportError> {
+        self.end(Import::finish)
+    }
+
+    /// The file can not or shall not be read further, for the reason `why`: makes reports of what was read.
+    pub fn stop(&mut self, why: &str) -> Result<(), ImportError> {
+        self.end(|import| import.stop(why))
+    }
+
+    fn end(&mut self, end: impl FnOnce(Import) -> Result<Trace, ImportError>) -> Result<(), ImportError> {
+        if let Some(import) = self.import.take() {
+            // The partial trace is let go before the whole one is put together.
+            self.run = Run::default();
+            self.reports = Vec::new();
+            let trace = end(import)?;
+            self.set_trace(trace, false);
+        }
+        Ok(())
+    }
+
+    fn set_trace(&mut self, trace: Trace, partial: bool) {
+        self.run = Run::single(trace);
+        self.partial = partial;
+        self.make_reports();
+    }
+
+    fn make_reports(&mut self) {
+        self.order = None;
+        self.reports = analysis::reports(&self.run, &self.query);
+    }
+
+    /// Computes the reports again for another query.
+    pub fn set_query(&mut self, query: Query) {
+        if query != self.query {
+            self.query = query;
+            self.make_reports();
+        }
+    }
+
+    pub fn query(&self) -> &Query {
+        &self.query
+    }
+
+    /// The traces behind the reports.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    pub fn reports(&self) -> &[Report] {
+        &self.reports
+    }
+
+    /// A table with its rows in the order of `query`. `None` if there is no such table.
+    pub fn table(&mut self, id: TableId, query: &TableQuery) -> Option<TableRef<'_>> {
+        let report = self.reports.get(id.report as usize)?;
+        let Block::Table(table) = report.blocks.get(id.block as usize)? else { return None };
+        let known = self.order.as_ref().is_some_and(|(of, with, _)| *of == id && with == query);
+        if !known {
+            self.order = Some((id, query.clone(), view::row_order(table, query)));
+        }
+        let (_, _, order) = self.order.as_ref()?;
+        Some(TableRef { table, order })
+    }
+
+    /// A window of rows; empty if there is no such table.
+    pub fn rows(&mut self, id: TableId, query: &TableQuery, offset: u64, limit: u64) -> TableRows {
+        match self.table(id, query) {
+            Some(TableRef { table, order }) => view::window(table, order, offset, limit),
+            None => TableRows::default(),
+        }
+    }
+
+    /// All rows that match, as text, and their number.
+    pub fn copy(&mut self, id: TableId, query: &TableQuery, _format: CopyFormat) -> (String, u64) {
+        match self.table(id, query) {
+            Some(TableRef { order, .. }) => (String::new(), order.len() as u64),
+            None => (String::new(), 0),
+        }
+    }
+
+    /// Writes the report or the trace in an exporter's format, chunk by chunk.
+    pub fn export(&self, exporter: &str, _sink: &mut dyn FnMut(&[u8])) -> Result<Exported, ImportError> {
+        Err(ImportError {
+            code: "unknown-exporter",
+            what: format!("there is no exporter named {exporter}"),
+            hint: String::new(),
+        })
+    }
+
+    /// What the page shows. `None` before the first partial report.
+    pub fn document(&self) -> Option<DocumentView> {
+        let trace = self.run.traces.first()?;
+        let source = &trace.source;
+        let format = FORMATS.iter().find(|format| format.id == source.format);
+        Some(DocumentView {
+            file: FileView {
+                name: source.file_name.clone(),
+                bytes: trace.ledger.file_bytes,
+                format_id: source.format.to_string(),
+                format_title: format.map_or("", |format| format.title).to_string(),
+                producer: source.producer.clone(),
+                compression: source.compression.iter().map(|name| name.to_string()).collect(),
+            },
+            ledger: ledger_view(&trace.ledger),
+            reports: self.reports.iter().map(report_view).collect(),
+            query: self.query,
+            partial: self.partial,
+            exporters: Vec::new(),
+        })
+    }
+}
+
+fn ledger_view(ledger: &Ledger) -> LedgerView {
+    let tally = |tally: Tally| TallyView { records: tally.records, bytes: tally.bytes };
+    LedgerView {
+        file_bytes_read: ledger.file_bytes_read,
+        content_bytes: ledger.content_bytes,
+        record_noun: ledger.record_noun.to_string(),
+        kept: tally(ledger.kept),
+        repaired: tally(ledger.repaired),
+        skipped: tally(ledger.skipped),
+        framing_bytes: ledger.framing_bytes(),
+        issues: ledger
+            .issues
+            .iter()
+            .map(|issue| IssueView {
+                code: issue.kind.code.to_string(),
+                severity: match issue.kind.severity {
+                    Severity::Note => SeverityView::Note,
+                    Severity::Repaired => SeverityView::Repaired,
+                    Severity::Skipped => SeverityView::Skipped,
+                },
+                what: issue.kind.what.to_string(),
+                hint: issue.kind.hint.to_string(),
+                count: issue.count,
+                first_byte: issue.first.byte,
+                first_line: issue.first.line,
+                example: issue.example.clone(),
+            })
+            .collect(),
+    }
+}
+
+fn report_view(report: &Report) -> ReportView {
+    let blocks = report.blocks.iter().map(|block| match block {
+        Block::Facts(facts) => BlockView::Facts(facts.clone()),
+        Block::Note(note) => BlockView::Note(note.clone()),
+        Block::Table(table) => BlockView::Table(table_view(table)),
+    });
+    ReportView {
+        id: report.id.to_string(),
+        title: report.title.clone(),
+        summary: report.summary.clone(),
+        blocks: blocks.collect(),
+    }
+}
+
+fn table_view(table: &Table) -> TableView {
+    let n_first = (table.n_rows() as u64).min(FIRST_ROWS) as u32;
+    let first = view::window(table, &(0..n_first).collect::<Vec<u32>>(), 0, FIRST_ROWS);
+    TableView {
+        id: table.id.to_string(),
+        title: table.title.clone(),
+        caption: table.caption.clone(),
+        empty: table.empty.clone(),
+        columns: table
+            .columns
+            .iter()
+            .map(|column| ColumnView {
+                id: column.id.to_string(),
+                label: column.label.clone(),
+                hint: column.hint.clone(),
+                unit: column.unit,
+                numeric: column.cells.is_numeric(),
+                key: column.key,
+                bar: column.bar,
+            })
+            .collect(),
+        sort: table.sort,
+        n_rows: table.n_rows() as u64,
+        n_left_out: table.n_left_out,
+        first: TableRows { n_matching: table.n_rows() as u64, ..first },
+    }
+}

@@ -1,0 +1,124 @@
+// What every browser test needs: the site on a server of its own, a browser, and a page that is ready.
+import { createSocket } from 'node:dgram';
+import { createServer as createTcpServer } from 'node:net';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import { listen, staticServer } from '../../tools/static-server.mjs';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+export const DIST = here('../../dist');
+export const OUTPUT = here('output');
+
+export const WIDE = { width: 1280, height: 800 };
+export const NARROW = { width: 390, height: 844 };
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** The site under some path nobody expects, with a list of every request that reached the server. */
+export async function startSite() {
+  const requests = [];
+  const base = `/some/${Math.random().toString(36).slice(2, 8)}/path/`;
+  const server = staticServer(DIST, {
+    base,
+    onRequest: ({ method, url }) => requests.push(`${method} ${url}`),
+  });
+  const port = await listen(server);
+  return {
+    base,
+    origin: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${port}${base}`,
+    requests,
+    close: () => new Promise((resolve) => (server.closeAllConnections(), server.close(resolve))),
+  };
+}
+
+/** Another computer, so to speak: counts whatever reaches it, down to a bare connection or one UDP packet. */
+export async function startElsewhere() {
+  const contacts = [];
+  const tcp = createTcpServer((socket) => {
+    contacts.push('tcp connection');
+    socket.on('data', (data) => contacts.push(`tcp data: ${data.toString('latin1').split('\r\n')[0]}`));
+    socket.on('error', () => {});
+  });
+  const port = await listen(tcp);
+  const udp = createSocket('udp4');
+  udp.on('message', () => contacts.push('udp packet'));
+  await new Promise((resolve) => udp.bind(port, '127.0.0.1', resolve));
+  return {
+    port,
+    contacts,
+    close: () => (tcp.close(), udp.close()),
+  };
+}
+
+export function launchBrowser() {
+  const executablePath = process.env.TRACEDROP_CHROME || process.env.CHROME || '/usr/bin/chromium';
+  return chromium.launch({
+    executablePath,
+    headless: true,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+/**
+ * A page in a fresh context, loaded and locked.
+ * `page.console` collects errors and warnings, `page.violations` what the policy refused (directive and address).
+ */
+export async function openPage(browser, url, { viewport = WIDE, colorScheme = 'light', ready = true, ...context } = {}) {
+  const inContext = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', ...context });
+  const page = await inContext.newPage();
+  page.console = [];
+  page.violations = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) page.console.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => page.console.push(`uncaught: ${error.message}`));
+  page.on('crash', () => page.console.push('the page crashed'));
+  await page.exposeFunction('__violation', (text) => page.violations.push(text));
+  await page.addInitScript(() => {
+    addEventListener('securitypolicyviolation', (event) =>
+      globalThis.__violation(`${event.effectiveDirective} ${event.blockedURI}`),
+    );
+  });
+  await page.goto(url);
+  if (ready) await waitUntilReady(page);
+  return page;
+}
+
+/** Waits until the door is locked and the app has taken the place of the loading message. */
+export async function waitUntilReady(page, timeout = 20_000) {
+  await page.waitForFunction(() => globalThis.tracedrop?.locked && !document.getElementById('boot'), null, { timeout });
+}
+
+/** What axe finds: one line a rule and element, empty when all is well. */
+export async function accessibilityProblems(page) {
+  // Evaluated by the debugger, which the page's policy does not concern.
+  await page.evaluate(axeSource);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  return violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id}: ${help}: ${node.target.join(' ')}`));
+}
+
+/** For test files: a site and a browser for the whole file. */
+export function siteAndBrowser() {
+  const given = {};
+  before(async () => {
+    given.site = await startSite();
+    given.browser = await launchBrowser();
+  });
+  after(async () => {
+    await given.browser?.close();
+    await given.site?.close();
+  });
+  return given;
+}

@@ -1,0 +1,124 @@
+//! Who may use whom. The table is the architecture; the `use` lines and paths of the sources are held against it.
+
+use std::path::{Path, PathBuf};
+
+/// A layer and the layers it may name.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("base", &["base"]),
+    ("trace", &["base", "trace"]),
+    ("import", &["base", "trace", "import"]),
+    ("report", &["base", "report"]),
+    ("analysis", &["base", "trace", "report", "analysis", "export::terminal_table"]),
+    ("export", &["base", "trace", "report", "analysis", "export"]),
+    ("engine", &["base", "trace", "import", "report", "analysis", "export", "engine"]),
+];
+
+/// What the page may use of the library.
+const PAGE: &[&str] = &["base", "report", "engine::protocol", "analysis::Query"];
+
+fn sources(dir: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Paths after `prefix`, with grouped imports (`{a::b, c}`) spread out; test modules and comments are left out.
+fn paths(text: &str, prefix: &str) -> Vec<String> {
+    let code = text.split("#[cfg(test)]").next().unwrap_or("");
+    let code: String =
+        code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices(prefix) {
+        if at > 0 && code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':') {
+            continue;
+        }
+        spread(&code[at + prefix.len()..], "", &mut found);
+    }
+    found
+}
+
+fn spread(rest: &str, stem: &str, found: &mut Vec<String>) {
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).unwrap_or(rest.len());
+    let path = format!("{stem}{}", &rest[..end]);
+    if !rest[end..].starts_with('{') {
+        found.push(path);
+        return;
+    }
+    let mut depth = 0;
+    let mut start = end + 1;
+    for (at, c) in rest.char_indices().skip_while(|(at, _)| *at < end) {
+        match c {
+            '{' => depth += 1,
+            ',' | '}' if depth == 1 => {
+                let item = rest[start..at].trim();
+                if !item.is_empty() {
+                    spread(item, &path, found);
+                }
+                start = at + 1;
+                if c == '}' {
+                    return;
+                }
+            }
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+}
+
+fn allowed(path: &str, layers: &[&str]) -> bool {
+    layers.iter().any(|layer| path == *layer || path.starts_with(&format!("{layer}::")))
+}
+
+#[test]
+fn layers_use_only_what_lies_below() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    for (layer, may) in LAYERS {
+        for file in sources(&src.join(layer)) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            for path in paths(&text, "crate::").into_iter().filter(|path| !allowed(path, may)) {
+                wrong.push(format!("{}: crate::{path}", file.strip_prefix(&src).unwrap().display()));
+            }
+            for browser in ["web_sys", "js_sys", "wasm_bindgen", "leptos", "gloo"] {
+                if text.contains(&format!("{browser}::")) {
+                    wrong.push(format!("{}: {browser}", file.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_page_uses_protocol_and_report_only() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    let mut files = vec![src.join("main.rs")];
+    if src.join("app").is_dir() {
+        files.extend(sources(&src.join("app")));
+    }
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for path in paths(&text, "tracedrop::").into_iter().filter(|path| !allowed(path, PAGE)) {
+            wrong.push(format!("{}: tracedrop::{path}", file.display()));
+        }
+        let may_touch_browser = file.components().any(|part| part.as_os_str() == "browser");
+        if !may_touch_browser && text.contains("web_sys::") {
+            wrong.push(format!("{}: web_sys outside app/browser", file.display()));
+        }
+        for unsafe_html in ["inner_html", "set_inner_html", "insert_adjacent_html", "set_outer_html"] {
+            if text.contains(unsafe_html) {
+                wrong.push(format!("{}: {unsafe_html}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

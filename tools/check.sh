@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# What has to be in order before a change goes in: formatting, lints of all targets, documentation.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tools/setup.sh site
+. target/env.sh
+
+# Everything is looked at, also after something was found.
+found=0
+run() {
+  printf '+ %s\n' "$*"
+  "$@" || found=1
+}
+
+run cargo fmt --check
+run cargo clippy --quiet --all-targets -- -D warnings
+for bin in app worker; do
+  if [ -z "$TRACEDROP_WASM_RUSTC" ]; then
+    run tools/wasm.sh cargo clippy --quiet --target wasm32-unknown-unknown --no-default-features --features $bin --bin $bin -- -D warnings
+  else
+    # Debian's Rust for the web has no clippy.
+    TRACEDROP_WASM_EXTRA_RUSTFLAGS='-D warnings' \
+      run tools/wasm.sh cargo check --quiet --target wasm32-unknown-unknown --no-default-features --features $bin --bin $bin
+  fi
+done
+RUSTDOCFLAGS='-D warnings' run cargo doc --quiet --no-deps --lib
+exit $found

@@ -1,0 +1,79 @@
+# Shared by the scripts in tools/: where things are, and how to talk to the person running them.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cache=${TRACEDROP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tracedrop}
+env_file=$root/target/env.sh
+
+say() { printf '%s\n' "$*" >&2; }
+
+# stop WHAT WHY WHAT-TO-DO
+stop() {
+  say ""
+  say "error: $1"
+  say "  why: $2"
+  say "  try: $3"
+  exit 1
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# Runs a command for at most so many seconds, where the system can do that.
+within() {
+  local seconds=$1
+  shift
+  if has timeout; then timeout "$seconds" "$@"; else "$@"; fi
+}
+
+# The version of the wasm-bindgen crate in Cargo.lock.
+wasm_bindgen_version() {
+  awk '/^name = "wasm-bindgen"$/ { found = 1 } found && /^version = / { gsub(/"/, "", $3); print $3; exit }' "$root/Cargo.lock"
+}
+
+# install_packages WHAT-FOR PACKAGE... : through apt when that is possible, else says what is missing.
+install_packages() {
+  local what=$1
+  shift
+  if ! has apt-get; then
+    stop "$what is missing" "there is no apt-get here to install it with" \
+      "install the equivalent of these Debian packages: $*"
+  fi
+  if [ "$(id -u)" != 0 ]; then
+    stop "$what is missing" "installing it needs root" \
+      "sudo apt-get install --no-install-recommends $*"
+  fi
+  say "setup: installing $*"
+  apt-get update -qq >&2 || say "setup: apt-get update failed, going on with the package lists at hand"
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2 ||
+    stop "$what is missing" "apt-get could not install it (its output is above)" \
+      "apt-get install --no-install-recommends $*"
+}
+
+# cargo_tool CRATE VERSION BINARY [cargo install options] : prints the folder that holds the binary.
+# Order: one of the right version on PATH, one in the cache, a prebuilt one, one built from source.
+cargo_tool() {
+  local crate=$1 version=$2 binary=$3 dir
+  shift 3
+  if has "$binary" && "$binary" --version 2>/dev/null | grep -qwF "$version"; then
+    dirname "$(command -v "$binary")"
+    return
+  fi
+  dir=$cache/$crate-$version
+  if [ -x "$dir/bin/$binary" ]; then
+    printf '%s\n' "$dir/bin"
+    return
+  fi
+  mkdir -p "$dir/bin"
+  if has cargo-binstall; then
+    say "setup: fetching $crate $version"
+    within 300 cargo binstall --no-confirm --install-path "$dir/bin" "$crate@$version" >&2 ||
+      say "setup: no prebuilt $crate $version to be had"
+  fi
+  if [ ! -x "$dir/bin/$binary" ]; then
+    say "setup: building $crate $version, this takes some minutes, once"
+    cargo install "$crate" --version "$version" --root "$dir" --target-dir "$cache/build" --no-track --force --quiet "$@" >&2 ||
+      stop "$crate $version is missing" "cargo could not build it (its output is above)" \
+        "put $binary $version on PATH, or check that cargo can reach its registry"
+    rm -rf "$cache/build"
+  fi
+  printf '%s\n' "$dir/bin"
+}

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Runs a command in the environment of a wasm build: tools/wasm.sh trunk build
+#
+# Wasm has a target folder of its own: it may be built by another toolchain than the native code.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+[ -f "$env_file" ] || stop "the build tools are not set up" "there is no target/env.sh" "make setup"
+. "$env_file"
+
+# simd128 is in every current browser. The remapping keeps this machine's folders out of panic messages.
+flags="-C target-feature=+simd128"
+flags+=" --remap-path-prefix=$root=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+flags+=" --remap-path-prefix=$(rustc --print sysroot)/lib/rustlib/src/rust=/rust"
+[ -z "$TRACEDROP_STD" ] || flags+=" --sysroot $TRACEDROP_STD"
+
+export CARGO_TARGET_DIR=$root/target/wasm
+export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$flags ${TRACEDROP_WASM_EXTRA_RUSTFLAGS:-}"
+[ -z "$TRACEDROP_WASM_LINKER" ] || export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$TRACEDROP_WASM_LINKER
+[ -z "$TRACEDROP_WASM_CC" ] || export CC_wasm32_unknown_unknown=$TRACEDROP_WASM_CC AR_wasm32_unknown_unknown=$TRACEDROP_WASM_AR
+[ -z "$TRACEDROP_WASM_RUSTC" ] || export RUSTC=$TRACEDROP_WASM_RUSTC
+# The remapped folders above are rustup's; when RUSTC is another one, its own were remapped when its std was built.
+# Quieter: no question for newer versions, no backtrace of Trunk itself when a build fails.
+export TRUNK_SKIP_VERSION_CHECK=true RUST_LIB_BACKTRACE=0
+export PATH=$TRACEDROP_WASM_PATH:$PATH
+exec "$@"
