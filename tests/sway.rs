@@ -73,11 +73,13 @@ fn reference_layouts_are_met_to_the_byte() {
     let mut n_compared = 0;
     for path in inputs() {
         let trace = import_forced(&read(&path));
-        for (top, variant) in [(10, ""), (3, ".k3"), (0, ".k0")] {
+        for (top, variant, width) in
+            [(10, "", 100), (3, ".k3", 100), (0, ".k0", 100), (10, ".w60", 60), (10, ".w25", 25)]
+        {
             for (ending, format) in [
                 ("json", TextFormat::Json),
                 ("md", TextFormat::Markdown),
-                ("term.txt", TextFormat::Terminal { width: 100 }),
+                ("term.txt", TextFormat::Terminal { width }),
             ] {
                 let stem = stem(&path);
                 let file = path.parent().unwrap().join(format!("expected/{stem}{variant}.{ending}"));

@@ -56,6 +56,9 @@ pub static SIZE_CHANGED: IssueKind = IssueKind {
     hint: "wait until the tool that writes it has finished, then open it again",
 };
 
+/// `code` of the error for a file without content.
+const EMPTY: &str = "empty";
+
 /// Compression around compression, deepest allowed. Real files have at most two layers.
 const MAX_LAYERS: usize = 4;
 
@@ -209,7 +212,8 @@ impl Import {
             }
         }
         let Content::Reading(_, reader) = &mut self.content else {
-            return Err(self.problem.unwrap_or_else(|| nothing_read(&self.builder, why)));
+            let cause = self.problem.filter(|problem| why.is_none() || problem.code != EMPTY);
+            return Err(cause.unwrap_or_else(|| nothing_read(&self.builder, why)));
         };
         let at = Position { byte: self.progress.content_bytes, line: None };
         if let Some(problem) = self.problem.take() {
@@ -256,7 +260,7 @@ impl Import {
 fn unknown_format(head: &[u8]) -> ImportError {
     if head.is_empty() {
         return ImportError {
-            code: "empty",
+            code: EMPTY,
             what: "the file is empty (0 bytes)".to_string(),
             hint: "check that the tool that writes it has finished".to_string(),
         };
