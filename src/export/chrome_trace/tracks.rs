@@ -158,37 +158,52 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Names and order of processes and threads. They also pin the order in which a reader first sees them.
+    /// Names and order of processes and threads, process by process.
+    ///
+    /// They also pin the order in which a reader first sees processes and threads.
     pub fn write_names(&self, w: &mut Writer<'_>) {
-        let trace = self.trace;
-        let processes = &trace.processes;
-        let any_index = processes.sort_index.iter().any(Option::is_some);
+        let (processes, threads) = (&self.trace.processes, &self.trace.threads);
+        let mut by_process: Vec<u32> = (0..threads.len() as u32).collect();
+        by_process.sort_by_key(|thread| self.process_of_thread(*thread as usize));
+        let mut rest = by_process.into_iter().peekable();
+        let is_sorted = (
+            processes.sort_index.iter().any(Option::is_some),
+            threads.sort_index.iter().any(Option::is_some),
+        );
+        let mut position = 0;
         for process in 0..processes.len() {
             let name = self.name_or_key(processes.name[process], processes.key[process]);
-            let index = processes.sort_index[process].unwrap_or(if any_index { 0 } else { process as i32 });
+            let index = processes.sort_index[process].unwrap_or(if is_sorted.0 { 0 } else { process as i32 });
             let main = self.main_tid(process);
             w.name_and_index(self.pids[process], None, main, name, i64::from(index));
             if let Some(labels) = self.text(processes.labels[process]) {
                 w.metadata("process_labels", self.pids[process], main, "labels", &|w| w.string(labels));
             }
-        }
-        let threads = &trace.threads;
-        let any_index = threads.sort_index.iter().any(Option::is_some);
-        let mut position = 0;
-        for thread in 0..threads.len() {
-            let pid = self.pid(self.process_of_thread(thread));
-            let name = self.name_or_key(threads.name[thread], threads.key[thread]);
-            let index = |position| threads.sort_index[thread].unwrap_or(if any_index { 0 } else { position });
-            w.name_and_index(pid, Some(self.tids[thread]), None, name, i64::from(index(position)));
-            position += 1;
-            for (lane, (_, tid)) in self.lanes[thread].iter().enumerate() {
-                let name = match name {
-                    Some(name) => format!("{name} (overlap {})", lane + 2),
-                    None => format!("thread {} (overlap {})", self.tids[thread], lane + 2),
-                };
-                w.name_and_index(pid, Some(*tid), None, Some(&name), i64::from(index(position)));
-                position += 1;
+            while let Some(thread) =
+                rest.next_if(|thread| self.process_of_thread(*thread as usize) == process)
+            {
+                self.write_thread_names(thread as usize, is_sorted.1, &mut position, w);
             }
+        }
+    }
+
+    /// A thread and its overflow lanes. `position` counts them over the whole trace.
+    fn write_thread_names(&self, thread: usize, is_sorted: bool, position: &mut i32, w: &mut Writer<'_>) {
+        let threads = &self.trace.threads;
+        let pid = self.pid(self.process_of_thread(thread));
+        let tid = self.tids[thread];
+        let name = self.name_or_key(threads.name[thread], threads.key[thread]);
+        let mut index = || {
+            *position += 1;
+            i64::from(threads.sort_index[thread].unwrap_or(if is_sorted { 0 } else { *position - 1 }))
+        };
+        w.name_and_index(pid, Some(tid), None, name, index());
+        for (lane, (_, lane_tid)) in self.lanes[thread].iter().enumerate() {
+            let name = match name {
+                Some(name) => format!("{name} (overlap {})", lane + 2),
+                None => format!("thread {tid} (overlap {})", lane + 2),
+            };
+            w.name_and_index(pid, Some(*lane_tid), None, Some(&name), index());
         }
     }
 
