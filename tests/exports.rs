@@ -2,13 +2,13 @@
 
 mod support;
 
-use std::collections::BTreeMap;
 use support::{assert_same_text, data_dirs, files, import};
 use tracedrop::analysis::timeline::{self, Class};
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::units::Unit;
 use tracedrop::export::{self, Input, Options};
 use tracedrop::report::{Column, Document, Facts, Report, Table};
+use tracedrop::trace::slices::SliceKind;
 use tracedrop::trace::tracks::TrackKind;
 use tracedrop::trace::{Run, Trace};
 
@@ -162,17 +162,18 @@ fn slices(trace: &Trace) -> Vec<String> {
     lines
 }
 
-/// Tables of a run as text: id → sorted rows, without the columns `but`.
-fn tables(trace: &Trace, report: &str, but: &[&str]) -> BTreeMap<String, Vec<String>> {
+/// The tables of one report as text, rows sorted, without the columns `but`.
+fn tables(trace: &Trace, report: &str, but: &[&str]) -> String {
     let reports = analysis::reports(&Run::single(trace.clone()), &Query { top: 10 });
-    let mut all = BTreeMap::new();
+    let mut all = String::new();
     for table in reports.iter().filter(|it| it.id == report).flat_map(|report| report.tables()) {
         let columns = || table.columns.iter().filter(|column| !but.contains(&column.id));
-        let mut rows: Vec<String> = (0..table.n_rows())
-            .map(|row| columns().map(|column| format!("{:?} ", column.cells.get(row))).collect())
-            .collect();
+        let row = |row: usize| -> String {
+            columns().map(|column| format!("{}={:?} ", column.id, column.cells.get(row))).collect()
+        };
+        let mut rows: Vec<String> = (0..table.n_rows()).map(row).collect();
         rows.sort();
-        all.insert(table.id.to_string(), rows);
+        all += &format!("{}\n{}\n", table.id, rows.join("\n"));
     }
     all
 }
@@ -197,14 +198,14 @@ fn check_round_trip(what: &str, trace: &Trace, same_slices: bool) {
     }
     let again = import("again.json", &first, None).unwrap_or_else(|error| panic!("{what}: {error}\n{text}"));
     assert_nested(what, &again);
-    assert_eq!(again.ledger.skipped.records, 0, "{what}: {:?}\n{text}", again.ledger.issues);
+    assert_eq!(again.ledger.skipped.records, 0, "{what}: {:?}", again.ledger.issues);
     let second = chrome(&again);
     let second_text = String::from_utf8_lossy(&second);
     if same_slices {
         assert_same_text(what, &slices(&again).join("\n"), &slices(trace).join("\n"));
-        assert_eq!(tables(&again, "slices", &[]), tables(trace, "slices", &[]), "{what}");
+        assert_same_text(what, &tables(&again, "slices", &[]), &tables(trace, "slices", &[]));
         let but = ["process"];
-        assert_eq!(tables(&again, "counters", &but), tables(trace, "counters", &but), "{what}");
+        assert_same_text(what, &tables(&again, "counters", &but), &tables(trace, "counters", &but));
         assert_same_text(what, &second_text, text);
     } else {
         let third = chrome(&import("third.json", &second, None).unwrap());
@@ -225,11 +226,30 @@ fn traces(system: &str, endings: &[&str]) -> Vec<(String, Trace)> {
     traces
 }
 
+/// Whether the newer events can say all that the trace says. They can not say
+/// - that something is inside a slice that has ended: a slice without an end is cut at the end of the one it lies in,
+///   but only once a later event comes, so that what starts at the very time of that end still counts as inside;
+/// - that steps of the older asynchronous form overlap each other.
+fn can_be_written(trace: &Trace) -> bool {
+    let slices = &trace.slices;
+    let end = |slice: usize| slices.ts[slice].saturating_add(slices.dur[slice]);
+    let after_parent = (0..slices.len()).any(|slice| {
+        let parent = slices.parent[slice].some().map(|parent| parent.0 as usize);
+        parent.is_some_and(|parent| slices.dur[parent] > 0 && slices.ts[slice] >= end(parent))
+    });
+    let steps: Vec<usize> =
+        (0..slices.len()).filter(|slice| slices.kind[*slice] == SliceKind::LegacyStep).collect();
+    let overlap = steps
+        .windows(2)
+        .any(|pair| slices.parent[pair[0]] == slices.parent[pair[1]] && slices.ts[pair[1]] < end(pair[0]));
+    !after_parent && !overlap
+}
+
 #[test]
 fn chrome_traces_read_back_the_same() {
     let mut failed = Vec::new();
     for (name, trace) in traces("chrome", &[".json", ".gz"]) {
-        if std::panic::catch_unwind(|| check_round_trip(&name, &trace, true)).is_err() {
+        if std::panic::catch_unwind(|| check_round_trip(&name, &trace, can_be_written(&trace))).is_err() {
             failed.push(name);
         }
     }

@@ -7,7 +7,7 @@
 //! X  begin and duration; readers take all X of one time before all else, longer first
 //! B  only the begin: the slice has no end in the file
 //! B+E  where a slice begins at the time of an instant or unfinished slice that is not inside it:
-//!      as X it would be taken first and swallow it
+//!      as X it would be taken first and swallow it; and where a child ends after it
 //! ```
 
 use super::OwnFacts;
@@ -21,7 +21,7 @@ use crate::trace::objects::ObjectEvent;
 use crate::trace::samples::StackId;
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
 use crate::trace::tracks::{Key, TrackKind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A trace with its numbers and its order of writing.
 pub struct Layout<'a> {
@@ -31,6 +31,8 @@ pub struct Layout<'a> {
     first_stack: u64,
     pids: Vec<u64>,
     tids: Vec<u64>,
+    /// Threads process by process.
+    thread_order: Vec<u32>,
     /// By process: its first thread; `u32::MAX` if it has none.
     main_threads: Vec<u32>,
     /// By thread: its overflow tracks with the tid each gets.
@@ -39,6 +41,8 @@ pub struct Layout<'a> {
     tid_of_track: Vec<Option<u64>>,
     /// By thread: its own tracks, states first.
     own_tracks: Vec<Vec<u32>>,
+    /// Slices that a child outlives: a begin and an end say that, a duration can not.
+    outlived: FxHashSet<u32>,
     /// Slices of each track lie together, in order of writing.
     order: Vec<u32>,
     /// By track: where its slices start in `order`; one more at the end.
@@ -82,6 +86,8 @@ impl<'a> Layout<'a> {
     ) -> Layout<'a> {
         let pids = numbers.pids(trace, renumbered);
         let tids = numbers.tids(trace, &pids, renumbered);
+        let mut thread_order: Vec<u32> = (0..trace.threads.len() as u32).collect();
+        thread_order.sort_by_key(|thread| trace.threads.process[*thread as usize]);
         let mut main_threads = vec![u32::MAX; pids.len()];
         for (thread, process) in trace.threads.process.iter().enumerate().rev() {
             if let Some(main) = main_threads.get_mut(process.0 as usize) {
@@ -108,16 +114,19 @@ impl<'a> Layout<'a> {
             }
         }
         let (starts, order) = order_by_track(trace);
+        let outlived = outlived(trace);
         Layout {
             trace,
             origin,
             first_stack,
             pids,
             tids,
+            thread_order,
             main_threads,
             lanes,
             own_tracks,
             tid_of_track,
+            outlived,
             order,
             starts,
         }
@@ -163,9 +172,7 @@ impl<'a> Layout<'a> {
     /// They also pin the order in which a reader first sees processes and threads.
     pub fn write_names(&self, w: &mut Writer<'_>) {
         let (processes, threads) = (&self.trace.processes, &self.trace.threads);
-        let mut by_process: Vec<u32> = (0..threads.len() as u32).collect();
-        by_process.sort_by_key(|thread| self.process_of_thread(*thread as usize));
-        let mut rest = by_process.into_iter().peekable();
+        let mut rest = self.thread_order.iter().copied().peekable();
         let is_sorted = (
             processes.sort_index.iter().any(Option::is_some),
             threads.sort_index.iter().any(Option::is_some),
@@ -213,12 +220,14 @@ impl<'a> Layout<'a> {
             (None | Some(""), Key::Text(text)) => self.text(text),
             (name, _) => name,
         }
+        // Readers take an empty name for none.
+        .filter(|name| !name.is_empty())
     }
 
     pub fn write_events(&self, w: &mut Writer<'_>, facts: &mut OwnFacts) {
         let (arrows, bound) = self.plan_flows(facts);
-        for thread in 0..self.trace.threads.len() {
-            self.write_thread(thread, &bound, w);
+        for thread in &self.thread_order {
+            self.write_thread(*thread as usize, &bound, w);
         }
         self.write_loose_instants(w);
         self.write_async(&bound, w);
@@ -286,7 +295,7 @@ impl<'a> Layout<'a> {
                     self.thread_time(slice, w);
                     loose_at = Some(ts);
                 }
-                (_, dur) if dur > 0 && loose_at == Some(ts) => {
+                (_, dur) if dur > 0 && (loose_at == Some(ts) || self.outlived.contains(&(slice as u32))) => {
                     self.open_slice(slice, "B", pid, Some(tid), w);
                     self.thread_time(slice, w);
                     self.write_stacks(slice, w);
@@ -443,11 +452,25 @@ impl<'a> Layout<'a> {
                 continue;
             }
             let (start, end) = (self.starts[track], self.starts[track + 1]);
-            let tops = (start..end)
-                .filter(|at| *at == start || self.trace.slices.depth[self.order[*at as usize] as usize] == 0);
-            units.extend(tops.map(|at| (at, track as u32)));
+            let slices = &self.trace.slices;
+            // Steps of the older form may overlap each other; those can not lie on one stack.
+            let mut step_end = i64::MIN;
+            for at in start..end {
+                let slice = self.order[at as usize] as usize;
+                let is_step = slices.kind[slice] == SliceKind::LegacyStep;
+                let overlaps = is_step && slices.ts[slice] < step_end;
+                if at == start || slices.depth[slice] == 0 || overlaps {
+                    units.push((at, track as u32));
+                }
+                step_end = match (is_step, slices.dur[slice]) {
+                    (false, _) => i64::MIN,
+                    (true, UNFINISHED) => i64::MAX,
+                    (true, dur) => step_end.max(slices.ts[slice].saturating_add(dur)),
+                };
+            }
         }
         // Slices are numbered by start, then as they came: a reader of what is written here numbers them alike.
+        let starts: FxHashSet<u32> = units.iter().map(|(at, _)| *at).collect();
         units.sort_by_key(|(at, _)| self.order[*at as usize]);
         for (i, (at, track)) in units.into_iter().enumerate() {
             let track = track as usize;
@@ -462,8 +485,7 @@ impl<'a> Layout<'a> {
                 category: self.text(self.trace.slices.category[top]),
             };
             let rest = &self.order[at as usize..self.starts[track + 1] as usize];
-            let len =
-                rest.iter().skip(1).take_while(|slice| self.trace.slices.depth[**slice as usize] > 0).count();
+            let len = (at + 1..self.starts[track + 1]).take_while(|at| !starts.contains(at)).count();
             self.write_identity(&rest[..=len], &identity, bound, w);
         }
     }
@@ -495,6 +517,7 @@ impl<'a> Layout<'a> {
             }
             let instant = matches!(slices.kind[slice], SliceKind::AsyncInstant | SliceKind::Instant);
             self.open_async(slice, if instant { "n" } else { "b" }, slices.ts[slice], identity, w);
+            self.write_stacks(slice, w);
             self.write_bound(slice, bound, w);
             self.write_begin_args(slice, w);
             w.close();
@@ -581,9 +604,8 @@ impl<'a> Layout<'a> {
     /// `bind_id` instead, of which a slice can have one.
     fn plan_flows(&self, facts: &mut OwnFacts) -> (Vec<Arrow>, FxHashMap<u32, Bound>) {
         let flows = &self.trace.flows;
-        let mut bound: FxHashMap<u32, Bound> = FxHashMap::default();
         if flows.is_empty() {
-            return (Vec::new(), bound);
+            return (Vec::new(), FxHashMap::default());
         }
         let ends = self.flow_ends();
         let place = |slice: SliceId| ends.get(&slice.0).map_or(u32::MAX, |end| end.place);
@@ -600,40 +622,32 @@ impl<'a> Layout<'a> {
         });
         let mut arrows = Vec::new();
         let mut next_id = 0;
+        let mut marks = Marks::default();
         for flow in order {
             let (from, to) = (flows.from[flow], flows.to[flow]);
-            match (self.bind_time(from, &ends), self.bind_time(to, &ends)) {
-                (Some(start), Some(end)) if start <= end => {
-                    next_id += 1;
-                    arrows.push(Arrow { flow, id: next_id, from: start, to: end });
-                }
-                _ => {
-                    let markable = |slice: SliceId| {
-                        self.trace
-                            .slices
-                            .kind
-                            .get(slice.0 as usize)
-                            .is_some_and(|kind| *kind != SliceKind::Instant && *kind != SliceKind::State)
-                    };
-                    let out = bound.get(&from.0).copied();
-                    let free = out.is_none_or(|mark| mark.out) && !bound.contains_key(&to.0);
-                    if !free || !markable(from) || !markable(to) || from == to {
-                        facts.flows_left_out += 1;
-                        continue;
-                    }
-                    let id = match out {
-                        Some(mark) => mark.id,
-                        None => {
-                            next_id += 1;
-                            next_id
-                        }
-                    };
-                    bound.entry(from.0).or_insert(Bound { id, out: true, inward: false });
-                    bound.insert(to.0, Bound { id, out: false, inward: true });
-                }
+            let times = match (self.bind_time(from, &ends), self.bind_time(to, &ends)) {
+                (Some(start), Some(end)) if start <= end => Some((start, end)),
+                _ => None,
+            };
+            // Arrows without a name come from marks.
+            let by_marks = times.is_none() || flows.name[flow].is_none();
+            if by_marks && self.markable(from) && self.markable(to) && marks.join(from, to, &mut next_id) {
+                continue;
             }
+            let Some((from, to)) = times else {
+                facts.flows_left_out += 1;
+                continue;
+            };
+            next_id += 1;
+            arrows.push(Arrow { flow, id: next_id, from, to });
         }
-        (arrows, bound)
+        (arrows, marks.bound)
+    }
+
+    /// Whether the event of a slice can carry a mark.
+    fn markable(&self, slice: SliceId) -> bool {
+        let kind = self.trace.slices.kind.get(slice.0 as usize);
+        kind.is_some_and(|kind| !matches!(kind, SliceKind::Instant | SliceKind::State))
     }
 
     /// The slices that arrows start or end at.
@@ -646,7 +660,15 @@ impl<'a> Layout<'a> {
                 ends.insert(slice.0, End { place: 0, bind: *ts, settled: false });
             }
         }
-        for (place, slice) in self.order.iter().enumerate() {
+        // Tracks in the order of writing, then those that no thread has.
+        let tracks = self.thread_order.iter().flat_map(|thread| {
+            let lanes = self.lanes[*thread as usize].iter().map(|lane| lane.0);
+            self.own_tracks[*thread as usize].iter().copied().chain(lanes)
+        });
+        let rest = (0..self.trace.tracks.len() as u32)
+            .filter(|track| self.trace.tracks.thread[*track as usize].is_none());
+        let slices_in_order = tracks.chain(rest).flat_map(|track| self.slices_of(track as usize));
+        for (place, slice) in slices_in_order.enumerate() {
             if let Some(end) = ends.get_mut(slice) {
                 end.place = place as u32;
             }
@@ -733,6 +755,41 @@ impl<'a> Layout<'a> {
     }
 }
 
+/// Marked slices, as a reader joins them: each arrival of an id comes from the slice at which it went on last.
+#[derive(Default)]
+struct Marks {
+    bound: FxHashMap<u32, Bound>,
+    /// By id: the slice it goes on from, and the one it arrived at last.
+    heads: FxHashMap<u64, (u32, u32)>,
+}
+
+impl Marks {
+    /// Marks both ends of an arrow; false if a reader would join something else.
+    fn join(&mut self, from: SliceId, to: SliceId, next_id: &mut u64) -> bool {
+        if from == to || self.bound.contains_key(&to.0) {
+            return false;
+        }
+        let id = match self.bound.get_mut(&from.0) {
+            None => {
+                *next_id += 1;
+                self.bound.insert(from.0, Bound { id: *next_id, out: true, inward: false });
+                *next_id
+            }
+            Some(mark) => {
+                let Some((goes_on, arrived)) = self.heads.get(&mark.id).copied() else { return false };
+                if goes_on != from.0 && arrived != from.0 {
+                    return false;
+                }
+                mark.out = true;
+                mark.id
+            }
+        };
+        self.bound.insert(to.0, Bound { id, out: false, inward: true });
+        self.heads.insert(id, (from.0, to.0));
+        true
+    }
+}
+
 /// What the events of one asynchronous identity have in common.
 struct Identity<'a> {
     id: u64,
@@ -745,6 +802,22 @@ struct Identity<'a> {
 
 /// Most series in one counter event; the rest goes to another one.
 const MAX_SERIES: usize = 256;
+
+/// Slices written as begin and end whose direct children end after them.
+fn outlived(trace: &Trace) -> FxHashSet<u32> {
+    let slices = &trace.slices;
+    let end = |slice: usize| match slices.dur.get(slice) {
+        None | Some(&UNFINISHED) => None,
+        Some(dur) => Some(slices.ts[slice].saturating_add(*dur)),
+    };
+    (0..slices.len())
+        .filter_map(|slice| {
+            let parent = slices.parent[slice].some()?;
+            let outlives = end(slice)? > end(parent.0 as usize)?;
+            (outlives && slices.kind[parent.0 as usize] == SliceKind::BeginEnd).then_some(parent.0)
+        })
+        .collect()
+}
 
 /// Slice numbers by track, each track in order of writing.
 fn order_by_track(trace: &Trace) -> (Vec<u32>, Vec<u32>) {
