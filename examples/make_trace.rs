@@ -48,7 +48,8 @@ fn main() -> io::Result<()> {
         eprintln!("make_trace: '{megabytes}' is no number of megabytes");
         std::process::exit(2);
     };
-    let mut out = Counted { inner: BufWriter::with_capacity(1 << 20, std::fs::File::create(path)?), bytes: 0 };
+    let mut out =
+        Counted { inner: BufWriter::with_capacity(1 << 20, std::fs::File::create(path)?), bytes: 0 };
     match kind.as_str() {
         "chrome" => chrome(&mut out, megabytes * 1_000_000)?,
         "sway" => sway(&mut out, megabytes * 1_000_000)?,
@@ -64,10 +65,14 @@ fn main() -> io::Result<()> {
 /// An inference server in the manner of the PyTorch profiler: nested CPU ops, launches, kernels with arguments, flows.
 fn chrome(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
     let mut random = Random(0x5eed);
-    let kernels = ["gemm_bf16_128x128", "flash_fwd_splitkv", "rms_norm", "silu_and_mul", "rotary", "all_reduce"];
+    let kernels =
+        ["gemm_bf16_128x128", "flash_fwd_splitkv", "rms_norm", "silu_and_mul", "rotary", "all_reduce"];
     write!(out, "{{\n\"schemaVersion\": 1,\n\"displayTimeUnit\": \"ms\",\n\"traceEvents\": [\n")?;
     for (pid, name) in [(7, "server"), (0, "GPU 0")] {
-        writeln!(out, r#"{{"name":"process_name","ph":"M","ts":0,"pid":{pid},"tid":0,"args":{{"name":"{name}"}}}},"#)?;
+        writeln!(
+            out,
+            r#"{{"name":"process_name","ph":"M","ts":0,"pid":{pid},"tid":0,"args":{{"name":"{name}"}}}},"#
+        )?;
     }
     let mut ns: u64 = 1_700_000_000_000_000;
     let mut id = 0u64;
@@ -95,8 +100,16 @@ fn chrome(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
                 1 + random.below(512),
                 random.below(100),
             )?;
-            writeln!(out, r#"  {{"ph": "s", "id": {id}, "pid": 7, "tid": 100, "ts": {}, "cat": "ac2g", "name": "ac2g"}},"#, micros(ns))?;
-            writeln!(out, r#"  {{"ph": "f", "id": {id}, "pid": 0, "tid": 7, "ts": {}, "cat": "ac2g", "name": "ac2g", "bp": "e"}},"#, micros(ns + 1_500))?;
+            writeln!(
+                out,
+                r#"  {{"ph": "s", "id": {id}, "pid": 7, "tid": 100, "ts": {}, "cat": "ac2g", "name": "ac2g"}},"#,
+                micros(ns)
+            )?;
+            writeln!(
+                out,
+                r#"  {{"ph": "f", "id": {id}, "pid": 0, "tid": 7, "ts": {}, "cat": "ac2g", "name": "ac2g", "bp": "e"}},"#,
+                micros(ns + 1_500)
+            )?;
         }
     }
     writeln!(out, r#"  {{"name":"end","ph":"i","s":"g","ts":{},"pid":7,"tid":100}}"#, ns / 1000)?;
@@ -134,7 +147,13 @@ fn python(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
     for chunk in 0..8 {
         let strings: Vec<String> = (0..256)
             .map(|i| chunk * 256 + i)
-            .map(|i| if i < 64 { format!(r#"{{"str_id":{i},"value":"/srv/app/module_{i}.py"}}"#) } else { format!(r#"{{"str_id":{i},"value":"Worker.step_{i}"}}"#) })
+            .map(|i| {
+                if i < 64 {
+                    format!(r#"{{"str_id":{i},"value":"/srv/app/module_{i}.py"}}"#)
+                } else {
+                    format!(r#"{{"str_id":{i},"value":"Worker.step_{i}"}}"#)
+                }
+            })
             .collect();
         writeln!(out, r#"{{"type":"string_table",{common},"strings":[{}]}}"#, strings.join(","))?;
     }
@@ -164,7 +183,11 @@ fn python(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
                 format!(r#"{{"frame_id":{id},"self":{own},"cumulative":{}}}"#, own + random.below(100))
             })
             .collect();
-        writeln!(out, r#"{{"type":"agg",{common},"kind":"frame","scope":"final","samples_total":{total},"entries":[{}]}}"#, entries.join(","))?;
+        writeln!(
+            out,
+            r#"{{"type":"agg",{common},"kind":"frame","scope":"final","samples_total":{total},"entries":[{}]}}"#,
+            entries.join(",")
+        )?;
     }
     writeln!(out, r#"{{"type":"end",{common},"samples_total":{total}}}"#)
 }

@@ -2,6 +2,7 @@
 
 pub mod json;
 pub mod lines;
+pub mod pace;
 pub mod strings;
 pub mod text;
 pub mod time;

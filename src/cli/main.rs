@@ -188,7 +188,8 @@ fn export(args: &ExportArgs) -> io::Result<ExitCode> {
         return Ok(usage(format!("unknown format '{}' for --to; there are: {}", args.to, ids.join(", "))));
     }
     if let Some(output) = &args.output
-        && std::fs::canonicalize(output).is_ok_and(|to| std::fs::canonicalize(&args.file).is_ok_and(|from| from == to))
+        && std::fs::canonicalize(output)
+            .is_ok_and(|to| std::fs::canonicalize(&args.file).is_ok_and(|from| from == to))
     {
         return Ok(usage("the output is the file that is read".to_string()));
     }

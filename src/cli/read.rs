@@ -9,8 +9,8 @@ use tracedrop::base::text;
 use tracedrop::base::units::group_digits;
 use tracedrop::engine::Session;
 use tracedrop::import::FormatInfo;
-use tracedrop::trace::ledger::Ledger;
 use tracedrop::trace::Severity;
+use tracedrop::trace::ledger::Ledger;
 
 const CHUNK_BYTES: usize = 1 << 20;
 
@@ -81,10 +81,7 @@ fn fill(input: &mut dyn Read) -> io::Result<Vec<u8>> {
 /// On a terminal only, and only once reading takes noticeable time.
 fn progress_bar(size: u64, file_name: &str) -> ProgressBar {
     let (bar, template) = if size > 0 {
-        (
-            ProgressBar::new(size),
-            "{msg} [{wide_bar}] {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
-        )
+        (ProgressBar::new(size), "{msg} [{wide_bar}] {bytes}/{total_bytes} {bytes_per_sec} {eta} left")
     } else {
         (ProgressBar::new_spinner(), "{msg} {spinner} {bytes} {bytes_per_sec}")
     };
@@ -110,7 +107,11 @@ fn tell(name: &str, ledger: &Ledger) {
             Some(line) => format!("line {line} (byte {})", issue.first.byte),
             None => format!("byte {}", issue.first.byte),
         };
-        let times = if issue.count > 1 { format!(", {} times, first", group_digits(issue.count.into())) } else { ",".to_string() };
+        let times = if issue.count > 1 {
+            format!(", {} times, first", group_digits(issue.count.into()))
+        } else {
+            ",".to_string()
+        };
         let example = if issue.example.is_empty() { String::new() } else { format!(": {}", issue.example) };
         eprintln!("tracedrop: {name}: {word}: {}{times} at {place}{example}", issue.kind.what);
     }

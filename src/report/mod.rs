@@ -3,6 +3,7 @@
 //! Sorting, filtering, copying, comparing and exporting are written once, over the columns of a [`Table`].
 
 pub mod facts;
+pub mod scroll;
 pub mod table;
 pub mod value;
 pub mod view;
