@@ -49,8 +49,9 @@ test-browser: dist/index.html
 test-fuzz:
 	@TRACEDROP_FUZZ_OPTIONAL=1 tools/fuzz.sh 5
 
-bench: ## benchmarks of the library
-	@cargo bench
+bench: dist/index.html ## MB/s of the readers, natively and in the browser (MEGABYTES=200)
+	@tools/setup.sh all
+	@tools/bench.sh $(or $(MEGABYTES),200)
 
 fuzz: ## run each fuzz target, SECONDS=60 each
 	@tools/fuzz.sh $(or $(SECONDS),60)

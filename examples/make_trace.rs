@@ -90,7 +90,7 @@ fn chrome(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
             1 + random.below(64),
         )?;
         id += 1;
-        if op % 2 == 0 {
+        if op.is_multiple_of(2) {
             let kernel = kernels[random.below(kernels.len() as u64) as usize];
             writeln!(
                 out,

@@ -3,7 +3,8 @@
 //! `cargo run --example report -- trace.json`
 
 use tracedrop::analysis::Query;
-use tracedrop::engine::{RenderFormat, Session};
+use tracedrop::engine::Session;
+use tracedrop::export::{Options, markdown};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("usage: report FILE")?;
@@ -14,6 +15,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         session.feed(chunk);
     }
     session.finish()?;
-    print!("{}", session.render(RenderFormat::Markdown));
+    session.export(&markdown::INFO, &Options::default(), &mut std::io::stdout().lock())?;
     Ok(())
 }

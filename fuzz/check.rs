@@ -1,7 +1,8 @@
 //! What must hold for any bytes at all; the fuzz targets are one call of it each.
 
 use tracedrop::analysis::Query;
-use tracedrop::engine::{self, Session};
+use tracedrop::engine::Session;
+use tracedrop::export::Options;
 use tracedrop::import::FormatInfo;
 
 /// Reads `data` as `format`, whole and in pieces: same account, nothing lost, every report and export can be made.
@@ -37,11 +38,10 @@ fn run(format: Option<&'static FormatInfo>, data: &[u8], step: usize) -> String 
     let in_records = ledger.kept.bytes + ledger.repaired.bytes + ledger.skipped.bytes;
     assert!(in_records <= ledger.content_bytes, "{in_records} bytes in records of {}", ledger.content_bytes);
     let mut out = format!("{ledger:?}\n");
-    for exporter in engine::exporters() {
+    for exporter in session.exporters() {
         let mut bytes = Vec::new();
-        if session.export(&exporter.id, &mut |chunk| bytes.extend_from_slice(chunk)).is_ok() {
-            out.push_str(&String::from_utf8_lossy(&bytes));
-        }
+        session.export(exporter, &Options::default(), &mut bytes).expect("memory takes all");
+        out.push_str(&String::from_utf8_lossy(&bytes));
     }
     out
 }

@@ -6,10 +6,12 @@
 use js_sys::{Array, ArrayBuffer, Reflect, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::io::{self, Write};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::engine::protocol::{self, Failure, Progress, Request, Response};
 use tracedrop::engine::{self, Session};
+use tracedrop::export::{self, Options};
 use tracedrop::import::ImportError;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -239,45 +241,63 @@ impl Reporter {
     }
 }
 
-/// Writes an export into a `Blob` piece by piece, so that it never stands in this worker's memory as a whole.
-fn export(session: &mut Session, ticket: u32, exporter: &str) {
-    let parts = Array::new();
-    let mut piece = Vec::with_capacity(EXPORT_PIECE_BYTES);
-    let mut bytes = 0u64;
-    let mut flush = |piece: &mut Vec<u8>, at_least: usize| {
-        if piece.len() < at_least || piece.is_empty() {
-            return;
-        }
-        bytes += piece.len() as u64;
-        let array = Array::of1(&Uint8Array::from(piece.as_slice()));
-        piece.clear();
-        if let Ok(part) = Blob::new_with_u8_array_sequence(&array) {
-            parts.push(&part);
-        }
-        post(&Response::ExportProgress { ticket, bytes });
+/// Writes an export into a `Blob`, which is sent to the page by reference.
+fn export(session: &Session, ticket: u32, id: &str) {
+    let refuse = |code: &str, what: String, hint: &str| {
+        let failure = Failure { code: code.to_string(), what, hint: hint.to_string() };
+        post(&Response::Refused { ticket, failure });
     };
-    let written = session.export(exporter, &mut |chunk: &[u8]| {
-        piece.extend_from_slice(chunk);
-        flush(&mut piece, EXPORT_PIECE_BYTES);
-    });
-    flush(&mut piece, 1);
-    let exported = match written {
-        Ok(exported) => exported,
-        Err(error) => return post(&Response::Refused { ticket, failure: failure(error) }),
+    let Some(exporter) = export::find(id) else {
+        return refuse("unknown-exporter", format!("there is no exporter named {id}"), "");
     };
+    let mut parts = BlobParts { ticket, parts: Array::new(), piece: Vec::new(), bytes: 0 };
+    let too_large = "close other tabs, or export with the tracedrop command";
+    if let Err(error) = session.export(exporter, &Options::default(), &mut parts).and_then(|()| parts.flush())
+    {
+        return refuse("export-failed", error.to_string(), too_large);
+    }
     let options = BlobPropertyBag::new();
-    options.set_type(exported.media_type);
-    match Blob::new_with_blob_sequence_and_options(&parts, &options) {
+    options.set_type(exporter.media_type);
+    match Blob::new_with_blob_sequence_and_options(&parts.parts, &options) {
         Ok(blob) => {
-            post_with(&Response::Exported { ticket, file_name: exported.file_name, bytes }, blob.as_ref());
+            let file_name = session.export_file_name(exporter);
+            post_with(&Response::Exported { ticket, file_name, bytes: parts.bytes }, blob.as_ref());
         }
-        Err(_) => post(&Response::Refused {
-            ticket,
-            failure: Failure {
-                code: "export-too-large".to_string(),
-                what: format!("the browser could not hold the export of {bytes} bytes"),
-                hint: "close other tabs, or export with the tracedrop command".to_string(),
-            },
-        }),
+        Err(_) => {
+            let what = format!("the browser could not hold the export of {} bytes", parts.bytes);
+            refuse("export-too-large", what, too_large);
+        }
+    }
+}
+
+/// Takes an export piece by piece, so that it never stands in this worker's memory as a whole.
+struct BlobParts {
+    ticket: u32,
+    parts: Array,
+    piece: Vec<u8>,
+    bytes: u64,
+}
+
+impl Write for BlobParts {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.piece.extend_from_slice(bytes);
+        if self.piece.len() >= EXPORT_PIECE_BYTES {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.piece.is_empty() {
+            return Ok(());
+        }
+        let array = Array::of1(&Uint8Array::from(self.piece.as_slice()));
+        let part = Blob::new_with_u8_array_sequence(&array)
+            .map_err(|_| io::Error::other("the browser has no room for the export"))?;
+        self.parts.push(&part);
+        self.bytes += self.piece.len() as u64;
+        self.piece.clear();
+        post(&Response::ExportProgress { ticket: self.ticket, bytes: self.bytes });
+        Ok(())
     }
 }

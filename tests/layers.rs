@@ -8,7 +8,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("trace", &["base", "trace"]),
     ("import", &["base", "trace", "import"]),
     ("report", &["base", "report"]),
-    ("analysis", &["base", "trace", "report", "analysis", "export::terminal_table"]),
+    ("analysis", &["base", "trace", "report", "analysis"]),
     ("export", &["base", "trace", "report", "analysis", "export"]),
     ("engine", &["base", "trace", "import", "report", "analysis", "export", "engine"]),
 ];

@@ -5,9 +5,11 @@ cd "$(dirname "$0")/.."
 tools/setup.sh site
 . target/env.sh
 
+# Everything is looked at, also after something was found.
+found=0
 run() {
   printf '+ %s\n' "$*"
-  "$@"
+  "$@" || found=1
 }
 
 run cargo fmt --check
@@ -22,3 +24,4 @@ for bin in app worker; do
   fi
 done
 RUSTDOCFLAGS='-D warnings' run cargo doc --quiet --no-deps --lib
+exit $found

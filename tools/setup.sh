@@ -14,6 +14,8 @@ want=${1:-all}
 case $want in site | all) ;; *) stop "unknown argument: $want" "setup knows 'site' and 'all'" "tools/setup.sh" ;; esac
 
 cd "$root"
+# Who has run the browser tests once will run them again.
+if [ -f "$env_file" ] && head -n 1 "$env_file" | grep -q ' all$'; then want=all; fi
 has cargo && has rustc || stop "cargo is missing" "the project is written in Rust" "install it from https://rustup.rs"
 
 # Whatever can change the outcome, in one number.
@@ -22,6 +24,7 @@ stamp=$(
     cat tools/setup.sh tools/lib.sh tools/versions.sh tools/wasm-std.sh tools/package-lock.json tests/browser/package-lock.json
     wasm_bindgen_version
     rustc -vV
+    [ ! -x /usr/bin/rustc ] || /usr/bin/rustc -V
     echo "$cache ${CHROME:-} ${TRACEDROP_WASM_STD:-}"
   } | cksum | tr -d ' '
 )

@@ -35,7 +35,7 @@ TOML
 build() {
   (cd "$work" && env -u RUSTUP_TOOLCHAIN -u CARGO_TARGET_DIR \
     RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 __CARGO_DEFAULT_LIB_METADATA=stablestd \
-    RUSTFLAGS="-C embed-bitcode=yes --remap-path-prefix=$(readlink -f "$source/..")=/rust --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
+    RUSTFLAGS="-C embed-bitcode=yes --remap-path-prefix=${source%/library}=/rust --remap-path-prefix=$(readlink -f "$source/..")=/rust --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
     /usr/bin/cargo build --quiet --release -Z build-std=std,panic_abort --target "$target" "$@" >&2)
 }
 # Debian ships the crates std needs, so that no network is; the registry is asked only where it does not.

@@ -5,11 +5,27 @@
 //!
 //! Adding a report: a folder with `INFO` and a function, and two lines here (its `mod`, its place in [`ANALYSES`]).
 
-use crate::report::Report;
+pub mod counters;
+pub mod hot_frames;
+pub mod ledger;
+pub mod longest;
+pub mod overview;
+pub mod slices;
+pub mod sway_summary;
+pub mod timeline;
+
+use crate::report::{Document, Report};
 use crate::trace::Run;
 
 /// The reports, in the order in which they are shown.
-pub const ANALYSES: &[&AnalysisInfo] = &[];
+pub const ANALYSES: &[&AnalysisInfo] = &[
+    &sway_summary::INFO,
+    &hot_frames::INFO,
+    &overview::INFO,
+    &slices::INFO,
+    &longest::INFO,
+    &counters::INFO,
+];
 
 /// What is known of a report without computing it.
 pub struct AnalysisInfo {
@@ -57,4 +73,17 @@ pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
         .filter(|analysis| (analysis.applies)(run))
         .map(|analysis| (analysis.run)(run, query))
         .collect()
+}
+
+/// Everything there is to say of `run`, with its reports.
+///
+/// `format_title` names a format for people by its id.
+pub fn document<'a>(run: &Run, reports: &'a [Report], format_title: &dyn Fn(&str) -> String) -> Document<'a> {
+    let names: Vec<&str> = run.traces.iter().map(|trace| trace.source.file_name.as_str()).collect();
+    Document {
+        title: names.join(", "),
+        source: ledger::source_facts(run, format_title),
+        ledger: ledger::report(run),
+        reports,
+    }
 }

@@ -23,7 +23,9 @@ pub struct Line<'a> {
     pub offset: u64,
     /// Counted from 1.
     pub number: u64,
-    /// Length in the file including its end.
+    /// Length in the file without its end; the same wherever chunks were cut.
+    pub text_bytes: u64,
+    /// Length in the file including its end. The LF of a CRLF that was cut in two is not counted here.
     pub file_bytes: u64,
     /// The line passed the limit; `bytes` holds only its beginning.
     pub too_long: bool,
@@ -109,7 +111,8 @@ impl LineSplitter {
         let too_long = self.dropped > 0 || bytes.len() > self.max_line_bytes;
         let bytes = if too_long { &bytes[..bytes.len().min(EXAMPLE_BYTES)] } else { bytes };
         let file_bytes = file_bytes as u64;
-        each(Line { bytes, offset: self.line_offset, number: self.number, file_bytes, too_long });
+        let text_bytes = file_bytes - end as u64;
+        each(Line { bytes, offset: self.line_offset, number: self.number, text_bytes, file_bytes, too_long });
         self.line_offset += file_bytes;
         self.number += 1;
         self.dropped = 0;

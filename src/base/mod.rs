@@ -3,7 +3,9 @@
 pub mod json;
 pub mod lines;
 pub mod pace;
+pub mod python;
 pub mod strings;
+pub mod terminal_table;
 pub mod text;
 pub mod time;
 pub mod units;

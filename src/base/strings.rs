@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
+use std::sync::Arc;
 
 /// Number of a string in a [`StringTable`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -38,9 +39,12 @@ struct Span {
 }
 
 /// One arena of UTF-8 text and an open-addressing index over it.
+///
+/// A clone shares the text: partial reports are made from clones while reading goes on.
 #[derive(Clone)]
 pub struct StringTable {
-    blocks: Vec<Vec<u8>>,
+    /// Only a block that no clone shares is written to.
+    blocks: Vec<Arc<Vec<u8>>>,
     spans: Vec<Span>,
     hashes: Vec<u32>,
     /// Slots hold id + 1; 0 is free. Invariant: a power of two long, at most 3/4 full.
@@ -115,6 +119,14 @@ impl StringTable {
         std::str::from_utf8(self.bytes(id.0 as usize)).unwrap_or("\u{fffd}")
     }
 
+    /// Whether the text of `id` is exactly `bytes`; cheaper than getting it. Never for [`StringId::NONE`].
+    #[inline]
+    pub fn is(&self, id: StringId, bytes: &[u8]) -> bool {
+        self.spans
+            .get(id.0 as usize)
+            .is_some_and(|span| span.len as usize == bytes.len() && self.bytes(id.0 as usize) == bytes)
+    }
+
     /// `None` for [`StringId::NONE`].
     pub fn get_opt(&self, id: StringId) -> Option<&str> {
         id.some().map(|id| self.get(id))
@@ -132,7 +144,7 @@ impl StringTable {
 
     /// Bytes of text held.
     pub fn n_bytes(&self) -> usize {
-        self.blocks.iter().map(Vec::len).sum()
+        self.blocks.iter().map(|block| block.len()).sum()
     }
 
     #[inline]
@@ -142,21 +154,31 @@ impl StringTable {
     }
 
     fn add(&mut self, text: &str, hash: u32, slot: usize) -> StringId {
-        let fits = self.blocks.last().is_some_and(|block| block.capacity() - block.len() >= text.len());
-        if !fits {
-            self.blocks.push(Vec::with_capacity(text.len().max(BLOCK_BYTES)));
-        }
-        let block = self.blocks.len() - 1;
-        let start = self.blocks[block].len() as u32;
-        self.blocks[block].extend_from_slice(text.as_bytes());
+        let (block, start) = self.append(text.as_bytes());
         let id = self.spans.len() as u32;
-        self.spans.push(Span { block: block as u32, start, len: text.len() as u32 });
+        self.spans.push(Span { block, start, len: text.len() as u32 });
         self.hashes.push(hash);
         self.slots[slot] = id + 1;
         if self.spans.len() * 4 > self.slots.len() * 3 {
             self.grow();
         }
         StringId(id)
+    }
+
+    /// Block and offset of the copied bytes.
+    fn append(&mut self, bytes: &[u8]) -> (u32, u32) {
+        let last = self.blocks.len().wrapping_sub(1) as u32;
+        if let Some(block) = self.blocks.last_mut().and_then(Arc::get_mut)
+            && block.capacity() - block.len() >= bytes.len()
+        {
+            let start = block.len() as u32;
+            block.extend_from_slice(bytes);
+            return (last, start);
+        }
+        let mut block = Vec::with_capacity(bytes.len().max(BLOCK_BYTES));
+        block.extend_from_slice(bytes);
+        self.blocks.push(Arc::new(block));
+        (last.wrapping_add(1), 0)
     }
 
     fn grow(&mut self) {

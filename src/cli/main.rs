@@ -10,7 +10,8 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tracedrop::analysis::Query;
-use tracedrop::engine::{self, RenderFormat, Session};
+use tracedrop::engine::{self, Session};
+use tracedrop::export::{self, EXPORTERS, ExporterInfo, Options};
 use tracedrop::import::FORMATS;
 
 /// Reads traces and says what is slow.
@@ -92,11 +93,42 @@ enum Color {
     Never,
 }
 
+impl Format {
+    fn exporter(self) -> &'static ExporterInfo {
+        match self {
+            Format::Terminal => &export::terminal::INFO,
+            Format::Markdown => &export::markdown::INFO,
+            Format::Json => &export::json::INFO,
+            Format::Csv => &export::csv::INFO,
+        }
+    }
+}
+
+/// Remembers the last byte that was written.
+struct LineEnd<W> {
+    inner: W,
+    last: u8,
+}
+
+impl<W: Write> Write for LineEnd<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.inner.write(bytes)?;
+        if let Some(last) = bytes[..n].last() {
+            self.last = *last;
+        }
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match &cli.command {
         Command::Report(args) => report(args),
-        Command::Export(args) => export(args),
+        Command::Export(args) => write_export(args),
         Command::Formats => formats(),
     };
     match outcome {
@@ -132,6 +164,7 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
     let width = args.width.map_or_else(terminal_width, usize::from);
     let mut out = io::BufWriter::new(stdout.lock());
     let mut code = ExitCode::SUCCESS;
+    let options = Options { width: width as u32, color, ..Options::default() };
     let several = args.files.len() > 1;
     for (n, file) in args.files.iter().enumerate() {
         let Some(session) = read::open(file, format, Query { top: args.top }, args.input.quiet) else {
@@ -141,22 +174,16 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
         if several && matches!(args.format, Format::Terminal) {
             writeln!(out, "{}==> {} <==", if n > 0 { "\n" } else { "" }, read::shown(file))?;
         }
-        let as_format = match args.format {
-            Format::Terminal => RenderFormat::Terminal { width, color },
-            Format::Markdown => RenderFormat::Markdown,
-            Format::Json => RenderFormat::Json,
-            Format::Csv => RenderFormat::Csv,
-        };
-        let rendered = match &args.table {
+        let mut out = LineEnd { inner: &mut out, last: b'\n' };
+        match &args.table {
             Some(id) => match session.table_csv(id) {
-                Some(text) => text,
+                Some(text) => out.write_all(text.as_bytes())?,
                 None => return Ok(usage(no_table(&session, id))),
             },
-            None => session.render(as_format),
-        };
-        out.write_all(rendered.as_bytes())?;
-        // JSON ends without a line end, as its reference does; a shell wants one.
-        if !rendered.ends_with('\n') {
+            None => session.export(args.format.exporter(), &options, &mut out)?,
+        }
+        // The JSON of the reference ends without a line end; a shell wants one.
+        if out.last != b'\n' {
             out.write_all(b"\n")?;
         }
     }
@@ -166,7 +193,7 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
 
 fn no_table(session: &Session, id: &str) -> String {
     let ids: Vec<&str> =
-        session.reports().iter().flat_map(|report| report.tables()).map(|table| &*table.id).collect();
+        session.reports().iter().flat_map(|report| report.tables()).map(|table| table.id.as_ref()).collect();
     format!("there is no table '{id}' in this report; there are: {}", ids.join(", "))
 }
 
@@ -177,16 +204,15 @@ fn terminal_width() -> usize {
     }
 }
 
-fn export(args: &ExportArgs) -> io::Result<ExitCode> {
+fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     let format = match args.input.format() {
         Ok(format) => format,
         Err(message) => return Ok(usage(message)),
     };
-    let exporters = engine::exporters();
-    if !exporters.iter().any(|exporter| exporter.id == args.to) {
-        let ids: Vec<&str> = exporters.iter().map(|exporter| exporter.id.as_str()).collect();
+    let Some(exporter) = export::find(&args.to) else {
+        let ids: Vec<&str> = EXPORTERS.iter().map(|exporter| exporter.id).collect();
         return Ok(usage(format!("unknown format '{}' for --to; there are: {}", args.to, ids.join(", "))));
-    }
+    };
     if let Some(output) = &args.output
         && std::fs::canonicalize(output)
             .is_ok_and(|to| std::fs::canonicalize(&args.file).is_ok_and(|from| from == to))
@@ -206,18 +232,8 @@ fn export(args: &ExportArgs) -> io::Result<ExitCode> {
         },
         None => Box::new(io::BufWriter::new(io::stdout().lock())),
     };
-    let mut written = Ok(());
-    let exported = session.export(&args.to, &mut |chunk| {
-        if written.is_ok() {
-            written = out.write_all(chunk);
-        }
-    });
-    written?;
+    session.export(exporter, &Options::default(), &mut out)?;
     out.flush()?;
-    if let Err(error) = exported {
-        eprintln!("tracedrop: {error}");
-        return Ok(ExitCode::from(1));
-    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -228,7 +244,7 @@ fn formats() -> io::Result<ExitCode> {
         writeln!(out, "  {:<16} {}; written by {}", format.id, format.title, format.producers)?;
     }
     writeln!(out, "\nWritten by `tracedrop export`:")?;
-    for exporter in engine::exporters() {
+    for exporter in EXPORTERS {
         writeln!(out, "  {:<16} {}", exporter.id, exporter.title)?;
     }
     Ok(ExitCode::SUCCESS)

@@ -64,7 +64,11 @@ pub fn open(path: &Path, format: Option<&'static FormatInfo>, query: Query, quie
     if !quiet {
         tell(&name, &trace.ledger);
     }
-    if trace.ledger.kept.records + trace.ledger.repaired.records == 0 && trace.is_fruitless() {
+    // Nothing usable and something unusable; an empty timeline (`[]`) is a trace all the same.
+    let ledger = &trace.ledger;
+    if ledger.kept.records + ledger.repaired.records == 0
+        && (ledger.skipped.records > 0 || ledger.content_bytes == 0)
+    {
         let noun = trace.ledger.record_noun;
         return complain(&format!("no {} in it", if noun.is_empty() { "records" } else { noun }));
     }

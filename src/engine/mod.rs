@@ -6,8 +6,9 @@
 pub mod protocol;
 mod session;
 
-pub use session::{Exported, Session, TableRef};
+pub use session::{Session, TableRef};
 
+use crate::export::{EXPORTERS, ExporterInfo};
 use crate::import::FORMATS;
 use protocol::{ExporterView, FormatView};
 
@@ -24,7 +25,15 @@ pub fn formats() -> Vec<FormatView> {
         .collect()
 }
 
-/// What reports and traces can be written as.
+/// What reports and traces can be written as, for the page's menu.
 pub fn exporters() -> Vec<ExporterView> {
-    Vec::new()
+    EXPORTERS.iter().filter(|exporter| exporter.in_menu).map(|exporter| exporter_view(exporter)).collect()
+}
+
+fn exporter_view(exporter: &ExporterInfo) -> ExporterView {
+    ExporterView {
+        id: exporter.id.to_string(),
+        title: exporter.title.to_string(),
+        extension: exporter.extension.to_string(),
+    }
 }

@@ -5,11 +5,13 @@ use super::protocol::{
     SeverityView, TableId, TableView, TallyView,
 };
 use crate::analysis::{self, Query};
+use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
 use crate::import::{FORMATS, FormatInfo, Import, ImportError, ImportProgress};
 use crate::report::view::{self, TableQuery, TableRows};
 use crate::report::{Block, Report, Table};
 use crate::trace::ledger::{Ledger, Severity, Tally};
 use crate::trace::{Run, Trace};
+use std::io::{self, Write};
 
 /// Rows that go out with a document.
 const FIRST_ROWS: u64 = 60;
@@ -23,13 +25,6 @@ pub struct Session {
     partial: bool,
     /// Row order of the table looked at last, so that scrolling does not sort again.
     order: Option<(TableId, TableQuery, Vec<u32>)>,
-}
-
-/// What came of an export.
-pub struct Exported {
-    /// Proposed name of the file.
-    pub file_name: String,
-    pub media_type: &'static str,
 }
 
 /// A table of the current document.
@@ -157,33 +152,54 @@ impl Session {
     }
 
     /// All rows that match, as text, and their number.
-    pub fn copy(&mut self, id: TableId, query: &TableQuery, _format: CopyFormat) -> (String, u64) {
-        match self.table(id, query) {
-            Some(TableRef { order, .. }) => (String::new(), order.len() as u64),
-            None => (String::new(), 0),
-        }
+    pub fn copy(&mut self, id: TableId, query: &TableQuery, format: CopyFormat) -> (String, u64) {
+        let Some(TableRef { table, order }) = self.table(id, query) else { return (String::new(), 0) };
+        let text = match format {
+            CopyFormat::Markdown => export::markdown::table_markdown(table, order),
+            CopyFormat::Csv => export::csv::table_csv(table, order),
+            CopyFormat::Tsv => export::csv::table_tsv(table, order),
+        };
+        (text, order.len() as u64)
     }
 
-    /// Writes the report or the trace in an exporter's format, chunk by chunk.
-    pub fn export(&self, exporter: &str, _sink: &mut dyn FnMut(&[u8])) -> Result<Exported, ImportError> {
-        Err(ImportError {
-            code: "unknown-exporter",
-            what: format!("there is no exporter named {exporter}"),
-            hint: String::new(),
-        })
+    /// The table of that id, in the first report that has one, as CSV in its own order.
+    pub fn table_csv(&self, id: &str) -> Option<String> {
+        let table = self.reports.iter().flat_map(Report::tables).find(|table| table.id == id)?;
+        let order: Vec<u32> = (0..table.n_rows() as u32).collect();
+        Some(export::csv::table_csv(table, &order))
+    }
+
+    /// Writes the reports or the trace in an exporter's format, chunk by chunk. An error of `out` is passed on.
+    pub fn export(&self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+        let document = analysis::document(&self.run, &self.reports, &format_title);
+        let input = Input { run: &self.run, document: &document, query: &self.query, options };
+        export::render(exporter, &input, out)
+    }
+
+    /// Proposed name of the file that an export goes into: the trace's own, without its endings, and the exporter's.
+    pub fn export_file_name(&self, exporter: &ExporterInfo) -> String {
+        let name = self.run.traces.first().map_or("", |trace| trace.source.file_name.as_str());
+        let endings = [".gz", ".zst", ".jsonl", ".ndjson", ".json", ".trace"];
+        let stem = endings.iter().fold(name, |name, ending| name.strip_suffix(ending).unwrap_or(name));
+        let stem = if stem.is_empty() { "trace" } else { stem };
+        format!("{stem}.{}", exporter.extension)
+    }
+
+    /// Exporters that have something to write.
+    pub fn exporters(&self) -> impl Iterator<Item = &'static ExporterInfo> {
+        EXPORTERS.iter().copied().filter(|exporter| (exporter.applies)(&self.run))
     }
 
     /// What the page shows. `None` before the first partial report.
     pub fn document(&self) -> Option<DocumentView> {
         let trace = self.run.traces.first()?;
         let source = &trace.source;
-        let format = FORMATS.iter().find(|format| format.id == source.format);
         Some(DocumentView {
             file: FileView {
                 name: source.file_name.clone(),
                 bytes: trace.ledger.file_bytes,
                 format_id: source.format.to_string(),
-                format_title: format.map_or("", |format| format.title).to_string(),
+                format_title: format_title(source.format),
                 producer: source.producer.clone(),
                 compression: source.compression.iter().map(|name| name.to_string()).collect(),
             },
@@ -191,9 +207,18 @@ impl Session {
             reports: self.reports.iter().map(report_view).collect(),
             query: self.query,
             partial: self.partial,
-            exporters: Vec::new(),
+            exporters: self
+                .exporters()
+                .filter(|exporter| exporter.in_menu)
+                .map(super::exporter_view)
+                .collect(),
         })
     }
+}
+
+/// A format's name for people.
+fn format_title(id: &str) -> String {
+    FORMATS.iter().find(|format| format.id == id).map_or(id, |format| format.title).to_string()
 }
 
 fn ledger_view(ledger: &Ledger) -> LedgerView {

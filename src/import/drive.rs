@@ -48,6 +48,17 @@ pub static READ_STOPPED: IssueKind = IssueKind {
     hint: "open the file again",
 };
 
+/// The file had another size at its end than at its start.
+pub static SIZE_CHANGED: IssueKind = IssueKind {
+    code: "size-changed",
+    severity: Severity::Skipped,
+    what: "the file changed its size while it was read; the report covers what was read",
+    hint: "wait until the tool that writes it has finished, then open it again",
+};
+
+/// `code` of the error for a file without content.
+const EMPTY: &str = "empty";
+
 /// Compression around compression, deepest allowed. Real files have at most two layers.
 const MAX_LAYERS: usize = 4;
 
@@ -201,7 +212,8 @@ impl Import {
             }
         }
         let Content::Reading(_, reader) = &mut self.content else {
-            return Err(self.problem.unwrap_or_else(|| nothing_read(&self.builder, why)));
+            let cause = self.problem.filter(|problem| why.is_none() || problem.code != EMPTY);
+            return Err(cause.unwrap_or_else(|| nothing_read(&self.builder, why)));
         };
         let at = Position { byte: self.progress.content_bytes, line: None };
         if let Some(problem) = self.problem.take() {
@@ -215,6 +227,9 @@ impl Import {
         }
         if let Some(why) = why {
             self.builder.trace.ledger.file(&READ_STOPPED, at, why.as_bytes());
+        } else if self.file_bytes > 0 && self.file_bytes != self.progress.file_bytes {
+            let sizes = format!("{} bytes at first, {} read", self.file_bytes, self.progress.file_bytes);
+            self.builder.trace.ledger.file(&SIZE_CHANGED, at, sizes.as_bytes());
         }
         let ledger = &mut self.builder.trace.ledger;
         ledger.file_bytes = self.file_bytes;
@@ -245,7 +260,7 @@ impl Import {
 fn unknown_format(head: &[u8]) -> ImportError {
     if head.is_empty() {
         return ImportError {
-            code: "empty",
+            code: EMPTY,
             what: "the file is empty (0 bytes)".to_string(),
             hint: "check that the tool that writes it has finished".to_string(),
         };

@@ -2,12 +2,14 @@
 //!
 //! Sorting, filtering, copying, comparing and exporting are written once, over the columns of a [`Table`].
 
+pub mod document;
 pub mod facts;
 pub mod scroll;
 pub mod table;
 pub mod value;
 pub mod view;
 
+pub use document::Document;
 pub use facts::{Fact, Facts};
 pub use table::{Cells, Column, Sort, Table, TextCells};
 pub use value::Value;

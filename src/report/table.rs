@@ -2,12 +2,13 @@
 
 use super::value::Value;
 use crate::base::units::Unit;
+use std::borrow::Cow;
 
 /// Rows of equal columns.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// Stable name in snake case, unique in its report.
-    pub id: &'static str,
+    /// Stable name in snake case, unique in its report; a table that a report has several of carries a number.
+    pub id: Cow<'static, str>,
     pub title: String,
     /// What a row is and how it is counted; may be empty.
     pub caption: String,
@@ -194,9 +195,9 @@ impl Column {
 }
 
 impl Table {
-    pub fn new(id: &'static str, title: impl Into<String>, columns: Vec<Column>) -> Table {
+    pub fn new(id: impl Into<Cow<'static, str>>, title: impl Into<String>, columns: Vec<Column>) -> Table {
         debug_assert!(columns.windows(2).all(|pair| pair[0].cells.len() == pair[1].cells.len()));
-        Table { id, title: title.into(), columns, ..Table::default() }
+        Table { id: id.into(), title: title.into(), columns, ..Table::default() }
     }
 
     /// Says that rows are in the order of column `id`.

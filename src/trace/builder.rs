@@ -1,7 +1,27 @@
 //! From rows as they stand in a file to a finished [`Trace`].
+//!
+//! Takes events in file order, with begins apart from their ends; gives sorted, paired and nested tables.
+//! What can not be used is filed in the ledger with the place of its event. It reads no file format.
 
-use super::events::EventTable;
+mod asyncs;
+mod counters;
+mod flows;
+mod issues;
+mod members;
+mod metadata;
+mod nesting;
+mod order;
+mod pairing;
+mod samples;
+
+use super::events::{EventTable, ListedSample, NamedFrame};
+use super::tracks::{Key, ProcessId, ThreadId};
 use super::{SourceInfo, Trace};
+use crate::base::strings::StringId;
+use rustc_hash::FxHashMap;
+
+pub use members::{find_member, for_each_element, for_each_member};
+pub use samples::{add_named_frame, add_named_frames};
 
 /// What readers add rows to.
 ///
@@ -12,6 +32,13 @@ pub struct TraceBuilder {
     pub trace: Trace,
     /// Timeline events that wait for sorting and pairing.
     pub events: EventTable,
+    /// Stack frames by the names the file gives them.
+    pub named_frames: FxHashMap<StringId, NamedFrame>,
+    /// Samples that are not events.
+    pub listed_samples: Vec<ListedSample>,
+    interner: samples::StackInterner,
+    process_ids: FxHashMap<Key, ProcessId>,
+    thread_ids: FxHashMap<(ProcessId, Key), ThreadId>,
 }
 
 impl TraceBuilder {
@@ -19,8 +46,46 @@ impl TraceBuilder {
         TraceBuilder { trace: Trace { source, ..Trace::default() }, ..TraceBuilder::default() }
     }
 
+    /// The process of `key`, added if new. A text key is its name until the file gives another.
+    pub fn process(&mut self, key: Key) -> ProcessId {
+        if let Some(id) = self.process_ids.get(&key) {
+            return *id;
+        }
+        let id = self.trace.processes.push(key);
+        if let Key::Text(text) = key
+            && text != StringId::EMPTY
+        {
+            self.trace.processes.name[id.0 as usize] = text;
+        }
+        self.process_ids.insert(key, id);
+        id
+    }
+
+    /// The thread of `key` in `process`, added if new. A text key is its name until the file gives another.
+    pub fn thread(&mut self, process: ProcessId, key: Key) -> ThreadId {
+        if let Some(id) = self.thread_ids.get(&(process, key)) {
+            return *id;
+        }
+        let id = self.trace.threads.push(process, key);
+        // The main thread of a process known by text has the process's key, which is no name for it.
+        let is_main = self.trace.processes.key.get(process.0 as usize) == Some(&key);
+        if let Key::Text(text) = key
+            && text != StringId::EMPTY
+            && !is_main
+        {
+            self.trace.threads.name[id.0 as usize] = text;
+        }
+        self.thread_ids.insert((process, key), id);
+        id
+    }
+
     /// Sorts, pairs, nests.
-    pub fn finish(self) -> Trace {
+    pub fn finish(mut self) -> Trace {
+        if self.events.n_events() > 0 {
+            pairing::pair(&mut self);
+        }
+        samples::finish(&mut self);
+        nesting::compute_self_times(&mut self.trace);
         self.trace
     }
 }

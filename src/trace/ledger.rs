@@ -111,6 +111,12 @@ impl Ledger {
         self.skipped.add(bytes);
     }
 
+    /// A record counted as repaired turned out unusable when the whole trace was put together.
+    pub fn repaired_to_skipped(&mut self, bytes: u64) {
+        self.repaired.remove(bytes);
+        self.skipped.add(bytes);
+    }
+
     /// A record counted as kept was changed when the whole trace was put together.
     pub fn kept_to_repaired(&mut self, bytes: u64) {
         self.kept.remove(bytes);

@@ -7,6 +7,7 @@
 //! Intervals are closed on the left and open on the right. Instants are slices of length 0.
 
 use super::args::ArgsId;
+use super::samples::StackId;
 use super::tracks::TrackId;
 use crate::base::strings::StringId;
 
@@ -47,7 +48,9 @@ pub enum SliceKind {
 /// Duration of a slice whose end is not in the file.
 pub const UNFINISHED: i64 = -1;
 
-/// Slices sorted by start, longer first, then file order.
+/// Slices sorted by start; at equal starts parents come before their children.
+///
+/// Invariant: the parent of a slice has a smaller number.
 #[derive(Clone, Default)]
 pub struct SliceTable {
     /// Nanoseconds on the trace's own clock; may be negative.
@@ -72,6 +75,8 @@ pub struct SliceTable {
     pub offset: Vec<u64>,
     /// Sparse, sorted by slice: arguments of the end event, which win over those of the begin for equal keys.
     pub end_args: Vec<(SliceId, ArgsId)>,
+    /// Sparse, sorted by slice: call stacks at the start and at the end; [`StackId::NONE`] where not given.
+    pub stacks: Vec<(SliceId, StackId, StackId)>,
     /// Sparse, sorted by slice: CPU time of the thread at the start, and CPU duration, in nanoseconds.
     pub thread_time: Vec<(SliceId, i64, i64)>,
 }

@@ -6,6 +6,7 @@
 
 mod number;
 mod unescape;
+pub mod write;
 
 pub use number::{Number, is_number};
 pub use unescape::{Unescape, unescape, unescape_to_string};

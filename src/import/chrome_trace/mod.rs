@@ -1,25 +1,52 @@
-//! Chrome Trace Event JSON.
+//! Chrome Trace Event JSON, as written by Chrome, Perfetto, the PyTorch profiler, ferrum-bench and many others.
+//!
+//! ```json
+//! {"traceEvents":[{"name":"step","cat":"cpu","ph":"X","ts":12.5,"dur":3,"pid":1,"tid":2,"args":{"n":1}}]}
+//! ```
+//! Bytes go through [`container`] (what lies around events) and [`scanner`] (one event) to [`rows`] (numbers for texts
+//! and threads); pairing and nesting are the builder's. Times are microseconds, read from their digits.
+//!
+//! Quirks: files are often not closed, or cut; times and ids come as numbers or texts; `args` may hold anything.
 
-use super::{Confidence, FormatInfo, ImportError, Reader};
+mod container;
+mod facts;
+mod issues;
+mod rows;
+mod scanner;
+mod sniff;
+
+use super::{FormatInfo, ImportError, Reader};
 use crate::trace::TraceBuilder;
+use container::Container;
 
 pub static INFO: FormatInfo = FormatInfo {
     id: "chrome-trace",
     title: "Chrome Trace Event JSON",
     producers: "Chrome, Perfetto, PyTorch profiler, ferrum-bench and many others",
     extensions: &["json", "trace", "jsonl", "ndjson"],
-    sniff: |_| Confidence::No,
-    reader: || Box::new(Stub),
+    sniff: sniff::sniff,
+    reader: || Box::new(ChromeReader { container: Container::new() }),
 };
 
-struct Stub;
+struct ChromeReader {
+    container: Container,
+}
 
-impl Reader for Stub {
-    fn feed(&mut self, _bytes: &[u8], _out: &mut TraceBuilder) -> Result<(), ImportError> {
+impl Reader for ChromeReader {
+    fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
+        out.trace.ledger.record_noun = "events";
+        self.container.feed(bytes, out);
         Ok(())
     }
 
-    fn finish(&mut self, _out: &mut TraceBuilder) -> Result<(), ImportError> {
-        Ok(())
+    fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
+        out.trace.ledger.record_noun = "events";
+        let result = self.container.finish(out);
+        self.snapshot(out);
+        result
+    }
+
+    fn snapshot(&self, out: &mut TraceBuilder) {
+        self.container.facts.apply(&self.container.rows.seen, &mut out.trace.source);
     }
 }

@@ -1,25 +1,452 @@
-//! JSONL of the sampling profiler in CPython 3.15 and later.
+//! JSONL of the sampling profiler in CPython 3.15 and later: `python -m profiling.sampling run --jsonl`.
+//!
+//! In: lines with one JSON object each. Out: one [`ProfileRun`] for each `run_id`. A run is a header, tables of
+//! strings and frames, counts by frame, and a closing record:
+//!
+//! ```json
+//! {"type":"meta","v":0,"run_id":"fe46899fb0374896b4f01539039be6d8","sample_interval_usec":500,"mode":"wall"}
+//! {"type":"string_table","v":0,"run_id":"…","strings":[{"str_id":0,"value":"main"},{"str_id":1,"value":"app.py"}]}
+//! {"type":"frame_table","v":0,"run_id":"…","frames":[{"frame_id":0,"path_str_id":1,"func_str_id":0,"line":7}]}
+//! {"type":"agg","v":0,"run_id":"…","kind":"frame","scope":"final","samples_total":9,"entries":[{"frame_id":0,"self":9,"cumulative":9}]}
+//! {"type":"end","v":0,"run_id":"…","samples_total":9}
+//! ```
+//!
+//! Quirks it copes with: runs one after another or interleaved, records in any order and repeated, a file that ends
+//! early, names with lone surrogates (file names that are not UTF-8), fields and record types of later versions.
+//! It does not make up stacks or times, which the format does not have.
+
+mod canonical;
+mod ids;
+pub mod issues;
+mod record;
 
 use super::{Confidence, FormatInfo, ImportError, Reader};
-use crate::trace::TraceBuilder;
+use crate::base::json::JsonError;
+use crate::base::lines::{Line, LineEnds, LineSplitter};
+use crate::base::strings::StringId;
+use crate::base::text;
+use crate::trace::profiles::ProfileRun;
+use crate::trace::{IssueKind, Ledger, Position, TraceBuilder};
+use ids::IdIndex;
+use issues::*;
+use memchr::memmem;
+use record::{Record, RecordType, SkippedEntries};
+use std::collections::BTreeMap;
 
 pub static INFO: FormatInfo = FormatInfo {
     id: "python-sampling",
     title: "Python sampling profile (JSONL)",
     producers: "CPython 3.15+ `python -m profiling.sampling`",
     extensions: &["jsonl", "ndjson"],
-    sniff: |_| Confidence::No,
-    reader: || Box::new(Stub),
+    sniff,
+    reader: || Box::new(SamplingReader::new()),
 };
 
-struct Stub;
+/// The profiler writes lines of some 30 kB. Entries of a line are held until all of it has proved valid.
+const MAX_LINE_BYTES: usize = 64 << 20;
 
-impl Reader for Stub {
-    fn feed(&mut self, _bytes: &[u8], _out: &mut TraceBuilder) -> Result<(), ImportError> {
+/// Runs have tables of their own, so a file of nothing but new run ids would need far more memory than its size.
+const MAX_RUNS: usize = 1 << 16;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Looks at every line of the head: noise before the first record says nothing.
+fn sniff(head: &[u8]) -> Confidence {
+    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
+    let mut record = Record::default();
+    let mut best = Confidence::No;
+    for line in head.split(|byte| *byte == b'\n') {
+        let line = trim(line).1;
+        if line.first() != Some(&b'{') {
+            continue;
+        }
+        let confidence = match record.parse_head(line) {
+            Ok(()) | Err(JsonError::Cut) => judge(&record, line),
+            Err(JsonError::Syntax { .. }) => continue,
+        };
+        best = best.max(confidence);
+        if best == Confidence::Certain {
+            break;
+        }
+    }
+    best
+}
+
+/// How much the fields of a line, perhaps cut off, speak for this format.
+fn judge(record: &Record, line: &[u8]) -> Confidence {
+    let ours = match record.kind {
+        // A list of entries that comes before the type can fill all of the head.
+        RecordType::Other => {
+            let is_table = [&b"{\"str_id\":"[..], b"{\"frame_id\":"]
+                .iter()
+                .any(|entry| memmem::find(&line[..line.len().min(512)], entry).is_some());
+            return if is_table { Confidence::Likely } else { Confidence::No };
+        }
+        RecordType::Meta => record.interval_us.is_some() || record.mode.is_some(),
+        RecordType::End => record.samples_total.is_some(),
+        RecordType::StringTable | RecordType::FrameTable | RecordType::Agg => true,
+    };
+    match (record.has_run_id || record.has_version, ours) {
+        (true, _) => Confidence::Certain,
+        (false, true) => Confidence::Likely,
+        // Many kinds of JSON lines have a `meta` or an `end`.
+        (false, false) => Confidence::Possible,
+    }
+}
+
+/// Blanks, tabs and CRs off both ends: how many bytes went before, and what is left.
+fn trim(line: &[u8]) -> (usize, &[u8]) {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let start = line.iter().take_while(|byte| is_blank(byte)).count();
+    let rest = &line[start..];
+    let end = rest.iter().rev().take_while(|byte| is_blank(byte)).count();
+    (start, &rest[..rest.len() - end])
+}
+
+struct SamplingReader {
+    lines: LineSplitter,
+    records: Records,
+}
+
+impl SamplingReader {
+    fn new() -> SamplingReader {
+        SamplingReader { lines: LineSplitter::new(LineEnds::Lf, MAX_LINE_BYTES), records: Records::default() }
+    }
+}
+
+impl Reader for SamplingReader {
+    fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
+        self.lines.feed(bytes, |line| self.records.line(line, out));
         Ok(())
     }
 
-    fn finish(&mut self, _out: &mut TraceBuilder) -> Result<(), ImportError> {
+    fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
+        self.lines.finish(|line| self.records.line(line, out));
+        if self.records.runs.is_empty() {
+            return Err(nothing_found(&out.trace.ledger));
+        }
+        std::mem::take(&mut self.records).hand_over(out);
         Ok(())
     }
+
+    fn snapshot(&self, out: &mut TraceBuilder) {
+        let records = Records {
+            runs: self.records.runs.clone(),
+            n_by_type: self.records.n_by_type,
+            ..Records::default()
+        };
+        records.hand_over(out);
+    }
+}
+
+fn nothing_found(ledger: &Ledger) -> ImportError {
+    let example = ledger.issues.first().map_or("", |issue| issue.example.as_str());
+    ImportError {
+        code: "unknown-format",
+        what: format!(
+            "no record of a Python sampling profile in {} lines; the first is: {example}",
+            ledger.n_records()
+        ),
+        hint: "write one with `python -m profiling.sampling run --jsonl -o FILE`".to_string(),
+    }
+}
+
+/// Everything read so far.
+#[derive(Default)]
+struct Records {
+    record: Record,
+    runs: Vec<RunTables>,
+    run_by_id: BTreeMap<String, usize>,
+    /// Run of the last record.
+    last_run: usize,
+    n_by_type: [u64; 6],
+}
+
+/// A run being read. Ids are replaced by row numbers at once, in whatever order the tables come.
+#[derive(Clone, Default)]
+struct RunTables {
+    /// Until the run is handed over, paths and functions in its frames hold numbers of rows of `strings`.
+    run: ProfileRun,
+    string_rows: IdIndex,
+    /// [`StringId::NONE`]: referred to, but not defined so far.
+    strings: Vec<StringId>,
+    frame_rows: IdIndex,
+    /// Which of `tables` a row of the frames was last touched by.
+    frame_table: Vec<u32>,
+    /// Where records with frames or counts start.
+    tables: Vec<Place>,
+    first: Place,
+    end: Option<Place>,
+}
+
+/// A place in the file, without room for what all lines have.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    byte: u64,
+    line: u64,
+}
+
+impl Place {
+    fn position(self) -> Position {
+        Position { byte: self.byte, line: Some(self.line) }
+    }
+}
+
+impl Records {
+    fn line(&mut self, line: Line<'_>, out: &mut TraceBuilder) {
+        let mark = if line.offset == 0 && line.bytes.starts_with(BYTE_ORDER_MARK) { 3 } else { 0 };
+        let (blanks, bytes) = trim(&line.bytes[mark..]);
+        let place = Place { byte: line.offset + (mark + blanks) as u64, line: line.number };
+        let ledger = &mut out.trace.ledger;
+        ledger.record_noun = "records";
+        if line.too_long {
+            ledger.skip_record(&LINE_TOO_LONG, place.position(), line.file_bytes, bytes);
+            return;
+        }
+        if bytes.is_empty() {
+            return;
+        }
+        let n_bytes = bytes.len() as u64;
+        if self.record.parse(bytes).is_err() {
+            ledger.skip_record(&BAD_LINE, place.position(), n_bytes, bytes);
+            return;
+        }
+        self.n_by_type[self.record.kind as usize] += 1;
+        if self.record.kind == RecordType::Other {
+            ledger.skip_record(&IGNORED_RECORD, place.position(), n_bytes, bytes);
+            return;
+        }
+        let Some(run) = self.run(place) else {
+            ledger.skip_record(&TOO_MANY_RUNS, place.position(), n_bytes, bytes);
+            return;
+        };
+        self.runs[run].add(&self.record, bytes, place, out);
+    }
+
+    /// The number of the run that the record belongs to.
+    fn run(&mut self, place: Place) -> Option<usize> {
+        let run_id = &self.record.run_id;
+        if self.runs.get(self.last_run).is_some_and(|last| last.run.run_id == *run_id) {
+            return Some(self.last_run);
+        }
+        self.last_run = match self.run_by_id.get(run_id) {
+            Some(run) => *run,
+            None if self.runs.len() == MAX_RUNS => return None,
+            None => {
+                let run = ProfileRun { run_id: run_id.clone(), ..ProfileRun::default() };
+                self.runs.push(RunTables { run, first: place, ..RunTables::default() });
+                self.run_by_id.insert(run_id.clone(), self.runs.len() - 1);
+                self.runs.len() - 1
+            }
+        };
+        Some(self.last_run)
+    }
+
+    /// Puts the runs into the trace.
+    fn hand_over(self, out: &mut TraceBuilder) {
+        let trace = &mut out.trace;
+        const NAMES: [&str; 6] = ["meta", "string_table", "frame_table", "agg", "end", "other"];
+        let kinds = NAMES.iter().zip(self.n_by_type).filter(|(_, n)| *n > 0);
+        trace.source.record_kinds = kinds.map(|(name, n)| (name.to_string(), n)).collect();
+        trace.profiles = self.runs.into_iter().map(|run| run.hand_over(&mut trace.ledger)).collect();
+        if trace.profiles.is_empty() {
+            return;
+        }
+        let newer = trace.profiles.iter().find_map(|run| run.unsupported_version.as_deref());
+        trace.source.producer = Some(match newer {
+            None => "CPython profiling.sampling (format version 0)".to_string(),
+            Some(version) => format!("CPython profiling.sampling (format version {version})"),
+        });
+        if let [run] = &trace.profiles[..] {
+            let facts = [
+                ("run_id", Some(run.run_id.clone())),
+                ("mode", run.mode.clone()),
+                ("sample_interval_usec", run.sample_interval_us.map(|interval| interval.to_string())),
+            ];
+            trace.source.metadata = facts
+                .into_iter()
+                .filter_map(|(name, value)| Some((name.to_string(), value.filter(|text| !text.is_empty())?)))
+                .collect();
+        }
+    }
+}
+
+impl RunTables {
+    /// Takes one record of the run; `line` is its text.
+    fn add(&mut self, record: &Record, line: &[u8], place: Place, out: &mut TraceBuilder) {
+        let n_bytes = line.len() as u64;
+        let at = place.position();
+        if let Some(version) = &record.unsupported {
+            self.run.n_unsupported_version += 1;
+            let version = || text::example(&line[version.clone()], 20);
+            self.run.unsupported_version.get_or_insert_with(version);
+            return out.trace.ledger.skip_record(&UNSUPPORTED_VERSION, at, n_bytes, line);
+        }
+        match record.kind {
+            RecordType::Meta if self.run.has_meta => {
+                self.run.n_duplicate_meta += 1;
+                return out.trace.ledger.skip_record(&DUPLICATE_META, at, n_bytes, line);
+            }
+            RecordType::Meta => {
+                self.run.has_meta = true;
+                self.run.mode = record.mode.clone();
+                self.run.sample_interval_us = record.interval_us;
+            }
+            RecordType::StringTable => {
+                for entry in &record.strings {
+                    let id = out.trace.strings.intern(&record.text[entry.text.clone()]);
+                    let row = self.string_row(entry.id);
+                    self.run.n_strings += u64::from(self.strings[row].is_none());
+                    self.strings[row] = id;
+                    if entry.replaced {
+                        let example = record.text[entry.text.clone()].as_bytes();
+                        out.trace.ledger.file(&REPLACED_TEXT, at, example);
+                    }
+                }
+            }
+            RecordType::FrameTable => {
+                self.tables.push(place);
+                self.add_frames(record);
+            }
+            RecordType::Agg if !(record.counts_frames && record.is_final) => {
+                self.run.n_ignored_agg += 1;
+                return out.trace.ledger.skip_record(&IGNORED_AGG, at, n_bytes, line);
+            }
+            RecordType::Agg => {
+                self.tables.push(place);
+                self.add_counts(record);
+                self.run.agg_samples_total = record.samples_total.or(self.run.agg_samples_total);
+            }
+            RecordType::End => {
+                self.end = Some(place);
+                self.run.complete = true;
+                self.run.n_end_records += 1;
+                self.run.end_samples_total = record.samples_total.or(self.run.end_samples_total);
+            }
+            RecordType::Other => {}
+        }
+        let ledger = &mut out.trace.ledger;
+        if matches!(record.kind, RecordType::Agg | RecordType::End) && record.samples_total.is_none() {
+            ledger.file(&BAD_TOTAL, at, line);
+        }
+        let none = SkippedEntries::default();
+        let (skipped, replaced) = match record.kind {
+            RecordType::StringTable => {
+                (&record.skipped_strings, record.strings.iter().any(|entry| entry.replaced))
+            }
+            RecordType::FrameTable => (&record.skipped_frames, false),
+            RecordType::Agg => (&record.skipped_entries, false),
+            _ => (&none, false),
+        };
+        self.run.n_skipped_entries += skipped.n;
+        if let Some(first) = &skipped.first {
+            let at = Position { byte: place.byte + first.start as u64, line: Some(place.line) };
+            for _ in 0..skipped.n {
+                ledger.file(&SKIPPED_ENTRY, at, &line[first.clone()]);
+            }
+        }
+        if skipped.n == 0 && !replaced { ledger.keep(n_bytes) } else { ledger.repair(n_bytes) }
+    }
+
+    fn add_frames(&mut self, record: &Record) {
+        for entry in &record.frames {
+            let row = self.frame_row(entry.id);
+            let path = self.string_row(entry.path) as u32;
+            let func = self.string_row(entry.func) as u32;
+            let frames = &mut self.run.frames;
+            frames.path[row] = StringId(path);
+            frames.func[row] = StringId(func);
+            frames.line.set(row, Some(entry.line));
+            frames.end_line.set(row, entry.end_line);
+            frames.col.set(row, entry.col);
+            frames.end_col.set(row, entry.end_col);
+            frames.has_frame[row] = true;
+        }
+    }
+
+    fn add_counts(&mut self, record: &Record) {
+        for entry in &record.entries {
+            let row = self.frame_row(entry.frame);
+            let frames = &mut self.run.frames;
+            frames.self_samples[row] = entry.self_samples;
+            frames.cumulative[row] = entry.cumulative;
+            frames.has_counts[row] = true;
+        }
+    }
+
+    /// The row of a string id, added if new.
+    fn string_row(&mut self, id: u64) -> usize {
+        let (row, new) = self.string_rows.row(id);
+        if new {
+            self.strings.push(StringId::NONE);
+        }
+        row
+    }
+
+    /// The row of a frame id, added if new, and marked as touched by the table being read.
+    fn frame_row(&mut self, id: u64) -> usize {
+        let (row, new) = self.frame_rows.row(id);
+        if new {
+            self.run.frames.push(id);
+            self.frame_table.push(0);
+        }
+        self.frame_table[row] = self.tables.len() as u32 - 1;
+        row
+    }
+
+    /// Row numbers to names, rows in order of their ids; what is missing or does not add up goes to the ledger.
+    fn hand_over(mut self, ledger: &mut Ledger) -> ProfileRun {
+        let frames = &mut self.run.frames;
+        for row in 0..frames.len() {
+            if frames.has_frame[row] {
+                let resolve = |name: &mut StringId| {
+                    *name = self.strings[name.0 as usize];
+                    name.is_none()
+                };
+                let at = self.tables[self.frame_table[row] as usize].position();
+                let missing = [resolve(&mut frames.path[row]), resolve(&mut frames.func[row])];
+                for _ in missing.iter().filter(|missing| **missing) {
+                    ledger.file(&DANGLING_STRING, at, example_of(frames.frame_id[row]).as_bytes());
+                }
+            }
+        }
+        let order = frames.sort_by_id();
+        let stated = self.run.stated_samples();
+        let frames = &self.run.frames;
+        for (row, old_row) in order.iter().enumerate() {
+            let at = self.tables[self.frame_table[*old_row as usize] as usize].position();
+            let mut file = |kind: &'static IssueKind| {
+                ledger.file(kind, at, example_of(frames.frame_id[row]).as_bytes());
+            };
+            match (frames.has_frame[row], frames.has_counts[row]) {
+                (false, _) => file(&DANGLING_FRAME),
+                (true, false) => file(&FRAME_WITHOUT_COUNTS),
+                (true, true) => {}
+            }
+            if frames.self_samples[row] > frames.cumulative[row] {
+                file(&SELF_OVER_CUMULATIVE);
+            }
+            if stated.is_some_and(|stated| frames.cumulative[row] > stated) {
+                file(&CUMULATIVE_OVER_TOTAL);
+            }
+        }
+        let checks = self.run.checks();
+        let at = self.end.unwrap_or(self.first).position();
+        if let Some(sum) = checks.sum_self_differs {
+            let example = format!("{sum} instead of {}", self.run.samples());
+            ledger.file(&SELF_NOT_TOTAL, at, example.as_bytes());
+        }
+        if let Some((agg, end)) = checks.totals_differ {
+            ledger.file(&TOTALS_DIFFER, at, format!("{agg} and {end}").as_bytes());
+        }
+        // A run of which nothing could be read is reported as such already.
+        if !self.run.complete && (self.run.has_meta || !self.tables.is_empty() || self.run.n_strings > 0) {
+            ledger.file(&INCOMPLETE_RUN, self.first.position(), self.run.run_id.as_bytes());
+        }
+        self.run
+    }
+}
+
+fn example_of(frame_id: u64) -> String {
+    format!("frame {frame_id}")
 }

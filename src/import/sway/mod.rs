@@ -1,25 +1,257 @@
-//! Forward-pass traces of dlm-sway.
+//! Forward-pass traces of dlm-sway 0.1.0 (its backend instrumentation): JSON Lines, one object a scoring call.
+//!
+//! ```text
+//! {"ts": 1795252179.9499438, "probe": null, "view_id": "base", "prompt_hash": "b648df64f46f", "top_k": 8, "op": "next_token_dist", "wall_ms": 1.1007630000676727, "hit": false}
+//! ```
+//!
+//! Quirks: `ts` is taken at the *end* of the call; files are appended to, so several runs may follow one another;
+//! `probe` is null outside of probes; the reference reader is Python's and takes much more than its writer gives
+//! (see [`line`]), and stops on some lines, where this one skips the line and says so.
+//! This module keeps calls as they stand; it computes nothing from them.
 
-use super::{Confidence, FormatInfo, ImportError, Reader};
-use crate::trace::TraceBuilder;
+mod line;
+
+use self::line::{Call, Oddities, Refusal, TopK, find_keys, parse_any, parse_usual};
+use super::{Confidence, FormatInfo, ImportError, Reader, detect};
+use crate::base::lines::{Line, LineEnds, LineSplitter};
+use crate::base::python;
+use crate::base::strings::StringId;
+use crate::trace::scoring_calls::ProbeKind;
+use crate::trace::{IssueKind, Position, Severity, TraceBuilder};
+use memchr::memmem;
+use std::borrow::Cow;
 
 pub static INFO: FormatInfo = FormatInfo {
     id: "sway",
     title: "Forward-pass trace (dlm-sway JSONL)",
     producers: "dlm-sway",
     extensions: &["jsonl", "ndjson"],
-    sniff: |_| Confidence::No,
-    reader: || Box::new(Stub),
+    sniff,
+    reader: || Box::new(SwayReader::default()),
 };
 
-struct Stub;
+/// A line of the writer is below one kilobyte.
+const MAX_LINE_BYTES: usize = 16 << 20;
 
-impl Reader for Stub {
-    fn feed(&mut self, _bytes: &[u8], _out: &mut TraceBuilder) -> Result<(), ImportError> {
+macro_rules! kinds {
+    ($($name:ident $severity:ident $code:literal $what:literal $hint:literal)*) => {
+        $(pub static $name: IssueKind =
+            IssueKind { code: $code, severity: Severity::$severity, what: $what, hint: $hint };)*
+    };
+}
+
+kinds! {
+    NOT_JSON Skipped "sway-not-json" "line is not JSON, skipped"
+        "the reference reader skips it too, without a word; look for other output mixed into the file"
+    CUT Skipped "sway-cut" "the last line ends in the middle, skipped"
+        "the writer was stopped or had not finished; open the file again when the run is over"
+    BYTE_ORDER_MARK Skipped "sway-byte-order-mark" "line starts with a byte order mark, skipped as the reference does"
+        "save the file as UTF-8 without a byte order mark to get this call back"
+    NOT_AN_OBJECT Skipped "sway-not-an-object" "line is JSON but not an object, skipped"
+        "the reference reader stops at such a line; remove it there"
+    TOO_DEEP Skipped "sway-too-deep" "line nests more than 50,000 levels deep, skipped"
+        "the reference reader stops at such a line; remove it there"
+    TOO_LONG Skipped "sway-line-too-long" "line is longer than 16 MiB, skipped"
+        "check that lines end with LF, CRLF or CR"
+    INTEGER_TOO_LONG Skipped "sway-integer-too-long" "integer of more than 4300 digits, line skipped"
+        "the reference reader stops at such a line; remove it there"
+    OUT_OF_RANGE Skipped "sway-out-of-range" "number too large for its field, line skipped"
+        "the reference reader stops at such a line; remove it there"
+    BAD_TS Skipped "sway-bad-ts" "ts is not a number, line skipped" ""
+    BAD_WALL_MS Skipped "sway-bad-wall-ms" "wall_ms is not a number, line skipped" ""
+    BAD_TOP_K Skipped "sway-bad-top-k" "top_k is not an integer, line skipped" ""
+    BAD_PROBE Skipped "sway-bad-probe" "probe is an array or object, line skipped"
+        "the reference reports stop at such a line; remove it there"
+    BAD_UTF8 Repaired "sway-bad-utf8" "bytes that are not UTF-8 were read as U+FFFD"
+        "the reference reader stops at such bytes"
+    LONE_SURROGATE Repaired "sway-lone-surrogate" "half of a surrogate pair was read as U+FFFD" ""
+    MISSING_FIELD Note "sway-missing-field" "a field is missing and took its default" ""
+    UNKNOWN_FIELD Note "sway-unknown-field" "a field that the writer does not have was ignored"
+        "a newer version of the writer may have added it"
+    REPEATED_FIELD Note "sway-repeated-field" "a field is there more than once; its last value counts" ""
+    CONVERTED Note "sway-converted" "a value of another type was converted as the reference does"
+        "note that any text that is not empty counts as true for hit, also the text false"
+}
+
+impl Refusal {
+    fn kind(self, last_line: bool) -> &'static IssueKind {
+        match self {
+            Refusal::Cut if last_line => &CUT,
+            Refusal::NotJson | Refusal::Cut => &NOT_JSON,
+            Refusal::ByteOrderMark => &BYTE_ORDER_MARK,
+            Refusal::NotAnObject => &NOT_AN_OBJECT,
+            Refusal::TooDeep => &TOO_DEEP,
+            Refusal::IntegerTooLong => &INTEGER_TOO_LONG,
+            Refusal::OutOfRange => &OUT_OF_RANGE,
+            Refusal::BadTs => &BAD_TS,
+            Refusal::BadWallMs => &BAD_WALL_MS,
+            Refusal::BadTopK => &BAD_TOP_K,
+            Refusal::BadProbe => &BAD_PROBE,
+        }
+    }
+}
+
+struct SwayReader {
+    lines: LineSplitter,
+}
+
+impl Default for SwayReader {
+    fn default() -> SwayReader {
+        SwayReader { lines: LineSplitter::new(LineEnds::Universal, MAX_LINE_BYTES) }
+    }
+}
+
+impl Reader for SwayReader {
+    fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
+        out.trace.ledger.record_noun = "lines";
+        self.lines.feed(bytes, |line| read_line(line, false, out));
         Ok(())
     }
 
-    fn finish(&mut self, _out: &mut TraceBuilder) -> Result<(), ImportError> {
+    fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
+        out.trace.ledger.record_noun = "lines";
+        self.lines.finish(|line| read_line(line, true, out));
+        describe_source(out);
         Ok(())
     }
+
+    fn snapshot(&self, out: &mut TraceBuilder) {
+        describe_source(out);
+    }
+}
+
+fn describe_source(out: &mut TraceBuilder) {
+    let calls = &out.trace.scoring_calls;
+    if calls.is_empty() {
+        return;
+    }
+    let hits = calls.hit.iter().filter(|hit| **hit).count() as u64;
+    let misses = calls.len() as u64 - hits;
+    out.trace.source.producer = Some("dlm-sway".to_string());
+    out.trace.source.record_kinds = vec![("hit".to_string(), hits), ("miss".to_string(), misses)];
+}
+
+/// One line becomes one call, or one entry in the ledger; a blank one is framing.
+fn read_line(line: Line<'_>, last_line: bool, out: &mut TraceBuilder) {
+    if !line.too_long
+        && let Some(call) = parse_usual(line.bytes)
+    {
+        out.trace.ledger.keep(line.text_bytes);
+        push_call(call, line.offset, out);
+        return;
+    }
+    let at = Position { byte: line.offset, line: Some(line.number) };
+    let ledger = &mut out.trace.ledger;
+    if line.too_long {
+        ledger.skip_record(&TOO_LONG, at, line.text_bytes, line.bytes);
+        return;
+    }
+    let text = String::from_utf8_lossy(line.bytes);
+    let stripped = python::strip(&text);
+    if stripped.is_empty() {
+        return;
+    }
+    let (call, odd) = match parse_any(stripped) {
+        Ok(parsed) => parsed,
+        Err(refusal) => {
+            ledger.skip_record(refusal.kind(last_line), at, line.text_bytes, line.bytes);
+            return;
+        }
+    };
+    let bad_utf8 = matches!(text, Cow::Owned(_));
+    if bad_utf8 || odd.lone_surrogate {
+        ledger.repair(line.text_bytes);
+    } else {
+        ledger.keep(line.text_bytes);
+    }
+    if bad_utf8 || odd != Oddities::default() {
+        for (there, kind) in [
+            (bad_utf8, &BAD_UTF8),
+            (odd.lone_surrogate, &LONE_SURROGATE),
+            (odd.missing_field, &MISSING_FIELD),
+            (odd.unknown_field, &UNKNOWN_FIELD),
+            (odd.repeated_field, &REPEATED_FIELD),
+            (odd.converted, &CONVERTED),
+        ] {
+            if there {
+                ledger.file(kind, at, line.bytes);
+            }
+        }
+    }
+    push_call(call, line.offset, out);
+}
+
+fn push_call(call: Call<'_>, offset: u64, out: &mut TraceBuilder) {
+    let strings = &mut out.trace.strings;
+    let calls = &mut out.trace.scoring_calls;
+    calls.ts.push(call.ts);
+    calls.wall_ms.push(call.wall_ms);
+    calls.probe_kind.push(call.probe_kind);
+    calls.probe.push(match call.probe_kind {
+        ProbeKind::Null => StringId::NONE,
+        _ => strings.intern(&call.probe),
+    });
+    calls.view_id.push(strings.intern(&call.view_id));
+    calls.prompt_hash.push(strings.intern(&call.prompt_hash));
+    calls.op.push(strings.intern(&call.op));
+    calls.top_k.push(match call.top_k {
+        TopK::Small(value) => value,
+        TopK::Wide(digits) => {
+            let row = calls.ts.len() as u64 - 1;
+            calls.wide_top_k.push((row, strings.intern(&digits)));
+            if digits.starts_with('-') { i64::MIN } else { i64::MAX }
+        }
+    });
+    calls.hit.push(call.hit);
+    calls.offset.push(offset);
+}
+
+/// Keys of other line formats and of Chrome traces: an object with one of them is none of ours.
+const FOREIGN_KEYS: [&str; 5] = ["ph", "type", "traceEvents", "run_id", "pid"];
+
+/// Looks for a line with the writer's keys anywhere in the head, since what comes first may be garbage.
+fn sniff(head: &[u8]) -> Confidence {
+    // A full head is cut somewhere; its last line counts by the key words in it only.
+    let is_cut = head.len() >= detect::HEAD_BYTES;
+    let mut best = Confidence::No;
+    let mut all_ours = true;
+    let mut judge = |line: Line<'_>, whole: bool| {
+        let text = String::from_utf8_lossy(line.bytes);
+        let text = python::strip(&text);
+        if best == Confidence::Certain || text.is_empty() {
+            return;
+        }
+        let confidence = judge_line(text, whole);
+        all_ours &= confidence > Confidence::No;
+        best = best.max(confidence);
+    };
+    let mut lines = LineSplitter::new(LineEnds::Universal, usize::MAX);
+    lines.feed(head, |line| judge(line, true));
+    lines.finish(|line| judge(line, !is_cut));
+    // An object or two with nothing of ours prove little unless there is nothing else.
+    if best == Confidence::Possible && !all_ours { Confidence::No } else { best }
+}
+
+fn judge_line(text: &str, whole: bool) -> Confidence {
+    if whole && let Some((seen, foreign)) = find_keys(text, &FOREIGN_KEYS) {
+        // In the writer's order: ts and probe are words that others use as well.
+        let [_, _, view_id, prompt_hash, top_k, op, wall_ms, hit] = seen;
+        let telling =
+            [view_id, prompt_hash, top_k, op, wall_ms, hit].into_iter().filter(|seen| *seen).count();
+        return match telling {
+            _ if foreign => Confidence::No,
+            3.. => Confidence::Certain,
+            _ if view_id || prompt_hash || wall_ms => Confidence::Likely,
+            _ if seen.contains(&true) || text.trim_matches(['{', '}', ' ']).is_empty() => {
+                Confidence::Possible
+            }
+            _ => Confidence::No,
+        };
+    }
+    let has = |key: &str| memmem::find(text.as_bytes(), key.as_bytes()).is_some();
+    let telling = ["\"wall_ms\"", "\"view_id\"", "\"prompt_hash\"", "\"top_k\"", "\"hit\"", "\"probe\""];
+    let likely = text.starts_with('{')
+        && telling.into_iter().filter(|key| has(key)).count() >= 2
+        && !FOREIGN_KEYS.iter().any(|key| has(&format!("\"{key}\"")));
+    if likely { Confidence::Likely } else { Confidence::No }
 }

@@ -1,0 +1,504 @@
+//! Where a sampled Python program spends its time: by frame, function, line, file and package.
+//!
+//! In: [`ProfileRun`]s. Out: for each run its facts, what does not add up, and tables of counts.
+//! It shows no call tree and no timeline, because the counts come without stacks and times.
+
+pub mod places;
+pub mod totals;
+
+use super::{AnalysisInfo, Query};
+use crate::base::strings::{StringId, StringTable};
+use crate::base::units::{Unit, format_ratio, group_digits};
+use crate::report::{Cells, Column, Facts, Report, Table, TextCells};
+use crate::trace::profiles::ProfileRun;
+use crate::trace::{Run, Trace};
+use std::borrow::Cow;
+use totals::Total;
+
+pub static INFO: AnalysisInfo = AnalysisInfo {
+    id: "hot-frames",
+    title: "Hot frames",
+    applies: |run| run.traces.iter().any(|trace| !trace.profiles.is_empty()),
+    run: report,
+    reference: None,
+};
+
+/// Runs shown with tables of their own; files hold one or a few.
+const MAX_DETAILED_RUNS: usize = 64;
+
+fn report(run: &Run, _query: &Query) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    let all: Vec<(&Trace, &ProfileRun)> = run
+        .traces
+        .iter()
+        .flat_map(|trace| trace.profiles.iter().map(move |profile| (trace, profile)))
+        .collect();
+    report.summary = match &all[..] {
+        [(trace, profile)] => headline(trace, profile),
+        _ => format!("{} profiles", group_digits(all.len() as i128)),
+    };
+    if all.len() > 1 {
+        report.table(runs_table(&all));
+    }
+    report.info(
+        "The file holds counts by place, without stacks, threads or times: no flame graph, call tree or timeline can \
+         be made from it. The profiler writes those with `--flamegraph` or `--gecko`.",
+    );
+    for (number, (trace, profile)) in all.iter().take(MAX_DETAILED_RUNS).enumerate() {
+        run_blocks(&mut report, trace, profile, number);
+    }
+    if all.len() > MAX_DETAILED_RUNS {
+        report.warning(format!(
+            "The tables of the first {MAX_DETAILED_RUNS} profiles are shown; the other {} are only in the list of \
+             profiles. Split the file by run_id to see them.",
+            group_digits((all.len() - MAX_DETAILED_RUNS) as i128)
+        ));
+    }
+    report
+}
+
+/// One sentence: the hottest function.
+fn headline(trace: &Trace, profile: &ProfileRun) -> String {
+    let samples = profile.samples();
+    let hottest = totals::functions(profile).first().copied().filter(|total| total.self_samples > 0);
+    let Some(hottest) = hottest else { return "The profile holds no samples.".to_string() };
+    let name = function_name(profile, hottest.first_row as usize, &trace.strings);
+    let share = ratio(hottest.self_samples, samples).unwrap_or(0.0);
+    format!(
+        "{} ran itself in {} of {} samples ({}).",
+        name.as_deref().unwrap_or("a function without a name"),
+        group_digits(hottest.self_samples as i128),
+        group_digits(samples as i128),
+        format_ratio(share)
+    )
+}
+
+fn short_id(profile: &ProfileRun) -> String {
+    match &profile.run_id {
+        id if id.is_empty() => "without id".to_string(),
+        id => id.chars().take(8).collect(),
+    }
+}
+
+/// The mode as the profiler calls it, and what was counted in it.
+fn mode_in_words(mode: Option<&str>) -> (String, &'static str) {
+    let meaning = match mode {
+        Some("wall") => "every sample of a thread was counted, whether it ran or waited",
+        Some("cpu") => "only threads running on a CPU were counted",
+        Some("gil") => "only threads holding the interpreter lock were counted",
+        Some("all") => "threads were watched for CPU, interpreter lock and waiting together",
+        Some("exception") => "only threads handling an exception were counted",
+        Some(_) => "the profiler wrote the number of a mode that is not known here",
+        None => "the file does not say which threads were counted",
+    };
+    (mode.unwrap_or("not stated").to_string(), meaning)
+}
+
+/// `count` samples as nanoseconds of thread time.
+fn thread_time_ns(profile: &ProfileRun, count: u128) -> Option<u64> {
+    let interval_ns = u128::from(profile.sample_interval_us?).checked_mul(1000)?;
+    u64::try_from(count.checked_mul(interval_ns)?).ok()
+}
+
+fn ratio(count: u128, samples: u128) -> Option<f64> {
+    (samples > 0).then(|| count as f64 / samples as f64)
+}
+
+const THREAD_TIME_HINT: &str = "samples × interval: time of all sampled threads together, which is more than the \
+    run took when several were sampled; it assumes that the profiler kept its rate";
+
+fn runs_table(all: &[(&Trace, &ProfileRun)]) -> Table {
+    let texts = |text: &dyn Fn(&Trace, &ProfileRun) -> Option<String>| {
+        let mut cells = TextCells::default();
+        all.iter().for_each(|(trace, profile)| cells.push(text(trace, profile).as_deref()));
+        cells
+    };
+    let counts = |count: &dyn Fn(&ProfileRun) -> Option<u64>| -> Vec<Option<u64>> {
+        all.iter().map(|(_, profile)| count(profile)).collect()
+    };
+    let samples = counts(&|profile| u64::try_from(profile.samples()).ok());
+    Table::new(
+        "runs",
+        "Profiles",
+        vec![
+            Column::key("run_id", "run", texts(&|_, profile| Some(profile.run_id.clone()))),
+            Column::key("file", "file", texts(&|trace, _| Some(trace.source.file_name.clone()))),
+            Column::text("mode", "mode", texts(&|_, profile| profile.mode.clone())),
+            Column::unsigned(
+                "interval_ns",
+                "interval",
+                Unit::Ns,
+                counts(&|profile| profile.sample_interval_us?.checked_mul(1000)),
+            ),
+            Column::unsigned("samples", "samples", Unit::Samples, samples).with_bar(),
+            Column::unsigned(
+                "thread_time_ns",
+                "thread time",
+                Unit::Ns,
+                counts(&|profile| thread_time_ns(profile, profile.samples())),
+            )
+            .hint(THREAD_TIME_HINT),
+            Column::unsigned("frames", "frames", Unit::Count, counts(&|profile| Some(profile.n_frames()))),
+            Column::bool(
+                "complete",
+                "complete",
+                all.iter().map(|(_, profile)| Some(profile.complete)).collect(),
+            )
+            .hint("the closing record is there"),
+        ],
+    )
+    .caption("One row a profile, in the order of the file.")
+}
+
+fn run_blocks(report: &mut Report, trace: &Trace, profile: &ProfileRun, number: usize) {
+    let functions = totals::functions(profile);
+    let files = totals::files(profile);
+    let none = StringId::NONE;
+    let n_functions = functions.iter().filter(|total| total.key != (none, none)).count();
+    let n_files = files.iter().filter(|total| total.key != none).count();
+    report.facts(facts(profile, n_functions, n_files));
+    for warning in warnings(profile) {
+        report.warning(warning);
+    }
+    let id = |name: &'static str| -> Cow<'static, str> {
+        if number == 0 { name.into() } else { format!("{name}_{}", number + 1).into() }
+    };
+    let name = short_id(profile);
+    let view = View { profile, strings: &trace.strings, samples: profile.samples() };
+    report.table(view.frames(id("frames"), format!("Frames of {name}")));
+    report.table(view.functions(id("functions"), format!("Functions of {name}"), &functions));
+    report.table(view.lines(id("lines"), format!("Lines of {name}")));
+    report.table(view.files(id("files"), format!("Files of {name}"), &files));
+    report.table(view.packages(id("packages"), format!("Packages of {name}")));
+}
+
+fn facts(profile: &ProfileRun, n_functions: usize, n_files: usize) -> Facts {
+    let (mode, meaning) = mode_in_words(profile.mode.as_deref());
+    let mut facts = Facts::new(format!("Run {} ({mode})", short_id(profile)));
+    let samples = profile.samples();
+    let origin = match (profile.end_samples_total, profile.agg_samples_total) {
+        (Some(_), _) => "as stated by the closing record",
+        (None, Some(_)) => "as stated by the last record of counts; there is no usable closing record",
+        (None, None) => "the sum of the self counts; the file states no total",
+    };
+    facts.push("samples", "samples", u64::try_from(samples).ok(), Unit::Samples).hint(format!(
+        "stacks of threads counted, {origin}; one tick of the profiler counts each sampled thread"
+    ));
+    facts
+        .push("thread_time_ns", "thread time (estimate)", thread_time_ns(profile, samples), Unit::Ns)
+        .hint(THREAD_TIME_HINT);
+    facts.push("mode", "mode", mode, Unit::None).hint(meaning);
+    let interval_ns = profile.sample_interval_us.and_then(|interval| interval.checked_mul(1000));
+    facts.push("interval_ns", "interval", interval_ns, Unit::Ns).hint("between two samples, as asked for");
+    facts.push("complete", "complete", profile.complete, Unit::None).hint("the closing record is there");
+    facts
+        .push("frames", "frames", profile.n_frames(), Unit::Count)
+        .hint("places in the source; a function has one for each place it was seen at");
+    facts.push("functions", "functions", n_functions as u64, Unit::Count);
+    facts.push("files", "files", n_files as u64, Unit::Count);
+    facts.push("run_id", "run id", profile.run_id.as_str(), Unit::None).hint("new for each export");
+    facts
+}
+
+/// What may mislead, as sentences.
+fn warnings(profile: &ProfileRun) -> Vec<String> {
+    let n = |count: u64| group_digits(i128::from(count));
+    let mut warnings = Vec::new();
+    if profile.n_unsupported_version > 0 {
+        warnings.push(format!(
+            "The file is from a newer profiler: records of a format version that is not read, and whose content is \
+             missing here: {} (version {}).",
+            n(profile.n_unsupported_version),
+            profile.unsupported_version.as_deref().unwrap_or("?")
+        ));
+    }
+    if !profile.complete {
+        warnings.push(
+            "The run has no closing record: the file was cut off or is still being written.".to_string(),
+        );
+    }
+    if !profile.has_meta {
+        warnings.push("The run has no usable header: mode and interval are not known.".to_string());
+    }
+    if profile.n_skipped_entries > 0 {
+        warnings.push(format!("Damaged table entries, left out: {}.", n(profile.n_skipped_entries)));
+    }
+    if profile.n_counts_without_frame() > 0 {
+        warnings.push(format!(
+            "Frames with counts but no description, named by their number: {}.",
+            n(profile.n_counts_without_frame())
+        ));
+    }
+    if profile.n_frames_without_counts() > 0 {
+        warnings
+            .push(format!("Frames without counts, shown with 0: {}.", n(profile.n_frames_without_counts())));
+    }
+    let checks = profile.checks();
+    if let Some(sum) = checks.sum_self_differs {
+        warnings.push(format!(
+            "The self counts add up to {}, not to the {} samples that the file states; shares are of the latter.",
+            group_digits(sum as i128),
+            group_digits(profile.samples() as i128)
+        ));
+    }
+    if let Some((agg, end)) = checks.totals_differ {
+        warnings.push(format!(
+            "The counts are said to be of {} samples, the closing record says {}; the latter is used.",
+            n(agg),
+            n(end)
+        ));
+    }
+    if checks.n_self_over_cumulative > 0 {
+        warnings.push(format!(
+            "Frames with more self than cumulative samples, which can not be: {}.",
+            n(checks.n_self_over_cumulative)
+        ));
+    }
+    if checks.n_cumulative_over_total > 0 {
+        warnings.push(format!(
+            "Frames with more cumulative samples than there are in all: {}.",
+            n(checks.n_cumulative_over_total)
+        ));
+    }
+    warnings
+}
+
+/// The function of a frame as shown; an undescribed frame goes by its number.
+fn function_name<'a>(profile: &ProfileRun, row: usize, strings: &'a StringTable) -> Option<Cow<'a, str>> {
+    if !profile.frames.has_frame[row] {
+        return Some(format!("frame {}", profile.frames.frame_id[row]).into());
+    }
+    strings.get_opt(profile.frames.func[row]).map(Cow::Borrowed)
+}
+
+/// What the tables of one run share.
+struct View<'a> {
+    profile: &'a ProfileRun,
+    strings: &'a StringTable,
+    samples: u128,
+}
+
+const SELF_HINT: &str = "samples in which this was executing";
+const SHARE_HINT: &str = "of the counted stacks";
+const KIND_HINT: &str = "python: code with a source; native: compiled code; gc: the garbage collector; task: an \
+    asyncio task, by its name; start-up: how the interpreter runs a script or module, near 100 % cumulative on the main \
+    thread; unknown: not described in the file";
+const EXACT_HINT: &str = "the cumulative count is exact, as with a single frame; otherwise several of the frames may \
+    have been on one stack, and the true count is this or more (≥)";
+
+impl<'a> View<'a> {
+    fn names(&self, (path, func): totals::FunctionKey) -> (Option<&'a str>, Option<&'a str>) {
+        (self.strings.get_opt(path), self.strings.get_opt(func))
+    }
+
+    fn counts(&self, self_samples: &[u128]) -> [Column; 3] {
+        let narrow = |count: &u128| u64::try_from(*count).ok();
+        [
+            Column::unsigned("self", "self", Unit::Samples, self_samples.iter().map(narrow).collect())
+                .hint(SELF_HINT)
+                .with_bar(),
+            Column::float(
+                "self_share",
+                "self %",
+                Unit::Ratio,
+                self_samples.iter().map(|count| ratio(*count, self.samples)).collect(),
+            )
+            .hint(SHARE_HINT),
+            Column::unsigned(
+                "self_time_ns",
+                "thread time",
+                Unit::Ns,
+                self_samples.iter().map(|count| thread_time_ns(self.profile, *count)).collect(),
+            )
+            .hint(THREAD_TIME_HINT),
+        ]
+    }
+
+    fn frames(&self, id: Cow<'static, str>, title: String) -> Table {
+        let frames = &self.profile.frames;
+        let rows: Vec<usize> =
+            totals::rows_by_self(self.profile).into_iter().map(|row| row as usize).collect();
+        let (mut functions, mut names) = (TextCells::default(), TextCells::default());
+        let (mut spans, mut kinds, mut paths) =
+            (TextCells::default(), TextCells::default(), TextCells::default());
+        for row in &rows {
+            let (path, func) =
+                (self.strings.get_opt(frames.path[*row]), self.strings.get_opt(frames.func[*row]));
+            functions.push(function_name(self.profile, *row, self.strings).as_deref());
+            names.push(path.map(places::display_name));
+            spans.push(
+                places::span(
+                    frames.line.get(*row),
+                    frames.end_line.get(*row),
+                    frames.col.get(*row),
+                    frames.end_col.get(*row),
+                )
+                .as_deref(),
+            );
+            kinds.push(Some(if frames.has_frame[*row] { places::kind(path, func) } else { "unknown" }));
+            paths.push(path);
+        }
+        let cumulative = |row: &usize| u128::from(frames.cumulative[*row]);
+        let self_samples: Vec<u128> = rows.iter().map(|row| u128::from(frames.self_samples[*row])).collect();
+        let [self_count, self_share, self_time] = self.counts(&self_samples);
+        Table::new(
+            id,
+            title,
+            vec![
+                Column::key("function", "function", functions).hint("qualified name"),
+                Column::text("file", "file", names),
+                Column::key("place", "place", spans)
+                    .hint("line:columns, or line–last line; columns are bytes from 0, the last one excluded"),
+                self_count,
+                self_share,
+                Column::counts(
+                    "cumulative",
+                    "cumulative",
+                    Unit::Samples,
+                    rows.iter().map(|row| frames.cumulative[*row]),
+                )
+                .hint("samples in which this was anywhere on the stack, once even under recursion"),
+                Column::float(
+                    "cumulative_share",
+                    "cumulative %",
+                    Unit::Ratio,
+                    rows.iter().map(|row| ratio(cumulative(row), self.samples)).collect(),
+                )
+                .hint(SHARE_HINT),
+                self_time,
+                Column::text("kind", "kind", kinds).hint(KIND_HINT),
+                Column::key("path", "path", paths),
+                Column::counts(
+                    "frame_id",
+                    "frame",
+                    Unit::Id,
+                    rows.iter().map(|row| frames.frame_id[*row]),
+                )
+                .hint("the file's own number"),
+            ],
+        )
+        .sorted_by("self", true)
+        .caption("One row a place in the source: a function has one for each place it was seen executing or calling.")
+        .if_empty("The run holds no frames.")
+    }
+
+    /// The columns that every table of totals has after its names.
+    fn totals<Key>(&self, totals: &[Total<Key>]) -> Vec<Column> {
+        let self_samples: Vec<u128> = totals.iter().map(|total| total.self_samples).collect();
+        let [self_count, self_share, self_time] = self.counts(&self_samples);
+        vec![
+            self_count,
+            self_share,
+            Column::unsigned(
+                "cumulative_at_least",
+                "cumulative (at least)",
+                Unit::Samples,
+                totals.iter().map(|total| u64::try_from(total.cumulative_at_least()).ok()).collect(),
+            )
+            .hint("samples in which any of its frames was on the stack; see the next columns"),
+            Column::float(
+                "cumulative_share_at_least",
+                "cumulative % (at least)",
+                Unit::Ratio,
+                totals.iter().map(|total| ratio(total.cumulative_at_least(), self.samples)).collect(),
+            )
+            .hint(SHARE_HINT),
+            Column::bool(
+                "cumulative_exact",
+                "exact",
+                totals.iter().map(|total| Some(total.is_exact(self.samples))).collect(),
+            )
+            .hint(EXACT_HINT),
+            self_time,
+            Column::counts("frames", "frames", Unit::Count, totals.iter().map(|total| total.n_frames)),
+        ]
+    }
+
+    fn functions(
+        &self,
+        id: Cow<'static, str>,
+        title: String,
+        totals: &[Total<totals::FunctionKey>],
+    ) -> Table {
+        let names = || totals.iter().map(|total| self.names(total.key));
+        let mut columns = vec![
+            Column::key("function", "function", names().map(|(_, func)| func).collect())
+                .hint("qualified name"),
+            Column::text("file", "file", names().map(|(path, _)| path.map(places::display_name)).collect()),
+        ];
+        columns.extend(self.totals(totals));
+        columns.push(
+            Column::text("kind", "kind", names().map(|(path, func)| places::kind(path, func)).collect())
+                .hint(KIND_HINT),
+        );
+        columns.push(Column::key("path", "path", names().map(|(path, _)| path).collect()));
+        Table::new(id, title, columns)
+            .sorted_by("self", true)
+            .caption("Frames of one name in one file, added up.")
+            .if_empty("The run holds no frames.")
+    }
+
+    fn lines(&self, id: Cow<'static, str>, title: String) -> Table {
+        let totals = totals::lines(self.profile);
+        let mut names = TextCells::default();
+        let mut paths = TextCells::default();
+        let mut functions = TextCells::default();
+        for total in &totals {
+            let path = self.strings.get_opt(total.key.0);
+            names.push(path.map(places::display_name));
+            paths.push(path);
+            let function = function_name(self.profile, total.first_row as usize, self.strings);
+            // Several frames of which only counts are known have no common name.
+            functions.push(function.as_deref().filter(|_| total.key.1.is_some() || total.n_frames == 1));
+        }
+        let mut columns = vec![
+            Column::text("file", "file", names),
+            Column::new("line", "line", Unit::Id, line_cells(&totals)).as_key().hint("0: without a source"),
+            Column::text("function", "function", functions).hint("of the first frame on the line"),
+        ];
+        columns.extend(self.totals(&totals));
+        columns.push(Column::key("path", "path", paths));
+        Table::new(id, title, columns)
+            .sorted_by("self", true)
+            .caption("Frames that start on one line of one file, added up.")
+            .if_empty("The run holds no frames.")
+    }
+
+    fn files(&self, id: Cow<'static, str>, title: String, totals: &[Total<StringId>]) -> Table {
+        let path = |total: &Total<_>| self.strings.get_opt(total.key);
+        let mut columns = vec![Column::text(
+            "file",
+            "file",
+            totals.iter().map(|t| path(t).map(places::display_name)).collect(),
+        )];
+        columns.extend(self.totals(totals));
+        columns.push(Column::key("path", "path", totals.iter().map(path).collect()));
+        Table::new(id, title, columns)
+            .sorted_by("self", true)
+            .caption("Frames of one file, added up.")
+            .if_empty("The run holds no frames.")
+    }
+
+    fn packages(&self, id: Cow<'static, str>, title: String) -> Table {
+        let totals = totals::packages(self.profile, self.strings);
+        let names = totals.iter().map(|total| total.key).collect();
+        let mut columns = vec![Column::key("package", "package", names)];
+        columns.extend(self.totals(&totals));
+        Table::new(id, title, columns)
+            .sorted_by("self", true)
+            .caption(
+                "By path: what lies under site-packages goes by its name there, the standard library is one row, \
+                 other code goes by its directory.",
+            )
+            .if_empty("The run holds no frames.")
+    }
+}
+
+/// Line numbers of up to 64 bits; beyond 63 bits the column has no sign.
+fn line_cells(totals: &[Total<totals::LineKey>]) -> Cells {
+    let lines = || totals.iter().map(|total| total.key.1);
+    if lines().flatten().any(|line| line > i128::from(i64::MAX)) {
+        return Cells::Unsigned(lines().map(|line| line?.try_into().ok()).collect());
+    }
+    Cells::Integer(lines().map(|line| line?.try_into().ok()).collect())
+}

@@ -1,0 +1,124 @@
+//! Sums over the frames of a run: by function, by file, by line, by package.
+//!
+//! Self counts add up exactly. Cumulative counts do not, since two frames of one function (file, …) can be on one
+//! stack. What can be said is between which numbers the true count lies:
+//!
+//! ```text
+//! largest cumulative of a frame ┐
+//! sum of self (a stack has one  ├─ at least     true count     at most ─┬ sum of cumulative
+//! leaf, so none counts twice)   ┘                                       └ all samples
+//! ```
+
+use super::places;
+use crate::base::strings::{StringId, StringTable};
+use crate::trace::profiles::ProfileRun;
+use std::collections::BTreeMap;
+
+/// Counts of one group of frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Total<Key> {
+    pub key: Key,
+    /// Exact.
+    pub self_samples: u128,
+    /// Largest over the frames.
+    pub max_frame_cumulative: u64,
+    /// Over the frames; counts a stack once for each frame of the group on it.
+    pub sum_cumulative: u128,
+    pub n_frames: u64,
+    /// Row of the frame with the smallest id.
+    pub first_row: u32,
+}
+
+impl<Key> Total<Key> {
+    /// On so many stacks the group was at least.
+    pub fn cumulative_at_least(&self) -> u128 {
+        let largest = u128::from(self.max_frame_cumulative);
+        if self.n_frames == 1 { largest } else { largest.max(self.self_samples) }
+    }
+
+    /// Whether that is the exact number, `samples` being counted in all.
+    pub fn is_exact(&self, samples: u128) -> bool {
+        self.n_frames == 1 || self.cumulative_at_least() >= self.sum_cumulative.min(samples)
+    }
+}
+
+/// A function: path and qualified name.
+pub type FunctionKey = (StringId, StringId);
+
+/// A line of a file; the line is missing where only counts are known. Frames without a source, which are all on line
+/// 0 of the same path, are told apart by their function.
+pub type LineKey = (StringId, Option<i128>, StringId);
+
+/// Totals by function.
+pub fn functions(run: &ProfileRun) -> Vec<Total<FunctionKey>> {
+    group(run, |row| (run.frames.path[row], run.frames.func[row]))
+}
+
+/// Totals by file.
+pub fn files(run: &ProfileRun) -> Vec<Total<StringId>> {
+    group(run, |row| run.frames.path[row])
+}
+
+/// Totals by line of a file.
+pub fn lines(run: &ProfileRun) -> Vec<Total<LineKey>> {
+    group(run, |row| {
+        let line = run.frames.line.get(row);
+        let func = if line.unwrap_or(0) == 0 { run.frames.func[row] } else { StringId::NONE };
+        (run.frames.path[row], line, func)
+    })
+}
+
+/// Totals by package, as far as paths tell it.
+pub fn packages<'a>(run: &ProfileRun, strings: &'a StringTable) -> Vec<Total<&'a str>> {
+    let mut package_of: BTreeMap<StringId, &'a str> = BTreeMap::new();
+    group(run, |row| {
+        let path = run.frames.path[row];
+        *package_of.entry(path).or_insert_with(|| places::package(strings.get_opt(path)))
+    })
+}
+
+/// By self descending; ties in the order of the smallest frame id.
+fn group<Key: Ord + Copy>(run: &ProfileRun, mut key_of: impl FnMut(usize) -> Key) -> Vec<Total<Key>> {
+    let frames = &run.frames;
+    let mut group_of: BTreeMap<Key, usize> = BTreeMap::new();
+    let mut totals: Vec<Total<Key>> = Vec::new();
+    // Rows are in the order of ids, so groups come in the order of their smallest.
+    for row in 0..frames.len() {
+        let key = key_of(row);
+        let group = *group_of.entry(key).or_insert(totals.len());
+        if group == totals.len() {
+            let first_row = row as u32;
+            totals.push(Total {
+                key,
+                self_samples: 0,
+                max_frame_cumulative: 0,
+                sum_cumulative: 0,
+                n_frames: 0,
+                first_row,
+            });
+        }
+        let total = &mut totals[group];
+        total.self_samples += u128::from(frames.self_samples[row]);
+        total.max_frame_cumulative = total.max_frame_cumulative.max(frames.cumulative[row]);
+        total.sum_cumulative += u128::from(frames.cumulative[row]);
+        total.n_frames += 1;
+    }
+    totals.sort_by_key(|total| std::cmp::Reverse(total.self_samples));
+    totals
+}
+
+/// Rows of the frames by self descending, ties by id.
+pub fn rows_by_self(run: &ProfileRun) -> Vec<u32> {
+    rows_by(&run.frames.self_samples)
+}
+
+/// Rows of the frames by cumulative descending, ties by id.
+pub fn rows_by_cumulative(run: &ProfileRun) -> Vec<u32> {
+    rows_by(&run.frames.cumulative)
+}
+
+fn rows_by(counts: &[u64]) -> Vec<u32> {
+    let mut rows: Vec<u32> = (0..counts.len() as u32).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(counts[*row as usize]));
+    rows
+}

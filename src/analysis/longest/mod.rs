@@ -1,0 +1,170 @@
+//! The longest single slices of each class, with where they lie and their arguments.
+
+use super::timeline::{self, Class, integers, shown, texts};
+use super::{AnalysisInfo, Query};
+use crate::base::units::Unit;
+use crate::report::{Column, Report, Table};
+use crate::trace::slices::UNFINISHED;
+use crate::trace::{Run, Trace};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "longest", title: "Longest slices", applies, run, reference: None };
+
+/// Longest arguments shown, in characters.
+const ARGS_CHARS: usize = 400;
+
+/// Lists longer than this help nobody.
+const MAX_TOP: usize = 10_000;
+
+fn applies(run: &Run) -> bool {
+    run.traces.iter().any(|trace| trace.slices.kind.iter().any(|kind| Class::of(*kind) != Class::Instant))
+}
+
+/// Duration, then earlier first: what is kept is the greatest by this.
+type Rank = (i64, Reverse<usize>, Reverse<usize>);
+
+fn run(run: &Run, query: &Query) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    let top = (query.top as usize).clamp(10, MAX_TOP);
+    let classes = [
+        (Class::Thread, "thread_slices", "Longest slices of threads"),
+        (Class::Async, "async_slices", "Longest asynchronous slices"),
+        (Class::State, "states", "Longest thread states"),
+    ];
+    let mut heaps: [BinaryHeap<Reverse<Rank>>; 3] = Default::default();
+    let spans: Vec<(i64, i64)> =
+        run.traces.iter().map(|trace| timeline::span(trace).unwrap_or((0, 0))).collect();
+    for (t, trace) in run.traces.iter().enumerate() {
+        let slices = &trace.slices;
+        for i in 0..slices.len() {
+            let heap = match Class::of(slices.kind[i]) {
+                Class::Thread => &mut heaps[0],
+                Class::Async => &mut heaps[1],
+                Class::State => &mut heaps[2],
+                Class::Instant => continue,
+            };
+            let dur = slices.end(i, spans[t].1).saturating_sub(slices.ts[i]);
+            let rank = (dur, Reverse(t), Reverse(i));
+            if heap.len() < top {
+                heap.push(Reverse(rank));
+            } else if heap.peek().is_some_and(|Reverse(least)| rank > *least) {
+                heap.pop();
+                heap.push(Reverse(rank));
+            }
+        }
+    }
+    for ((_, id, title), heap) in classes.into_iter().zip(heaps) {
+        let rows: Vec<Row<'_>> = heap
+            .into_sorted_vec()
+            .into_iter()
+            .map(|Reverse((dur, Reverse(t), Reverse(i)))| Row {
+                trace: &run.traces[t],
+                start: spans[t].0,
+                dur,
+                i,
+            })
+            .collect();
+        if rows.is_empty() {
+            continue;
+        }
+        if let Some(first) = rows.first().filter(|_| report.summary.is_empty()) {
+            report.summary = format!(
+                "The longest is {} with {}.",
+                crate::base::text::visible(shown(
+                    first.trace.strings.get_opt(first.trace.slices.name[first.i])
+                )),
+                crate::base::units::format_ns(first.dur)
+            );
+        }
+        report.table(table(id, title, &rows));
+    }
+    report
+}
+
+struct Row<'a> {
+    trace: &'a Trace,
+    /// Start of the trace on its own clock.
+    start: i64,
+    dur: i64,
+    i: usize,
+}
+
+impl Row<'_> {
+    fn process(&self) -> Option<String> {
+        let tracks = &self.trace.tracks;
+        let track = self.trace.slices.track[self.i].0 as usize;
+        let process = tracks.process.get(track).copied().flatten().or_else(|| {
+            let thread = tracks.thread.get(track).copied().flatten()?;
+            self.trace.threads.process.get(thread.0 as usize).copied()
+        })?;
+        Some(timeline::process_label(self.trace, process.0 as usize))
+    }
+
+    fn thread(&self) -> Option<String> {
+        let track = self.trace.slices.track[self.i].0 as usize;
+        let thread = self.trace.tracks.thread.get(track).copied().flatten()?;
+        Some(timeline::thread_label(self.trace, thread.0 as usize))
+    }
+
+    /// Arguments of begin and end as strict JSON, shortened.
+    fn args(&self) -> Option<String> {
+        let mut out = Vec::new();
+        self.trace.push_slice_args(self.i, &mut out);
+        if out.is_empty() {
+            return None;
+        }
+        let mut text = String::from_utf8(out).ok()?;
+        if let Some((at, _)) = text.char_indices().nth(ARGS_CHARS) {
+            text.truncate(at);
+            text.push('…');
+        }
+        Some(text)
+    }
+}
+
+fn table(id: &'static str, title: &str, rows: &[Row<'_>]) -> Table {
+    let name = |row: &Row<'_>| {
+        row.trace.strings.get_opt(row.trace.slices.name[row.i]).map(|name| shown(Some(name)).to_string())
+    };
+    Table::new(
+        id,
+        title,
+        vec![
+            Column::key("name", "name", texts(rows.iter().map(name))),
+            Column::key(
+                "category",
+                "category",
+                texts(rows.iter().map(|row| row.trace.strings.get_opt(row.trace.slices.category[row.i]))),
+            ),
+            Column::key("process", "process", texts(rows.iter().map(Row::process))),
+            Column::key("thread", "thread", texts(rows.iter().map(Row::thread))),
+            integers(
+                "start",
+                "start",
+                Unit::NsOffset,
+                rows.iter().map(|row| row.trace.slices.ts[row.i].saturating_sub(row.start)),
+            )
+            .hint("since the start of the trace"),
+            integers("duration", "duration", Unit::Ns, rows.iter().map(|row| row.dur)).with_bar(),
+            integers("self", "self", Unit::Ns, rows.iter().map(|row| row.trace.slices.self_ns[row.i]))
+                .hint("time not covered by direct children"),
+            Column::counts(
+                "depth",
+                "depth",
+                Unit::Count,
+                rows.iter().map(|row| u64::from(row.trace.slices.depth[row.i])),
+            )
+            .hint("slices open below it on its track when it starts"),
+            Column::bool(
+                "unfinished",
+                "unfinished",
+                rows.iter().map(|row| Some(row.trace.slices.dur[row.i] == UNFINISHED)).collect(),
+            )
+            .hint("its end is not in the file; counted up to the end of the trace"),
+            Column::text("args", "arguments", texts(rows.iter().map(Row::args))),
+        ],
+    )
+    .sorted_by("duration", true)
+}

@@ -1,0 +1,373 @@
+//! What is in a trace: how much of what, which processes and threads, and what to know before reading on.
+
+use super::timeline::{self, Class, cut, integers, key_text, process_label, texts, with_left_out};
+use super::{AnalysisInfo, Query};
+use crate::base::units::Unit;
+use crate::report::{Column, Facts, Report, Table};
+use crate::trace::slices::UNFINISHED;
+use crate::trace::tracks::TrackKind;
+use crate::trace::{Run, Trace};
+
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "overview", title: "Overview", applies, run, reference: None };
+
+/// An empty timeline gets an overview too: it says that there is nothing.
+fn applies(run: &Run) -> bool {
+    timeline::applies(run)
+        || run.traces.iter().any(|trace| trace.scoring_calls.is_empty() && trace.profiles.is_empty())
+}
+
+/// What is added up for one process or thread.
+#[derive(Clone, Copy)]
+struct Activity {
+    slices: u64,
+    instants: u64,
+    unfinished: u64,
+    max_depth: u32,
+    first: i64,
+    last: i64,
+    /// Nanoseconds in which at least one slice is open.
+    busy_ns: i64,
+    /// End of the busy time counted so far. Slices come by start time, so this is enough to add up a union.
+    busy_until: i64,
+}
+
+impl Activity {
+    const NONE: Activity = Activity {
+        slices: 0,
+        instants: 0,
+        unfinished: 0,
+        max_depth: 0,
+        first: i64::MAX,
+        last: i64::MIN,
+        busy_ns: 0,
+        busy_until: i64::MIN,
+    };
+
+    #[inline]
+    fn see(&mut self, ts: i64, end: i64) {
+        self.first = self.first.min(ts);
+        self.last = self.last.max(end);
+    }
+
+    #[inline]
+    fn work(&mut self, ts: i64, end: i64) {
+        if end > self.busy_until {
+            self.busy_ns = self.busy_ns.saturating_add(end.saturating_sub(ts.max(self.busy_until)));
+            self.busy_until = end;
+        }
+    }
+}
+
+/// What is counted over one trace.
+struct Counts {
+    processes: Vec<Activity>,
+    threads: Vec<Activity>,
+    slices: u64,
+    instants: u64,
+    async_slices: u64,
+    legacy: u64,
+    states: u64,
+    unfinished: u64,
+    overlapping: u64,
+}
+
+fn count(trace: &Trace, trace_end: i64) -> Counts {
+    let mut counts = Counts {
+        processes: vec![Activity::NONE; trace.processes.len()],
+        threads: vec![Activity::NONE; trace.threads.len()],
+        slices: 0,
+        instants: 0,
+        async_slices: 0,
+        legacy: 0,
+        states: 0,
+        unfinished: 0,
+        overlapping: 0,
+    };
+    // Places of process and thread by track, worked out once.
+    let places: Vec<(TrackKind, usize, usize)> = (0..trace.tracks.len())
+        .map(|track| {
+            let thread = trace.tracks.thread[track].map_or(usize::MAX, |thread| thread.0 as usize);
+            let process = trace.tracks.process[track]
+                .or_else(|| trace.threads.process.get(thread).copied())
+                .map_or(usize::MAX, |process| process.0 as usize);
+            (trace.tracks.kind[track], process, thread)
+        })
+        .collect();
+    let slices = &trace.slices;
+    for i in 0..slices.len() {
+        let Some((track, process, thread)) = places.get(slices.track[i].0 as usize).copied() else {
+            continue;
+        };
+        let class = Class::of(slices.kind[i]);
+        let unfinished = slices.dur[i] == UNFINISHED;
+        let (ts, end) = (slices.ts[i], slices.end(i, trace_end));
+        counts.unfinished += u64::from(unfinished);
+        match class {
+            Class::Thread => counts.slices += 1,
+            Class::Async => counts.async_slices += 1,
+            Class::State => counts.states += 1,
+            Class::Instant => counts.instants += 1,
+        }
+        counts.overlapping += u64::from(track == TrackKind::ThreadOverflow);
+        counts.legacy += u64::from(track == TrackKind::AsyncLegacy);
+        let on_thread = matches!(track, TrackKind::Thread | TrackKind::ThreadOverflow);
+        for activity in
+            [counts.processes.get_mut(process), counts.threads.get_mut(thread)].into_iter().flatten()
+        {
+            activity.see(ts, end);
+            match class {
+                Class::Instant => activity.instants += 1,
+                Class::Thread | Class::Async => activity.slices += 1,
+                Class::State => {}
+            }
+            activity.unfinished += u64::from(unfinished);
+            if on_thread && class == Class::Thread {
+                activity.max_depth = activity.max_depth.max(slices.depth[i].saturating_add(1));
+                if slices.depth[i] == 0 {
+                    activity.work(ts, end);
+                }
+            }
+        }
+    }
+    counts
+}
+
+fn run(run: &Run, _query: &Query) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    for trace in &run.traces {
+        add_trace(&mut report, trace, run.traces.len() > 1);
+    }
+    report
+}
+
+fn add_trace(report: &mut Report, trace: &Trace, named: bool) {
+    let span = timeline::span(trace);
+    let counts = count(trace, span.map_or(0, |(_, end)| end));
+    let title = if named { trace.source.file_name.clone() } else { "Trace".to_string() };
+    let mut facts = Facts::new(title);
+    facts
+        .push("span", "Span", span.map(|(start, end)| end.saturating_sub(start)), Unit::Ns)
+        .hint("from the first to the last time of anything in the trace");
+    for (id, label, value, hint) in [
+        ("processes", "Processes", trace.processes.len() as u64, ""),
+        ("threads", "Threads", trace.threads.len() as u64, ""),
+        ("events", "Events", trace.ledger.n_records(), "records in the file, used or not"),
+        ("slices", "Slices", counts.slices, "spans of time on threads"),
+        ("async_slices", "Async slices", counts.async_slices, "spans from an asynchronous begin to its end"),
+        ("states", "Thread states", counts.states, ""),
+        ("instants", "Instants", counts.instants, "points in time"),
+        ("counters", "Counter points", trace.counters.len() as u64, ""),
+        ("flows", "Flows", trace.flows.len() as u64, "arrows from one slice to another"),
+        ("samples", "Samples", trace.samples.len() as u64, "stacks at points in time"),
+        ("objects", "Objects and markers", trace.objects.len() as u64, ""),
+        ("unfinished", "Unfinished", counts.unfinished, "slices whose end is not in the file"),
+        (
+            "overlapping",
+            "Overlapping",
+            counts.overlapping,
+            "slices that partly overlap another of their thread",
+        ),
+    ] {
+        // What a trace need not have is named only where it has some.
+        let always = matches!(id, "processes" | "threads" | "events" | "slices");
+        if always || value > 0 {
+            facts.push(id, label, value, Unit::Count).hint(hint);
+        }
+    }
+    let span_text = span.map(|(start, end)| crate::base::units::format_ns(end.saturating_sub(start)));
+    if report.summary.is_empty() {
+        report.summary = match span_text {
+            Some(span) => format!(
+                "{} slices on {} threads in {}.",
+                crate::base::units::group_digits(i128::from(counts.slices + counts.async_slices)),
+                crate::base::units::group_digits(trace.threads.len() as i128),
+                span
+            ),
+            None => "The trace is empty.".to_string(),
+        };
+    }
+    report.facts(facts);
+    add_notes(report, trace, &counts);
+    if !trace.processes.is_empty() {
+        report.table(process_table(trace, &counts));
+        report.table(thread_table(trace, &counts));
+    }
+    if !trace.source.record_kinds.is_empty() {
+        report.table(
+            Table::new(
+                "kinds",
+                "Events by kind",
+                vec![
+                    Column::key(
+                        "kind",
+                        "kind",
+                        trace.source.record_kinds.iter().map(|(kind, _)| kind.as_str()).collect(),
+                    ),
+                    Column::counts(
+                        "count",
+                        "count",
+                        Unit::Count,
+                        trace.source.record_kinds.iter().map(|(_, n)| *n),
+                    )
+                    .with_bar(),
+                ],
+            )
+            .caption("As the format names them, before pairing."),
+        );
+    }
+    if !trace.source.metadata.is_empty() {
+        report.table(Table::new(
+            "metadata",
+            "Metadata of the file",
+            vec![
+                Column::key(
+                    "name",
+                    "name",
+                    trace.source.metadata.iter().map(|(name, _)| name.as_str()).collect(),
+                ),
+                Column::text(
+                    "value",
+                    "value",
+                    trace.source.metadata.iter().map(|(_, value)| value.as_str()).collect(),
+                ),
+            ],
+        ));
+    }
+}
+
+fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
+    let number = |n: u64| crate::base::units::group_digits(i128::from(n));
+    let has_slices = counts.slices + counts.async_slices + counts.states > 0;
+    if timeline::span(trace).is_none() {
+        report.info("The trace is empty: nothing in it has a time.");
+    } else if !has_slices {
+        report.info("The trace holds no slices, so no time can be attributed to names.");
+    }
+    if counts.unfinished > 0 {
+        report.warning(format!(
+            "{} slices have no end in the file. They count up to the end of the trace, which makes their times upper bounds.",
+            number(counts.unfinished)
+        ));
+    }
+    if counts.overlapping > 0 {
+        report.warning(format!(
+            "{} slices partly overlap another slice of their thread, which one thread cannot do. They lie on rows of their own, \
+             and the self times of such a thread may add up to more than its busy time.",
+            number(counts.overlapping)
+        ));
+    }
+    if counts.async_slices > 0 {
+        report.info(format!(
+            "{} asynchronous slices are listed apart: they may run at the same time as others, so they are not part of any busy time.",
+            number(counts.async_slices)
+        ));
+    }
+    if counts.legacy > 0 {
+        report.info(format!(
+            "{} slices come from the older asynchronous form (S, T, p, F).",
+            number(counts.legacy)
+        ));
+    }
+}
+
+fn known(time: i64, none: i64) -> Option<i64> {
+    (time != none).then_some(time)
+}
+
+const BUSY_HINT: &str =
+    "time in which at least one slice is open on a thread; asynchronous slices and states do not count";
+
+fn process_table(trace: &Trace, counts: &Counts) -> Table {
+    let mut threads = vec![0u64; trace.processes.len()];
+    for process in &trace.threads.process {
+        if let Some(n) = threads.get_mut(process.0 as usize) {
+            *n += 1;
+        }
+    }
+    let mut rows: Vec<usize> = (0..trace.processes.len()).collect();
+    let n_left_out = cut(&mut rows);
+    let table = &trace.processes;
+    let text = |id: &crate::base::strings::StringId| trace.strings.get_opt(*id);
+    let table = Table::new(
+        "processes",
+        "Processes",
+        vec![
+            Column::key("key", "pid", texts(rows.iter().map(|row| Some(key_text(trace, table.key[*row])))))
+                .hint("as the file writes it; text in quotes"),
+            Column::key("name", "name", texts(rows.iter().map(|row| text(&table.name[*row])))),
+            Column::text("labels", "labels", texts(rows.iter().map(|row| text(&table.labels[*row])))),
+            Column::counts("threads", "threads", Unit::Count, rows.iter().map(|row| threads[*row])),
+            Column::counts(
+                "slices",
+                "slices",
+                Unit::Count,
+                rows.iter().map(|row| counts.processes[*row].slices),
+            ),
+            Column::counts(
+                "instants",
+                "instants",
+                Unit::Count,
+                rows.iter().map(|row| counts.processes[*row].instants),
+            ),
+            integers("busy", "busy", Unit::Ns, rows.iter().map(|row| counts.processes[*row].busy_ns))
+                .with_bar()
+                .hint(BUSY_HINT),
+        ],
+    );
+    with_left_out(table, n_left_out)
+}
+
+fn thread_table(trace: &Trace, counts: &Counts) -> Table {
+    let mut rows: Vec<usize> = (0..trace.threads.len()).collect();
+    let n_left_out = cut(&mut rows);
+    let start = timeline::span(trace).map_or(0, |(start, _)| start);
+    let table = &trace.threads;
+    let time = |get: &dyn Fn(&Activity) -> Option<i64>| -> Vec<Option<i64>> {
+        rows.iter().map(|row| get(&counts.threads[*row]).map(|ts| ts.saturating_sub(start))).collect()
+    };
+    let (first, last) = (time(&|row| known(row.first, i64::MAX)), time(&|row| known(row.last, i64::MIN)));
+    let table = Table::new(
+        "threads",
+        "Threads",
+        vec![
+            Column::key(
+                "process",
+                "process",
+                texts(rows.iter().map(|row| Some(process_label(trace, table.process[*row].0 as usize)))),
+            ),
+            Column::key("key", "tid", texts(rows.iter().map(|row| Some(key_text(trace, table.key[*row])))))
+                .hint("as the file writes it; text in quotes"),
+            Column::key(
+                "name",
+                "name",
+                texts(rows.iter().map(|row| trace.strings.get_opt(table.name[*row]))),
+            ),
+            Column::counts(
+                "slices",
+                "slices",
+                Unit::Count,
+                rows.iter().map(|row| counts.threads[*row].slices),
+            ),
+            Column::counts(
+                "instants",
+                "instants",
+                Unit::Count,
+                rows.iter().map(|row| counts.threads[*row].instants),
+            ),
+            Column::counts(
+                "max_depth",
+                "max depth",
+                Unit::Count,
+                rows.iter().map(|row| u64::from(counts.threads[*row].max_depth)),
+            )
+            .hint("slices open at once, at most"),
+            integers("busy", "busy", Unit::Ns, rows.iter().map(|row| counts.threads[*row].busy_ns))
+                .with_bar()
+                .hint(BUSY_HINT),
+            Column::integer("first", "first", Unit::NsOffset, first).hint("since the start of the trace"),
+            Column::integer("last", "last", Unit::NsOffset, last).hint("since the start of the trace"),
+        ],
+    );
+    with_left_out(table, n_left_out)
+}

@@ -1,0 +1,308 @@
+//! "Forward passes": where the time of an evaluation's scoring calls goes.
+//!
+//! Takes the scoring calls of a run, gives totals by probe, view and operation, the slowest calls, and what was
+//! computed more than once. Its first tables are those of `sway trace`, see [`reference`](self::reference).
+
+mod reference;
+mod summary;
+
+use self::summary::{Bucket, CallRef, Summary, find_repeated_misses, probe_of, top_k_of};
+use super::{AnalysisInfo, Query, TextFormat};
+use crate::base::strings::StringId;
+use crate::base::units::{Unit, format_float, format_ratio, group_digits};
+use crate::report::{Column, Facts, Report, Table, TextCells};
+use crate::trace::Run;
+
+pub static INFO: AnalysisInfo = AnalysisInfo {
+    id: "sway-summary",
+    title: "Forward passes",
+    applies,
+    run: report,
+    reference: Some(reference_layout),
+};
+
+/// `id` of the format whose files get this report even when no call could be read from them.
+const FORMAT: &str = "sway";
+
+/// Rows of a table with one row a name; more are counted only.
+const MAX_ROWS: usize = 10_000;
+
+fn applies(run: &Run) -> bool {
+    run.traces.iter().any(|trace| !trace.scoring_calls.is_empty() || trace.source.format == FORMAT)
+}
+
+fn reference_layout(run: &Run, query: &Query, format: TextFormat) -> Option<String> {
+    applies(run).then(|| reference::write(run, &Summary::compute(run, query.top as usize), format))
+}
+
+fn report(run: &Run, query: &Query) -> Report {
+    let summary = Summary::compute(run, query.top as usize);
+    let clock = read_clock(run);
+    let repeated = find_repeated_misses(run);
+    let mut report = Report::new(INFO.id, INFO.title);
+    report.summary = format!(
+        "{} calls took {} ms, {} of them served from the cache.",
+        group_digits(i128::from(summary.n_events)),
+        format_float(summary.total_wall_ms, Unit::Ms),
+        format_ratio(summary.hit_rate())
+    );
+    if summary.n_events == 0 {
+        report.warning("No line of the file is a scoring call.");
+    }
+
+    let mut facts = Facts::new("Forward passes");
+    facts.push("events", "calls", summary.n_events, Unit::Count).hint("lines of the file that were kept");
+    facts
+        .push("total_wall_ms", "total time", summary.total_wall_ms, Unit::Ms)
+        .hint("sum of wall_ms over all calls, compensated for rounding");
+    facts
+        .push("overall_hit_rate", "cache hit rate", summary.hit_rate(), Unit::Ratio)
+        .hint("calls served from the cache, of all calls");
+    facts.push("cache_hits", "hits", summary.hits, Unit::Count);
+    facts.push("cache_misses", "misses", summary.n_events - summary.hits, Unit::Count);
+    facts.push("probes", "probes", summary.probes.len() as u64, Unit::Count);
+    facts.push("views", "views", summary.views.len() as u64, Unit::Count);
+    facts
+        .push(
+            "repeated_ms",
+            "computed again",
+            repeated.iter().map(|miss| miss.repeated_ms).sum::<f64>(),
+            Unit::Ms,
+        )
+        .hint("time of misses whose result had been computed before in the same file");
+    facts.push("first_ts", "first call ended", clock.first, Unit::UnixSeconds);
+    facts.push("last_ts", "last call ended", clock.last, Unit::UnixSeconds);
+    if let Some(span_ms) = clock.span_ms {
+        facts.push("span_ms", "wall clock", span_ms, Unit::Ms).hint(
+            "from the start of the first call to the end of the last, pauses between appended runs included",
+        );
+        if span_ms > 0.0 && (0.0..=span_ms * 1.001).contains(&summary.total_wall_ms) {
+            facts.push("busy_share", "share in calls", summary.total_wall_ms / span_ms, Unit::Ratio).hint(
+                "total time of the calls by wall clock; the rest passes outside of the scoring backend",
+            );
+        }
+    }
+    report.facts(facts);
+
+    if clock.n_back > 0 {
+        report.warning(format!(
+            "The clock goes back {} times: runs were appended to one file or the clock was set, so no span is given.",
+            group_digits(i128::from(clock.n_back))
+        ));
+    }
+    if clock.n_not_finite > 0 {
+        report.warning(format!(
+            "{} calls have a time that is not a finite number; the sums they are part of are not either.",
+            group_digits(i128::from(clock.n_not_finite))
+        ));
+    }
+
+    report.table(bucket_table(
+        ("per_probe", "Time by probe"),
+        ("probe", "probe"),
+        "A row is a probe of the suite; calls outside of probes are <unassigned>.",
+        &summary.probes,
+        |name| name.text.as_str(),
+        summary.total_wall_ms,
+    ));
+    report.table(bucket_table(
+        ("per_view", "Time by view"),
+        ("view_id", "view"),
+        "A row is a state of the model: base, fine-tuned (ft), scaled or randomised (null).",
+        &summary.views,
+        String::as_str,
+        summary.total_wall_ms,
+    ));
+    report.table(bucket_table(
+        ("per_op", "Time by operation"),
+        ("op", "operation"),
+        "A row is an operation of the scoring backend.",
+        &summary.ops,
+        String::as_str,
+        summary.total_wall_ms,
+    ));
+    if query.top > 0 {
+        report.table(slowest_table(run, &summary.slowest));
+    }
+    report.table(repeated_table(run, &repeated));
+    report
+}
+
+/// What the time stamps say.
+#[derive(Default)]
+struct Clock {
+    first: Option<f64>,
+    last: Option<f64>,
+    /// Only if the clock never goes back and every call has a time stamp.
+    span_ms: Option<f64>,
+    n_back: u64,
+    /// Calls whose `wall_ms` is NaN or infinite.
+    n_not_finite: u64,
+}
+
+fn read_clock(run: &Run) -> Clock {
+    let mut clock = Clock::default();
+    let mut start = None;
+    let mut sound = run.traces.len() == 1;
+    for trace in &run.traces {
+        let mut previous = f64::NEG_INFINITY;
+        for (ts, wall_ms) in trace.scoring_calls.ts.iter().zip(&trace.scoring_calls.wall_ms) {
+            clock.n_not_finite += u64::from(!wall_ms.is_finite());
+            // A missing time stamp reads as zero.
+            if !ts.is_finite() || *ts <= 0.0 {
+                sound = false;
+                continue;
+            }
+            clock.n_back += u64::from(*ts < previous);
+            previous = *ts;
+            start.get_or_insert(ts - wall_ms / 1000.0);
+            clock.first = Some(clock.first.map_or(*ts, |first| first.min(*ts)));
+            clock.last = Some(clock.last.map_or(*ts, |last| last.max(*ts)));
+        }
+    }
+    if sound && clock.n_back == 0 {
+        let span = start.zip(clock.last).map(|(start, last)| (last - start) * 1000.0);
+        clock.span_ms = span.filter(|span| span.is_finite() && *span >= 0.0);
+    }
+    clock
+}
+
+/// `part / whole` where that is a share.
+fn share(part: f64, whole: f64) -> Option<f64> {
+    Some(part / whole).filter(|share| share.is_finite() && whole > 0.0)
+}
+
+fn bucket_table<K>(
+    (id, title): (&'static str, &str),
+    (key_id, key_label): (&'static str, &str),
+    caption: &str,
+    buckets: &[Bucket<K>],
+    name: impl Fn(&K) -> &str,
+    total_wall_ms: f64,
+) -> Table {
+    let n_left_out = buckets.len().saturating_sub(MAX_ROWS);
+    let buckets = &buckets[..buckets.len() - n_left_out];
+    let floats = |value: &dyn Fn(&Bucket<K>) -> Option<f64>| buckets.iter().map(value).collect::<Vec<_>>();
+    let columns = vec![
+        Column::key(key_id, key_label, buckets.iter().map(|bucket| name(&bucket.key)).collect()),
+        Column::counts("n_events", "calls", Unit::Count, buckets.iter().map(|bucket| bucket.n_events)),
+        Column::float("total_ms", "total ms", Unit::Ms, floats(&|bucket| Some(bucket.total_ms))).with_bar(),
+        Column::float("share", "share", Unit::Ratio, floats(&|bucket| share(bucket.total_ms, total_wall_ms)))
+            .hint("of the total time of all calls"),
+        Column::counts("cache_hits", "hits", Unit::Count, buckets.iter().map(|bucket| bucket.hits)),
+        Column::counts("cache_misses", "misses", Unit::Count, buckets.iter().map(Bucket::misses)),
+        Column::float("hit_rate", "hit rate", Unit::Ratio, floats(&|bucket| Some(bucket.hit_rate()))),
+        Column::float(
+            "mean_ms",
+            "mean ms",
+            Unit::Ms,
+            floats(&|bucket| Some(bucket.total_ms / bucket.n_events as f64)),
+        )
+        .hint("over hits and misses"),
+        Column::float(
+            "max_ms",
+            "max ms",
+            Unit::Ms,
+            floats(&|bucket| Some(bucket.max_ms).filter(|max| *max > f64::NEG_INFINITY)),
+        ),
+    ];
+    let mut table = Table::new(id, title, columns).sorted_by("total_ms", true).caption(caption);
+    table.empty = "There are no calls.".to_string();
+    table.n_left_out = n_left_out as u64;
+    table
+}
+
+/// Text cells of one column of the calls.
+fn call_texts(
+    run: &Run,
+    calls: impl Iterator<Item = CallRef>,
+    column: impl Fn(&crate::trace::scoring_calls::ScoringCallTable) -> &[StringId],
+) -> TextCells {
+    calls
+        .map(|call| {
+            let trace = &run.traces[call.trace];
+            trace.strings.get(column(&trace.scoring_calls)[call.row])
+        })
+        .collect()
+}
+
+/// `top_k` as a column: numbers if all fit, else their digits.
+fn top_k_column(run: &Run, calls: &[CallRef]) -> Column {
+    let digits: Vec<String> = calls.iter().map(|call| top_k_of(run, *call)).collect();
+    let numbers: Option<Vec<i64>> = digits.iter().map(|digits| digits.parse().ok()).collect();
+    match numbers {
+        Some(numbers) => {
+            Column::integer("top_k", "top k", Unit::Count, numbers.into_iter().map(Some).collect())
+        }
+        None => Column::text("top_k", "top k", digits.iter().map(String::as_str).collect()),
+    }
+}
+
+fn slowest_table(run: &Run, slowest: &[CallRef]) -> Table {
+    let calls = || slowest.iter().copied();
+    let number = |column: &dyn Fn(&crate::trace::scoring_calls::ScoringCallTable, usize) -> f64| {
+        calls().map(|call| Some(column(&run.traces[call.trace].scoring_calls, call.row))).collect::<Vec<_>>()
+    };
+    let mut probes = TextCells::default();
+    for call in calls() {
+        let name = probe_of(run, call);
+        probes.push(Some(name.text.as_str()).filter(|_| !name.is_unassigned()));
+    }
+    let columns = vec![
+        Column::text("probe", "probe", probes),
+        Column::text("view_id", "view", call_texts(run, calls(), |calls| &calls.view_id)),
+        Column::text("op", "operation", call_texts(run, calls(), |calls| &calls.op)),
+        Column::text("prompt_hash", "prompt", call_texts(run, calls(), |calls| &calls.prompt_hash))
+            .hint("digest of what was scored"),
+        top_k_column(run, slowest),
+        Column::float("wall_ms", "ms", Unit::Ms, number(&|calls, row| calls.wall_ms[row])).with_bar(),
+        Column::bool(
+            "hit",
+            "hit",
+            calls().map(|call| Some(run.traces[call.trace].scoring_calls.hit[call.row])).collect(),
+        ),
+        Column::float("ts", "ended at", Unit::UnixSeconds, number(&|calls, row| calls.ts[row]))
+            .hint("wall clock at the end of the call, seconds since the Unix epoch"),
+    ];
+    Table::new("slowest", format!("Slowest {} calls", slowest.len()), columns)
+        .sorted_by("wall_ms", true)
+        .caption("A row is a single call; equal times stand in file order.")
+        .if_empty("There are no calls.")
+}
+
+fn repeated_table(run: &Run, repeated: &[summary::RepeatedMiss]) -> Table {
+    let n_left_out = repeated.len().saturating_sub(MAX_ROWS);
+    let repeated = &repeated[..repeated.len() - n_left_out];
+    let firsts: Vec<CallRef> = repeated.iter().map(|miss| miss.first).collect();
+    let calls = || firsts.iter().copied();
+    let columns = vec![
+        Column::text("op", "operation", call_texts(run, calls(), |calls| &calls.op)).as_key(),
+        Column::text("view_id", "view", call_texts(run, calls(), |calls| &calls.view_id)).as_key(),
+        Column::text("prompt_hash", "prompt", call_texts(run, calls(), |calls| &calls.prompt_hash)).as_key(),
+        top_k_column(run, &firsts).as_key(),
+        Column::counts("cache_misses", "misses", Unit::Count, repeated.iter().map(|miss| miss.misses)),
+        Column::float(
+            "total_ms",
+            "total ms",
+            Unit::Ms,
+            repeated.iter().map(|miss| Some(miss.total_ms)).collect(),
+        ),
+        Column::float(
+            "repeated_ms",
+            "computed again ms",
+            Unit::Ms,
+            repeated.iter().map(|miss| Some(miss.repeated_ms)).collect(),
+        )
+        .with_bar()
+        .hint("time of all misses but the first: what a larger or lasting cache would save"),
+    ];
+    let mut table = Table::new("repeated_misses", "Computed more than once", columns)
+        .sorted_by("repeated_ms", true)
+        .caption(
+            "A row is one key of the cache that missed more than once. Runs appended to one file start with an empty \
+             cache each, so they miss again by right.",
+        )
+        .if_empty("Nothing was computed twice.");
+    table.n_left_out = n_left_out as u64;
+    table
+}

@@ -1,0 +1,315 @@
+//! The numbers of the report, computed once for its tables and for the reference layouts.
+//!
+//! Sums are as the reference makes them: plain left to right by probe and by view, compensated over all events.
+
+use crate::base::python;
+use crate::base::strings::StringId;
+use crate::trace::Run;
+use crate::trace::scoring_calls::{ProbeKind, ScoringCallTable};
+use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
+
+/// How calls without a probe are called among the probes.
+pub const UNASSIGNED: &str = "<unassigned>";
+
+/// A probe's name: text, or the few other JSON values that may stand there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProbeName {
+    pub kind: ProbeKind,
+    /// As in [`ScoringCallTable::probe`]; empty for no probe.
+    pub text: String,
+}
+
+impl ProbeName {
+    fn of(kind: ProbeKind, text: &str) -> ProbeName {
+        ProbeName { kind, text: text.to_string() }
+    }
+
+    /// What Python takes for false: no probe, the empty text, zero.
+    pub fn is_unassigned(&self) -> bool {
+        match self.kind {
+            ProbeKind::Null => true,
+            ProbeKind::Text => self.text.is_empty(),
+            ProbeKind::Integer => self.text == "0",
+            ProbeKind::Float => matches!(self.text.as_str(), "0.0" | "-0.0"),
+            ProbeKind::Bool => self.text == "False",
+        }
+    }
+
+    /// Equal for names that Python takes for the same key: 1, 1.0 and True are, 5 and "5" are not.
+    fn key(&self) -> (bool, String) {
+        let number = match self.kind {
+            _ if self.is_unassigned() => return (true, UNASSIGNED.to_string()),
+            ProbeKind::Null | ProbeKind::Text => return (true, self.text.clone()),
+            ProbeKind::Integer => self.text.clone(),
+            ProbeKind::Bool => "1".to_string(),
+            ProbeKind::Float => match self.text.parse::<f64>() {
+                // Every digit of a whole double is printed, so it meets the integer of the same value.
+                Ok(value) if value.is_finite() && value == value.trunc() => format!("{value:.0}"),
+                _ => self.text.clone(),
+            },
+        };
+        (false, number)
+    }
+
+    /// As a JSON value.
+    pub fn push_json(&self, out: &mut String) {
+        match self.kind {
+            ProbeKind::Null => out.push_str("null"),
+            ProbeKind::Text => python::push_json_string(&self.text, out),
+            ProbeKind::Integer => out.push_str(&self.text),
+            ProbeKind::Float => out.push_str(&python::float_json(self.text.parse().unwrap_or(f64::NAN))),
+            ProbeKind::Bool => out.push_str(if self.text == "True" { "true" } else { "false" }),
+        }
+    }
+}
+
+/// Counts and times of the calls of one probe, view or operation.
+#[derive(Clone, Debug)]
+pub struct Bucket<K> {
+    pub key: K,
+    pub n_events: u64,
+    pub hits: u64,
+    /// Plain sum in file order.
+    pub total_ms: f64,
+    /// Largest single call; negative infinity if all are NaN.
+    pub max_ms: f64,
+}
+
+impl<K> Bucket<K> {
+    fn new(key: K) -> Bucket<K> {
+        Bucket { key, n_events: 0, hits: 0, total_ms: 0.0, max_ms: f64::NEG_INFINITY }
+    }
+
+    fn add(&mut self, wall_ms: f64, hit: bool) {
+        self.n_events += 1;
+        self.hits += u64::from(hit);
+        self.total_ms += wall_ms;
+        self.max_ms = self.max_ms.max(wall_ms);
+    }
+
+    pub fn misses(&self) -> u64 {
+        self.n_events - self.hits
+    }
+
+    pub fn hit_rate(&self) -> f64 {
+        rate(self.hits, self.n_events)
+    }
+}
+
+/// One call: which trace of the run and which row of its table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct CallRef {
+    pub trace: usize,
+    pub row: usize,
+}
+
+/// What is computed from the calls of a run.
+pub struct Summary {
+    pub n_events: u64,
+    pub hits: u64,
+    /// Compensated sum over all events.
+    pub total_wall_ms: f64,
+    /// Largest total first; ties in order of first appearance.
+    pub probes: Vec<Bucket<ProbeName>>,
+    pub views: Vec<Bucket<String>>,
+    pub ops: Vec<Bucket<String>>,
+    /// The longest calls, longest first.
+    pub slowest: Vec<CallRef>,
+}
+
+impl Summary {
+    /// Goes once over all calls; `top` is how many of the slowest to keep.
+    pub fn compute(run: &Run, top: usize) -> Summary {
+        let mut total = CompensatedSum::default();
+        let (mut n_events, mut hits) = (0, 0);
+        let mut probes = Buckets::default();
+        let mut views = Buckets::default();
+        let mut ops = Buckets::default();
+        for trace in &run.traces {
+            let calls = &trace.scoring_calls;
+            let text = |id: StringId| trace.strings.get(id).to_string();
+            let mut probe_ids = FxHashMap::default();
+            let mut view_ids = FxHashMap::default();
+            let mut op_ids = FxHashMap::default();
+            for row in 0..calls.len() {
+                let (wall_ms, hit) = (calls.wall_ms[row], calls.hit[row]);
+                n_events += 1;
+                hits += u64::from(hit);
+                total.add(wall_ms);
+                let probe =
+                    *probe_ids.entry((calls.probe_kind[row], calls.probe[row])).or_insert_with(|| {
+                        let name = ProbeName::of(calls.probe_kind[row], trace.strings.get(calls.probe[row]));
+                        let key = name.key();
+                        let unassigned = name.is_unassigned();
+                        probes.find(key, || {
+                            if unassigned { ProbeName::of(ProbeKind::Text, UNASSIGNED) } else { name }
+                        })
+                    });
+                probes.list[probe].add(wall_ms, hit);
+                let id = calls.view_id[row];
+                let view = *view_ids.entry(id).or_insert_with(|| views.find(text(id), || text(id)));
+                views.list[view].add(wall_ms, hit);
+                let id = calls.op[row];
+                let op = *op_ids.entry(id).or_insert_with(|| ops.find(text(id), || text(id)));
+                ops.list[op].add(wall_ms, hit);
+            }
+        }
+        Summary {
+            n_events,
+            hits,
+            total_wall_ms: total.result(),
+            probes: probes.sorted(),
+            views: views.sorted(),
+            ops: ops.sorted(),
+            slowest: find_slowest(run, top),
+        }
+    }
+
+    pub fn hit_rate(&self) -> f64 {
+        rate(self.hits, self.n_events)
+    }
+}
+
+/// `part / whole`, 0 of nothing.
+pub fn rate(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// The name of the probe of a call.
+pub fn probe_of(run: &Run, call: CallRef) -> ProbeName {
+    let trace = &run.traces[call.trace];
+    let calls = &trace.scoring_calls;
+    ProbeName::of(calls.probe_kind[call.row], trace.strings.get(calls.probe[call.row]))
+}
+
+/// The decimal digits of a call's `top_k`.
+pub fn top_k_of(run: &Run, call: CallRef) -> String {
+    let trace = &run.traces[call.trace];
+    match trace.scoring_calls.wide_top_k(call.row) {
+        Some(digits) => trace.strings.get(digits).to_string(),
+        None => trace.scoring_calls.top_k[call.row].to_string(),
+    }
+}
+
+struct Buckets<Key, K> {
+    list: Vec<Bucket<K>>,
+    places: FxHashMap<Key, usize>,
+}
+
+impl<Key, K> Default for Buckets<Key, K> {
+    fn default() -> Self {
+        Buckets { list: Vec::new(), places: FxHashMap::default() }
+    }
+}
+
+impl<Key: Eq + std::hash::Hash, K> Buckets<Key, K> {
+    fn find(&mut self, key: Key, name: impl FnOnce() -> K) -> usize {
+        *self.places.entry(key).or_insert_with(|| {
+            self.list.push(Bucket::new(name()));
+            self.list.len() - 1
+        })
+    }
+
+    fn sorted(mut self) -> Vec<Bucket<K>> {
+        self.list.sort_by(|a, b| descending(a.total_ms, b.total_ms));
+        self.list
+    }
+}
+
+/// Larger first, NaN after every number; zeros of either sign are equal.
+pub fn descending(a: f64, b: f64) -> Ordering {
+    b.partial_cmp(&a).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+fn find_slowest(run: &Run, top: usize) -> Vec<CallRef> {
+    let wall_ms = |call: &CallRef| run.traces[call.trace].scoring_calls.wall_ms[call.row];
+    let by_time = |a: &CallRef, b: &CallRef| descending(wall_ms(a), wall_ms(b)).then(a.cmp(b));
+    let mut calls: Vec<CallRef> = Vec::new();
+    if top == 0 {
+        return calls;
+    }
+    for (trace, content) in run.traces.iter().enumerate() {
+        for row in 0..content.scoring_calls.len() {
+            calls.push(CallRef { trace, row });
+            // Room for as many again, so that cutting back costs little per call.
+            if calls.len() >= top.saturating_mul(2).max(1024) {
+                calls.select_nth_unstable_by(top, by_time);
+                calls.truncate(top);
+            }
+        }
+    }
+    calls.sort_unstable_by(by_time);
+    calls.truncate(top);
+    calls
+}
+
+/// Neumaier's sum, as Python's `sum` makes it since 3.12.
+#[derive(Default)]
+pub struct CompensatedSum {
+    sum: f64,
+    lost: f64,
+}
+
+impl CompensatedSum {
+    pub fn add(&mut self, value: f64) {
+        let sum = self.sum + value;
+        self.lost +=
+            if self.sum.abs() >= value.abs() { (self.sum - sum) + value } else { (value - sum) + self.sum };
+        self.sum = sum;
+    }
+
+    pub fn result(&self) -> f64 {
+        if self.lost != 0.0 && self.lost.is_finite() { self.sum + self.lost } else { self.sum }
+    }
+}
+
+/// Misses of one key of the cache: the same thing computed more than once.
+#[derive(Clone, Debug)]
+pub struct RepeatedMiss {
+    pub first: CallRef,
+    pub misses: u64,
+    pub total_ms: f64,
+    /// Time of all misses but the first.
+    pub repeated_ms: f64,
+}
+
+/// What was computed more than once, most time in repeats first. Each file has a cache of its own.
+pub fn find_repeated_misses(run: &Run) -> Vec<RepeatedMiss> {
+    let mut repeated = Vec::new();
+    for (trace, content) in run.traces.iter().enumerate() {
+        let calls = &content.scoring_calls;
+        let mut places: FxHashMap<_, usize> = FxHashMap::default();
+        let mut list: Vec<RepeatedMiss> = Vec::new();
+        for row in (0..calls.len()).filter(|row| !calls.hit[*row]) {
+            let wall_ms = calls.wall_ms[row];
+            match places.entry(cache_key(calls, row)) {
+                std::collections::hash_map::Entry::Occupied(place) => {
+                    let miss = &mut list[*place.get()];
+                    miss.misses += 1;
+                    miss.total_ms += wall_ms;
+                    miss.repeated_ms += wall_ms;
+                }
+                std::collections::hash_map::Entry::Vacant(place) => {
+                    place.insert(list.len());
+                    list.push(RepeatedMiss {
+                        first: CallRef { trace, row },
+                        misses: 1,
+                        total_ms: wall_ms,
+                        repeated_ms: 0.0,
+                    });
+                }
+            }
+        }
+        repeated.extend(list.into_iter().filter(|miss| miss.misses > 1));
+    }
+    repeated.sort_by(|a, b| descending(a.repeated_ms, b.repeated_ms));
+    repeated
+}
+
+/// What the writer's cache looks results up by.
+fn cache_key(calls: &ScoringCallTable, row: usize) -> (StringId, StringId, StringId, i64, Option<StringId>) {
+    // Only the ends of `i64` may stand for a wider number.
+    let wide = matches!(calls.top_k[row], i64::MIN | i64::MAX).then(|| calls.wide_top_k(row)).flatten();
+    (calls.op[row], calls.view_id[row], calls.prompt_hash[row], calls.top_k[row], wide)
+}

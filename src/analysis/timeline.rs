@@ -1,0 +1,179 @@
+//! What the reports on timelines share: the extent of a trace, names across traces, classes of slices.
+
+use crate::base::strings::StringId;
+use crate::report::{Cells, Column, Table, TextCells};
+use crate::trace::slices::SliceKind;
+use crate::trace::tracks::Key;
+use crate::trace::{Run, Trace};
+use rustc_hash::FxHashMap;
+
+/// Longer tables are cut; the rest is counted in [`Table::n_left_out`].
+pub const MAX_ROWS: usize = 200_000;
+
+/// Whether any trace of the run holds rows on a time axis.
+pub fn applies(run: &Run) -> bool {
+    run.traces.iter().any(|trace| span(trace).is_some())
+}
+
+/// First and last time of anything on the trace's clock, in nanoseconds. `None` if nothing has a time.
+pub fn span(trace: &Trace) -> Option<(i64, i64)> {
+    let slices = &trace.slices;
+    let mut start = i64::MAX;
+    let mut end = i64::MIN;
+    for (ts, dur) in slices.ts.iter().zip(&slices.dur) {
+        start = start.min(*ts);
+        end = end.max(ts.saturating_add((*dur).max(0)));
+    }
+    for times in [&trace.counters.ts, &trace.samples.ts, &trace.objects.ts] {
+        for ts in times {
+            start = start.min(*ts);
+            end = end.max(*ts);
+        }
+    }
+    (start <= end).then_some((start, end))
+}
+
+/// Classes of slices that are never added up together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Class {
+    Thread,
+    Async,
+    State,
+    Instant,
+}
+
+impl Class {
+    #[inline]
+    pub fn of(kind: SliceKind) -> Class {
+        match kind {
+            SliceKind::Complete | SliceKind::BeginEnd => Class::Thread,
+            SliceKind::Async | SliceKind::LegacyAsync | SliceKind::LegacyStep => Class::Async,
+            SliceKind::State => Class::State,
+            SliceKind::Instant | SliceKind::AsyncInstant => Class::Instant,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Thread => "thread",
+            Class::Async => "async",
+            Class::State => "state",
+            Class::Instant => "instant",
+        }
+    }
+}
+
+/// Numbers for texts that are equal in all traces of a run.
+#[derive(Default)]
+pub struct Names<'a> {
+    ids: FxHashMap<Option<&'a str>, u32>,
+    texts: Vec<Option<&'a str>>,
+    /// By string number of the current trace; `u32::MAX` where not yet looked up.
+    current: Vec<u32>,
+}
+
+impl<'a> Names<'a> {
+    /// Goes on with another trace.
+    pub fn start(&mut self, trace: &Trace) {
+        self.current.clear();
+        self.current.resize(trace.strings.len() + 1, u32::MAX);
+    }
+
+    /// The number of `id` of the trace that was started last.
+    #[inline]
+    pub fn get(&mut self, trace: &'a Trace, id: StringId) -> u32 {
+        // The last place stands for "no text".
+        let slot = (id.0 as usize).min(self.current.len() - 1);
+        match self.current[slot] {
+            u32::MAX => self.look_up(trace, id, slot),
+            number => number,
+        }
+    }
+
+    fn look_up(&mut self, trace: &'a Trace, id: StringId, slot: usize) -> u32 {
+        let text = trace.strings.get_opt(id);
+        let next = self.texts.len() as u32;
+        let number = *self.ids.entry(text).or_insert(next);
+        if number == next {
+            self.texts.push(text);
+        }
+        self.current[slot] = number;
+        number
+    }
+
+    pub fn text(&self, number: u32) -> Option<&'a str> {
+        self.texts.get(number as usize).copied().flatten()
+    }
+}
+
+/// A slice's name for people.
+pub fn shown(name: Option<&str>) -> &str {
+    match name {
+        None | Some("") => "[No name]",
+        Some(name) => name,
+    }
+}
+
+/// An id as the file writes it, texts in quotes so that `7` and `"7"` differ.
+pub fn key_text(trace: &Trace, key: Key) -> String {
+    match key {
+        Key::Number(number) => number.to_string(),
+        Key::Text(id) => format!("\"{}\"", trace.strings.get(id)),
+    }
+}
+
+/// `name (key)`, or the key alone.
+pub fn process_label(trace: &Trace, process: usize) -> String {
+    let table = &trace.processes;
+    let Some(key) = table.key.get(process) else { return String::new() };
+    label(trace, table.name.get(process).copied().unwrap_or(StringId::NONE), *key)
+}
+
+/// `name (key)`, or the key alone.
+pub fn thread_label(trace: &Trace, thread: usize) -> String {
+    let table = &trace.threads;
+    let Some(key) = table.key.get(thread) else { return String::new() };
+    label(trace, table.name.get(thread).copied().unwrap_or(StringId::NONE), *key)
+}
+
+fn label(trace: &Trace, name: StringId, key: Key) -> String {
+    let key_text = key_text(trace, key);
+    match (trace.strings.get_opt(name), key) {
+        (None | Some(""), _) => key_text,
+        // A text key often is the name.
+        (Some(name), Key::Text(text)) if trace.strings.get(text) == name => name.to_string(),
+        (Some(name), _) => format!("{name} ({key_text})"),
+    }
+}
+
+/// Builds a text column row by row.
+pub fn texts<T: AsRef<str>>(cells: impl IntoIterator<Item = Option<T>>) -> TextCells {
+    let mut column = TextCells::default();
+    for cell in cells {
+        column.push(cell.as_ref().map(AsRef::as_ref));
+    }
+    column
+}
+
+/// A column of signed numbers that are all known.
+pub fn integers(
+    id: &'static str,
+    label: &str,
+    unit: crate::base::units::Unit,
+    values: impl IntoIterator<Item = i64>,
+) -> Column {
+    Column::new(id, label, unit, Cells::Integer(values.into_iter().map(Some).collect()))
+}
+
+/// Cuts rows that would be too many to show and says in the table how many those were.
+pub fn cut<T>(rows: &mut Vec<T>) -> u64 {
+    let left_out = rows.len().saturating_sub(MAX_ROWS);
+    rows.truncate(MAX_ROWS);
+    left_out as u64
+}
+
+/// Notes rows left out by [`cut`].
+pub fn with_left_out(mut table: Table, n_left_out: u64) -> Table {
+    table.n_left_out = n_left_out;
+    table
+}

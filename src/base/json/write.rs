@@ -1,0 +1,220 @@
+//! Text and raw values to strict JSON: UTF-8 as it is, only `"`, `\` and C0 controls escaped.
+//!
+//! Takes text, or a raw value that a lenient reader let through; gives JSON that any parser accepts:
+//! no surrogate escapes, no bare `NaN`, no bytes that are not UTF-8, no blanks between tokens.
+//! Writing what was written changes nothing.
+
+use super::{Dialect, JsonError, Parser, RawStr, Token, unescape};
+
+/// Appends `text` as a JSON string, quotes included.
+pub fn push_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        if *byte >= 0x20 && *byte != b'"' && *byte != b'\\' {
+            continue;
+        }
+        out.extend_from_slice(&bytes[from..at]);
+        from = at + 1;
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            _ => {
+                const HEX: &[u8; 16] = b"0123456789abcdef";
+                out.extend_from_slice(b"\\u00");
+                out.push(HEX[usize::from(byte >> 4)]);
+                out.push(HEX[usize::from(byte & 15)]);
+            }
+        }
+    }
+    out.extend_from_slice(&bytes[from..]);
+    out.push(b'"');
+}
+
+/// Appends `value` as a JSON number with the shortest digits that round-trip, whole ones without fraction;
+/// `null` if it is not finite.
+pub fn push_f64(value: f64, out: &mut Vec<u8>) {
+    use std::io::Write;
+    if !value.is_finite() {
+        out.extend_from_slice(b"null");
+    } else if value == value.trunc() && value.abs() < 1e15 && (value != 0.0 || value.is_sign_positive()) {
+        let _ = write!(out, "{}", value as i64);
+    } else {
+        let _ = write!(out, "{value:?}");
+    }
+}
+
+/// Appends the raw value as strict JSON. If it is none, not even leniently, its text is kept: `{"raw":"…"}`.
+///
+/// Number literals stay as they are; `NaN` and the infinities become strings.
+pub fn push_value(raw: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    let mut parser = Parser::new(raw, Dialect::Lenient);
+    let whole = rewrite(&mut parser, out).is_ok() && parser.peek().is_none();
+    if !whole {
+        out.truncate(start);
+        out.extend_from_slice(b"{\"raw\":");
+        push_string(&String::from_utf8_lossy(raw), out);
+        out.push(b'}');
+    }
+}
+
+/// The members of the object `begin` and of `end` as one object; for equal keys `end` wins.
+///
+/// What is no object is written under its own by [`push_value`], `begin` first.
+pub fn push_merged(begin: &[u8], end: &[u8], out: &mut Vec<u8>) {
+    let (Some(first), Some(second)) = (members(begin), members(end)) else {
+        return push_value(if members(end).is_some() { end } else { begin }, out);
+    };
+    let keys: rustc_hash::FxHashSet<&str> = second.iter().map(|(key, _)| key.as_str()).collect();
+    let kept = first.iter().filter(|(key, _)| !keys.contains(key.as_str()));
+    out.push(b'{');
+    for (i, (key, value)) in kept.chain(&second).enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        push_string(key, out);
+        out.push(b':');
+        push_value(value, out);
+    }
+    out.push(b'}');
+}
+
+/// Keys and raw values of an object; `None` if it is none.
+fn members(raw: &[u8]) -> Option<Vec<(String, &[u8])>> {
+    let mut parser = Parser::new(raw, Dialect::Lenient);
+    if parser.token() != Ok(Token::Object) {
+        return None;
+    }
+    let mut members = Vec::new();
+    let mut first = true;
+    while let Some(key) = parser.next_key(&mut first).ok()? {
+        members.push((super::unescape_to_string(key), parser.skip_value().ok()?));
+    }
+    Some(members)
+}
+
+/// One open container.
+struct Open {
+    object: bool,
+    first: bool,
+}
+
+/// Walks one value with a stack of its own, so that depth costs memory and not the program's stack.
+fn rewrite(parser: &mut Parser<'_>, out: &mut Vec<u8>) -> Result<(), JsonError> {
+    let mut open: Vec<Open> = Vec::new();
+    let mut scratch = String::new();
+    loop {
+        match parser.token()? {
+            Token::Object => {
+                out.push(b'{');
+                open.push(Open { object: true, first: true });
+            }
+            Token::Array => {
+                out.push(b'[');
+                open.push(Open { object: false, first: true });
+            }
+            Token::String(text) => push_raw_string(text, &mut scratch, out),
+            Token::Number(literal) => out.extend_from_slice(literal),
+            Token::True => out.extend_from_slice(b"true"),
+            Token::False => out.extend_from_slice(b"false"),
+            Token::Null => out.extend_from_slice(b"null"),
+            Token::NonFinite(value) if value.is_nan() => out.extend_from_slice(b"\"NaN\""),
+            Token::NonFinite(value) if value > 0.0 => out.extend_from_slice(b"\"Infinity\""),
+            Token::NonFinite(_) => out.extend_from_slice(b"\"-Infinity\""),
+        }
+        // Closes what ends here and moves to the next value.
+        loop {
+            let Some(top) = open.last_mut() else { return Ok(()) };
+            let comma = !top.first;
+            if top.object {
+                if let Some(key) = parser.next_key(&mut top.first)? {
+                    if comma {
+                        out.push(b',');
+                    }
+                    push_raw_string(key, &mut scratch, out);
+                    out.push(b':');
+                    break;
+                }
+                out.push(b'}');
+            } else {
+                if parser.next_element(&mut top.first)? {
+                    if comma {
+                        out.push(b',');
+                    }
+                    break;
+                }
+                out.push(b']');
+            }
+            open.pop();
+        }
+    }
+}
+
+fn push_raw_string(raw: RawStr<'_>, scratch: &mut String, out: &mut Vec<u8>) {
+    if !raw.escaped
+        && let Ok(text) = std::str::from_utf8(raw.bytes)
+    {
+        return push_string(text, out);
+    }
+    scratch.clear();
+    unescape(raw, scratch);
+    push_string(scratch, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(raw: &[u8]) -> String {
+        let mut out = Vec::new();
+        push_value(raw, &mut out);
+        let text = String::from_utf8(out).unwrap();
+        let mut again = Vec::new();
+        push_value(text.as_bytes(), &mut again);
+        assert_eq!(text.as_bytes(), again, "writing what was written changes nothing");
+        text
+    }
+
+    #[test]
+    fn any_value_becomes_strict() {
+        assert_eq!(
+            value(br#" { "a" : [ 1.50 , -0 , NaN,{} ] , "b":"x\ud83d\ude00\u0041\/" } "#),
+            "{\"a\":[1.50,-0,\"NaN\",{}],\"b\":\"x😀A/\"}"
+        );
+        assert_eq!(value(b"[-Infinity,Infinity,true,null,]"), "[\"-Infinity\",\"Infinity\",true,null]");
+        assert_eq!(value(b"{\"a\":\"\x01\xff\\x\"}"), "{\"a\":\"\\u0001\u{fffd}x\"}");
+        assert_eq!(value(b"{\"a\" 1}"), "{\"raw\":\"{\\\"a\\\" 1}\"}");
+        assert_eq!(value(b"{} x"), "{\"raw\":\"{} x\"}");
+    }
+
+    #[test]
+    fn deep_values_need_no_stack() {
+        let deep = [vec![b'['; 300_000], vec![b']'; 300_000]].concat();
+        assert_eq!(value(&deep).as_bytes(), deep);
+    }
+
+    #[test]
+    fn the_end_wins() {
+        let mut out = Vec::new();
+        push_merged(br#"{"a":1,"b":2}"#, br#"{"b":3,"c":[]}"#, &mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), r#"{"a":1,"b":3,"c":[]}"#);
+    }
+
+    #[test]
+    fn numbers() {
+        let text = |value| {
+            let mut out = Vec::new();
+            push_f64(value, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(
+            [text(5.0), text(-0.0), text(0.1), text(1e300), text(f64::NAN)],
+            ["5", "-0.0", "0.1", "1e300", "null"]
+        );
+    }
+}

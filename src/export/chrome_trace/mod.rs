@@ -1,0 +1,168 @@
+//! Any trace as Chrome Trace Event JSON, for Perfetto, `chrome://tracing` and for this library.
+//!
+//! The file is written in pieces while the columns are walked; no second copy of the trace is made.
+//! Reading it back gives the same slices, counters, arrows and samples, and writing that again the same bytes.
+//!
+//! What changes on the way:
+//! - Pids and tids that no reader takes for what they are (text, 0, negative, beyond 32 bits, one tid in two processes)
+//!   get free numbers; `metadata.tracedrop.renumbered` says what they were.
+//! - Times that are negative, or too large for doubles to hold their nanoseconds, are given from the start of the
+//!   trace; `metadata.tracedrop.origin_ns` says where that was.
+//! - Slices that partly overlap others of their thread go to threads of their own, `name (overlap 2)`.
+//! - Older asynchronous forms are written as `b` and `e`, all asynchronous identities get ids of their own.
+//! - Arguments become strict JSON.
+//!
+//! Calls of a scoring backend are laid out as threads by view, see [`calls`]. Sample counts without times are never
+//! given a made-up time axis: their file holds metadata and one counter.
+
+mod calls;
+mod ids;
+mod profiles;
+mod tracks;
+mod writer;
+
+pub use calls::MAX_CALL_FLOWS;
+
+use super::{ExporterInfo, Input, Options};
+use crate::trace::Run;
+use std::io::{self, Write};
+use writer::Writer;
+
+pub const INFO: ExporterInfo = ExporterInfo {
+    id: "chrome-trace",
+    title: "Chrome trace (for Perfetto)",
+    extension: "trace.json",
+    media_type: "application/json",
+    in_menu: true,
+    applies: |run| !run.traces.is_empty(),
+    write: |input: &Input<'_>, out: &mut dyn Write| {
+        let mut result: io::Result<()> = Ok(());
+        write(input.run, input.options, &mut |bytes| {
+            if result.is_ok() {
+                result = out.write_all(bytes);
+            }
+        });
+        result
+    },
+    reference: None,
+};
+
+/// Beyond this many nanoseconds, readers that keep microseconds as doubles lose nanoseconds.
+const EXACT_NS: i64 = 1 << 53;
+
+/// Writes the whole file, handing on chunks of about 256 KiB.
+pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) {
+    let mut w = Writer::new(sink);
+    w.raw("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+    let mut facts = OwnFacts { origin_ns: origin(run), ..OwnFacts::default() };
+    let mut numbers = ids::Numbers::reserve(run);
+    let mut states = Vec::with_capacity(run.traces.len());
+    for trace in &run.traces {
+        let state = tracks::Layout::new(trace, facts.origin_ns, &mut numbers, &mut facts.renumbered);
+        state.write_names(&mut w);
+        states.push(state);
+    }
+    for (trace, state) in run.traces.iter().zip(&mut states) {
+        state.write_events(&mut w, &mut facts);
+        calls::write(trace, options, &mut numbers, &mut w, &mut facts.notes);
+        profiles::write(trace, &mut numbers, &mut w, &mut facts.notes);
+    }
+    w.raw("\n]");
+    tracks::write_samples(&states, &mut w);
+    write_metadata(run, &facts, &mut w);
+    w.raw("}\n");
+    w.finish();
+}
+
+/// What this file says of how it was made.
+#[derive(Default)]
+struct OwnFacts {
+    /// Subtracted from all times.
+    origin_ns: i64,
+    /// JSON objects, one a renumbered process or thread.
+    renumbered: Vec<String>,
+    /// Arrows that could not be written.
+    flows_left_out: u64,
+    /// Counter values that are no finite numbers.
+    values_left_out: u64,
+    /// Further members: name and JSON value.
+    notes: Vec<(&'static str, String)>,
+}
+
+impl OwnFacts {
+    fn is_empty(&self) -> bool {
+        self.origin_ns == 0
+            && self.renumbered.is_empty()
+            && self.flows_left_out == 0
+            && self.values_left_out == 0
+            && self.notes.is_empty()
+    }
+}
+
+/// Name of our member of `metadata`.
+const OWN: &str = "tracedrop";
+
+/// What all times are given from: 0 wherever that does no harm.
+fn origin(run: &Run) -> i64 {
+    let spans = run.traces.iter().filter_map(crate::analysis::timeline::span);
+    let Some((start, end)) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { return 0 };
+    let hard = start < 0 || end > EXACT_NS;
+    if hard && end.checked_sub(start).is_some() { start } else { 0 }
+}
+
+/// The file's own metadata, then what we have to say. A file that we wrote keeps what it says of its origin.
+fn write_metadata(run: &Run, facts: &OwnFacts, w: &mut Writer<'_>) {
+    let mut names: rustc_hash::FxHashSet<&str> = [OWN, "displayTimeUnit"].into_iter().collect();
+    let mut first = true;
+    let mut open = |w: &mut Writer<'_>| {
+        w.raw(if std::mem::take(&mut first) { ",\n\"metadata\":{" } else { "," });
+    };
+    let metadata = || run.traces.iter().flat_map(|trace| &trace.source.metadata);
+    for (name, value) in metadata() {
+        if !names.insert(name) {
+            continue;
+        }
+        open(w);
+        w.string(name);
+        w.raw(":");
+        w.json_or_text(value);
+    }
+    let own = metadata().find(|(name, _)| name == OWN);
+    if !facts.is_empty() {
+        open(w);
+        w.raw("\"tracedrop\":{\"origin_ns\":");
+        w.integer(facts.origin_ns);
+        if facts.flows_left_out > 0 {
+            w.raw(",\"flows_left_out\":");
+            w.unsigned(facts.flows_left_out);
+        }
+        if facts.values_left_out > 0 {
+            w.raw(",\"values_left_out\":");
+            w.unsigned(facts.values_left_out);
+        }
+        for (name, value) in &facts.notes {
+            w.raw(",");
+            w.string(name);
+            w.raw(":");
+            w.raw(value);
+        }
+        if !facts.renumbered.is_empty() {
+            w.raw(",\"renumbered\":[");
+            for (i, entry) in facts.renumbered.iter().enumerate() {
+                w.raw(if i > 0 { ",\n" } else { "\n" });
+                w.raw(entry);
+                w.pass_on();
+            }
+            w.raw("]");
+        }
+        w.raw("}");
+    } else if let Some((name, value)) = own {
+        open(w);
+        w.string(name);
+        w.raw(":");
+        w.json_or_text(value);
+    }
+    if !first {
+        w.raw("}");
+    }
+}

@@ -1,0 +1,794 @@
+//! Processes, threads and what lies on their tracks.
+//!
+//! Slices are written track by track, in the order in which a reader that replays them arrives at the same nesting:
+//!
+//! ```text
+//! by start, then by depth: a parent comes before its child although both start at the same time.
+//! X  begin and duration; readers take all X of one time before all else, longer first
+//! B  only the begin: the slice has no end in the file
+//! B+E  where a slice begins at the time of an instant or unfinished slice that is not inside it:
+//!      as X it would be taken first and swallow it
+//! ```
+
+use super::OwnFacts;
+use super::ids::Numbers;
+use super::writer::Writer;
+use crate::base::json::write::{push_merged, push_value};
+use crate::base::strings::StringId;
+use crate::trace::Trace;
+use crate::trace::args::ArgsId;
+use crate::trace::objects::ObjectEvent;
+use crate::trace::samples::StackId;
+use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
+use crate::trace::tracks::{Key, TrackKind};
+use rustc_hash::FxHashMap;
+
+/// A trace with its numbers and its order of writing.
+pub struct Layout<'a> {
+    trace: &'a Trace,
+    origin: i64,
+    pids: Vec<u64>,
+    tids: Vec<u64>,
+    /// By process: its first thread; `u32::MAX` if it has none.
+    main_threads: Vec<u32>,
+    /// By thread: its overflow tracks with the tid each gets.
+    lanes: Vec<Vec<(u32, u64)>>,
+    /// The tid under which slices that arrows can bind to are written.
+    tid_of_track: Vec<Option<u64>>,
+    /// By thread: its own tracks, states first.
+    own_tracks: Vec<Vec<u32>>,
+    /// Slices of each track lie together, in order of writing.
+    order: Vec<u32>,
+    /// By track: where its slices start in `order`; one more at the end.
+    starts: Vec<u32>,
+}
+
+/// How a slice takes part in arrows.
+#[derive(Clone, Copy)]
+struct End {
+    /// Place in the order of writing.
+    place: u32,
+    /// Time at which the slice is the innermost one, as far as the children seen so far tell.
+    bind: i64,
+    /// Whether `bind` is before a child that has started.
+    settled: bool,
+}
+
+/// Marks on a slice that say that it takes part in an arrow.
+#[derive(Clone, Copy, Default)]
+struct Bound {
+    id: u64,
+    out: bool,
+    inward: bool,
+}
+
+/// One arrow as a pair of events.
+struct Arrow {
+    flow: usize,
+    id: u64,
+    from: i64,
+    to: i64,
+}
+
+impl<'a> Layout<'a> {
+    pub fn new(
+        trace: &'a Trace,
+        origin: i64,
+        numbers: &mut Numbers,
+        renumbered: &mut Vec<String>,
+    ) -> Layout<'a> {
+        let pids = numbers.pids(trace, renumbered);
+        let tids = numbers.tids(trace, &pids, renumbered);
+        let mut main_threads = vec![u32::MAX; pids.len()];
+        for (thread, process) in trace.threads.process.iter().enumerate().rev() {
+            if let Some(main) = main_threads.get_mut(process.0 as usize) {
+                *main = thread as u32;
+            }
+        }
+        let mut lanes = vec![Vec::new(); trace.threads.len()];
+        let mut own_tracks = vec![Vec::new(); trace.threads.len()];
+        let mut tid_of_track = vec![None; trace.tracks.len()];
+        for (track, tid_of_track) in tid_of_track.iter_mut().enumerate() {
+            let Some(thread) = trace.tracks.thread[track].map(|thread| thread.0 as usize) else { continue };
+            match trace.tracks.kind[track] {
+                TrackKind::ThreadOverflow if thread < lanes.len() => {
+                    let tid = numbers.new_tid();
+                    *tid_of_track = Some(tid);
+                    lanes[thread].push((track as u32, tid));
+                }
+                TrackKind::ThreadState if thread < lanes.len() => own_tracks[thread].insert(0, track as u32),
+                TrackKind::Thread if thread < lanes.len() => {
+                    *tid_of_track = Some(tids[thread]);
+                    own_tracks[thread].push(track as u32);
+                }
+                _ => {}
+            }
+        }
+        let (starts, order) = order_by_track(trace);
+        Layout { trace, origin, pids, tids, main_threads, lanes, own_tracks, tid_of_track, order, starts }
+    }
+
+    fn text(&self, id: StringId) -> Option<&'a str> {
+        self.trace.strings.get_opt(id)
+    }
+
+    fn pid(&self, process: usize) -> u64 {
+        self.pids.get(process).or(self.pids.first()).copied().unwrap_or(1)
+    }
+
+    /// The first thread of a process, for events that belong to no thread: without a tid, readers would think of
+    /// a main thread that is not there.
+    fn main_tid(&self, process: usize) -> Option<u64> {
+        let thread = *self.main_threads.get(process).or(self.main_threads.first())?;
+        self.tids.get(thread as usize).copied()
+    }
+
+    fn time(&self, ts: i64) -> i64 {
+        ts.saturating_sub(self.origin)
+    }
+
+    fn process_of_thread(&self, thread: usize) -> usize {
+        self.trace.threads.process.get(thread).map_or(usize::MAX, |process| process.0 as usize)
+    }
+
+    /// Process of a track, its own or that of its thread.
+    fn process_of(&self, track: usize) -> usize {
+        let tracks = &self.trace.tracks;
+        let thread = tracks.thread.get(track).copied().flatten();
+        let process = tracks.process.get(track).copied().flatten();
+        match (process, thread) {
+            (Some(process), _) => process.0 as usize,
+            (None, Some(thread)) => self.process_of_thread(thread.0 as usize),
+            (None, None) => 0,
+        }
+    }
+
+    /// Names and order of processes and threads. They also pin the order in which a reader first sees them.
+    pub fn write_names(&self, w: &mut Writer<'_>) {
+        let trace = self.trace;
+        let processes = &trace.processes;
+        let any_index = processes.sort_index.iter().any(Option::is_some);
+        for process in 0..processes.len() {
+            let name = self.name_or_key(processes.name[process], processes.key[process]);
+            let index = processes.sort_index[process].unwrap_or(if any_index { 0 } else { process as i32 });
+            let main = self.main_tid(process);
+            w.name_and_index(self.pids[process], None, main, name, i64::from(index));
+            if let Some(labels) = self.text(processes.labels[process]) {
+                w.metadata("process_labels", self.pids[process], main, "labels", &|w| w.string(labels));
+            }
+        }
+        let threads = &trace.threads;
+        let any_index = threads.sort_index.iter().any(Option::is_some);
+        let mut position = 0;
+        for thread in 0..threads.len() {
+            let pid = self.pid(self.process_of_thread(thread));
+            let name = self.name_or_key(threads.name[thread], threads.key[thread]);
+            let index = |position| threads.sort_index[thread].unwrap_or(if any_index { 0 } else { position });
+            w.name_and_index(pid, Some(self.tids[thread]), None, name, i64::from(index(position)));
+            position += 1;
+            for (lane, (_, tid)) in self.lanes[thread].iter().enumerate() {
+                let name = match name {
+                    Some(name) => format!("{name} (overlap {})", lane + 2),
+                    None => format!("thread {} (overlap {})", self.tids[thread], lane + 2),
+                };
+                w.name_and_index(pid, Some(*tid), None, Some(&name), i64::from(index(position)));
+                position += 1;
+            }
+        }
+    }
+
+    /// Ids that are text often are the only name there is.
+    fn name_or_key(&self, name: StringId, key: Key) -> Option<&'a str> {
+        match (self.text(name), key) {
+            (None | Some(""), Key::Text(text)) => self.text(text),
+            (name, _) => name,
+        }
+    }
+
+    pub fn write_events(&self, w: &mut Writer<'_>, facts: &mut OwnFacts) {
+        let (arrows, bound) = self.plan_flows(facts);
+        for thread in 0..self.trace.threads.len() {
+            self.write_thread(thread, &bound, w);
+        }
+        self.write_loose_instants(w);
+        self.write_async(&bound, w);
+        self.write_counters(w, facts);
+        self.write_flows(&arrows, w);
+        self.write_objects(w);
+    }
+
+    fn slices_of(&self, track: usize) -> &[u32] {
+        let range = self.starts[track] as usize..self.starts[track + 1] as usize;
+        &self.order[range]
+    }
+
+    fn write_thread(&self, thread: usize, bound: &FxHashMap<u32, Bound>, w: &mut Writer<'_>) {
+        let pid = self.pid(self.process_of_thread(thread));
+        let tid = self.tids[thread];
+        for track in &self.own_tracks[thread] {
+            if self.trace.tracks.kind[*track as usize] != TrackKind::ThreadState {
+                self.write_nested(*track as usize, pid, tid, bound, w);
+                continue;
+            }
+            for slice in self.slices_of(*track as usize) {
+                self.open_slice(*slice as usize, "T", pid, Some(tid), w);
+                self.duration(*slice as usize, w);
+                self.write_args(*slice as usize, w);
+                w.close();
+            }
+        }
+        for (track, tid) in &self.lanes[thread] {
+            self.write_nested(*track as usize, pid, *tid, bound, w);
+        }
+    }
+
+    /// The slices and instants of one tid.
+    fn write_nested(
+        &self,
+        track: usize,
+        pid: u64,
+        tid: u64,
+        bound: &FxHashMap<u32, Bound>,
+        w: &mut Writer<'_>,
+    ) {
+        let slices = &self.trace.slices;
+        // Slices written as B whose E is still to come, outermost first.
+        let mut open: Vec<usize> = Vec::new();
+        // Start at which an instant or unfinished slice has been written last.
+        let mut loose_at = None;
+        for slice in self.slices_of(track).iter().map(|slice| *slice as usize) {
+            while let Some(last) = open.last().copied() {
+                if slices.ts[last].saturating_add(slices.dur[last]) > slices.ts[slice] {
+                    break;
+                }
+                self.write_end(last, pid, tid, w);
+                open.pop();
+            }
+            let ts = slices.ts[slice];
+            match (slices.kind[slice], slices.dur[slice]) {
+                (SliceKind::Instant | SliceKind::AsyncInstant, _) => {
+                    self.open_slice(slice, "i", pid, Some(tid), w);
+                    w.raw(",\"s\":\"t\"");
+                    loose_at = Some(ts);
+                }
+                (_, UNFINISHED) => {
+                    self.open_slice(slice, "B", pid, Some(tid), w);
+                    self.thread_time(slice, w);
+                    loose_at = Some(ts);
+                }
+                (_, dur) if dur > 0 && loose_at == Some(ts) => {
+                    self.open_slice(slice, "B", pid, Some(tid), w);
+                    self.thread_time(slice, w);
+                    self.write_bound(slice, bound, w);
+                    self.write_begin_args(slice, w);
+                    w.close();
+                    open.push(slice);
+                    continue;
+                }
+                (_, dur) => {
+                    self.open_slice(slice, "X", pid, Some(tid), w);
+                    self.duration(slice, w);
+                    self.thread_time(slice, w);
+                    if dur == 0 {
+                        loose_at = Some(ts);
+                    }
+                }
+            }
+            self.write_bound(slice, bound, w);
+            self.write_args(slice, w);
+            w.close();
+        }
+        while let Some(last) = open.pop() {
+            self.write_end(last, pid, tid, w);
+        }
+    }
+
+    fn open_slice(&self, slice: usize, phase: &str, pid: u64, tid: Option<u64>, w: &mut Writer<'_>) {
+        let slices = &self.trace.slices;
+        w.open(self.trace.strings.get(slices.name[slice]), self.text(slices.category[slice]), phase);
+        w.time(self.time(slices.ts[slice]));
+        w.place(pid, tid);
+    }
+
+    fn write_end(&self, slice: usize, pid: u64, tid: u64, w: &mut Writer<'_>) {
+        let slices = &self.trace.slices;
+        w.open(self.trace.strings.get(slices.name[slice]), self.text(slices.category[slice]), "E");
+        w.time(self.time(slices.ts[slice].saturating_add(slices.dur[slice])));
+        w.place(pid, Some(tid));
+        if let Some((ts, dur)) = self.thread_time_of(slice) {
+            w.raw(",\"tts\":");
+            w.micros(ts.saturating_add(dur));
+        }
+        if let Some(args) = self.trace.slice_end_args(slice) {
+            w.raw(",\"args\":");
+            push_value(args, &mut w.buffer);
+        }
+        w.close();
+    }
+
+    /// A state has no other form than with a duration, so an unfinished one is given that up to its own start.
+    fn duration(&self, slice: usize, w: &mut Writer<'_>) {
+        w.raw(",\"dur\":");
+        w.micros(self.trace.slices.dur[slice].max(0));
+    }
+
+    fn thread_time_of(&self, slice: usize) -> Option<(i64, i64)> {
+        let times = &self.trace.slices.thread_time;
+        let at = times.binary_search_by_key(&(slice as u32), |(slice, ..)| slice.0).ok()?;
+        Some((times[at].1, times[at].2))
+    }
+
+    fn thread_time(&self, slice: usize, w: &mut Writer<'_>) {
+        if let Some((ts, dur)) = self.thread_time_of(slice) {
+            w.raw(",\"tts\":");
+            w.micros(ts);
+            if self.trace.slices.dur[slice] != UNFINISHED {
+                w.raw(",\"tdur\":");
+                w.micros(dur);
+            }
+        }
+    }
+
+    fn write_bound(&self, slice: usize, bound: &FxHashMap<u32, Bound>, w: &mut Writer<'_>) {
+        let Some(bound) = bound.get(&(slice as u32)) else { return };
+        w.raw(",\"bind_id\":");
+        w.hex(bound.id);
+        if bound.inward {
+            w.raw(",\"flow_in\":true");
+        }
+        if bound.out {
+            w.raw(",\"flow_out\":true");
+        }
+    }
+
+    /// Arguments of begin and end in one.
+    fn write_args(&self, slice: usize, w: &mut Writer<'_>) {
+        let begin = self.trace.args.get(self.trace.slices.args[slice]);
+        match (begin, self.trace.slice_end_args(slice)) {
+            (None, None) => {}
+            (Some(args), None) | (None, Some(args)) => {
+                w.raw(",\"args\":");
+                push_value(args, &mut w.buffer);
+            }
+            (Some(begin), Some(end)) => {
+                w.raw(",\"args\":");
+                push_merged(begin, end, &mut w.buffer);
+            }
+        }
+    }
+
+    fn write_begin_args(&self, slice: usize, w: &mut Writer<'_>) {
+        self.write_raw_args(self.trace.slices.args[slice], w);
+    }
+
+    fn write_raw_args(&self, args: ArgsId, w: &mut Writer<'_>) {
+        if let Some(args) = self.trace.args.get(args) {
+            w.raw(",\"args\":");
+            push_value(args, &mut w.buffer);
+        }
+    }
+
+    /// Instants of processes and of the whole trace.
+    fn write_loose_instants(&self, w: &mut Writer<'_>) {
+        for track in 0..self.trace.tracks.len() {
+            let scope = match self.trace.tracks.kind[track] {
+                TrackKind::ProcessInstants => ",\"s\":\"p\"",
+                TrackKind::GlobalInstants => ",\"s\":\"g\"",
+                _ => continue,
+            };
+            let pid = self.pid(self.process_of(track));
+            let tid = self.main_tid(self.process_of(track));
+            for slice in self.slices_of(track) {
+                self.open_slice(*slice as usize, "i", pid, tid, w);
+                w.raw(scope);
+                self.write_args(*slice as usize, w);
+                w.close();
+            }
+        }
+    }
+
+    /// Asynchronous slices: a top-level one and what is above it is written under an id of its own.
+    ///
+    /// Tracks are lanes that identities share when they do not overlap, so they are not what is joined by an id.
+    fn write_async(&self, bound: &FxHashMap<u32, Bound>, w: &mut Writer<'_>) {
+        // Where each unit starts in `order`, and its track.
+        let mut units: Vec<(u32, u32)> = Vec::new();
+        for track in 0..self.trace.tracks.len() {
+            let kind = self.trace.tracks.kind[track];
+            if !matches!(kind, TrackKind::AsyncGlobal | TrackKind::AsyncProcess | TrackKind::AsyncLegacy) {
+                continue;
+            }
+            let (start, end) = (self.starts[track], self.starts[track + 1]);
+            let tops = (start..end)
+                .filter(|at| *at == start || self.trace.slices.depth[self.order[*at as usize] as usize] == 0);
+            units.extend(tops.map(|at| (at, track as u32)));
+        }
+        // Slices are numbered by start, then as they came: a reader of what is written here numbers them alike.
+        units.sort_by_key(|(at, _)| self.order[*at as usize]);
+        for (i, (at, track)) in units.into_iter().enumerate() {
+            let track = track as usize;
+            let top = self.order[at as usize] as usize;
+            let process = self.process_of(track);
+            let identity = Identity {
+                id: i as u64 + 1,
+                local: self.trace.tracks.kind[track] == TrackKind::AsyncProcess,
+                pid: self.pid(process),
+                tid: self.main_tid(process),
+                // The category is part of the identity, so it has to be the same in all events.
+                category: self.text(self.trace.slices.category[top]),
+            };
+            let rest = &self.order[at as usize..self.starts[track + 1] as usize];
+            let len =
+                rest.iter().skip(1).take_while(|slice| self.trace.slices.depth[**slice as usize] > 0).count();
+            self.write_identity(&rest[..=len], &identity, bound, w);
+        }
+    }
+
+    fn write_identity(
+        &self,
+        unit: &[u32],
+        identity: &Identity<'_>,
+        bound: &FxHashMap<u32, Bound>,
+        w: &mut Writer<'_>,
+    ) {
+        let slices = &self.trace.slices;
+        let mut open: Vec<usize> = Vec::new();
+        let end = |slice: usize, w: &mut Writer<'_>| {
+            self.open_async(slice, "e", slices.ts[slice].saturating_add(slices.dur[slice]), identity, w);
+            if let Some(args) = self.trace.slice_end_args(slice) {
+                w.raw(",\"args\":");
+                push_value(args, &mut w.buffer);
+            }
+            w.close();
+        };
+        for slice in unit.iter().map(|slice| *slice as usize) {
+            // What is not below this slice has ended by now, even if it ends at this very time.
+            while let Some(last) =
+                open.last().copied().filter(|last| slices.depth[*last] >= slices.depth[slice])
+            {
+                end(last, w);
+                open.pop();
+            }
+            let instant = matches!(slices.kind[slice], SliceKind::AsyncInstant | SliceKind::Instant);
+            self.open_async(slice, if instant { "n" } else { "b" }, slices.ts[slice], identity, w);
+            self.write_bound(slice, bound, w);
+            self.write_begin_args(slice, w);
+            w.close();
+            if !instant && slices.dur[slice] != UNFINISHED {
+                open.push(slice);
+            }
+        }
+        while let Some(last) = open.pop() {
+            end(last, w);
+        }
+    }
+
+    fn open_async(&self, slice: usize, phase: &str, ts: i64, identity: &Identity<'_>, w: &mut Writer<'_>) {
+        w.open(self.trace.strings.get(self.trace.slices.name[slice]), identity.category, phase);
+        w.time(self.time(ts));
+        w.place(identity.pid, identity.tid);
+        if identity.local {
+            w.raw(",\"id2\":{\"local\":");
+            w.hex(identity.id);
+            w.raw("}");
+        } else {
+            w.raw(",\"id\":");
+            w.hex(identity.id);
+        }
+    }
+
+    /// One event for the points of one chart that lie together at one time.
+    fn write_counters(&self, w: &mut Writer<'_>, facts: &mut OwnFacts) {
+        let (points, series) = (&self.trace.counters, &self.trace.counter_series);
+        let chart = |i: usize| {
+            let at = points.series[i] as usize;
+            (at < series.len()).then(|| (series.process[at], series.name[at], series.id[at]))
+        };
+        let mut keys: Vec<StringId> = Vec::new();
+        let mut i = 0;
+        while i < points.len() {
+            let here = chart(i);
+            let start = i;
+            keys.clear();
+            let mut is_open = false;
+            while i < points.len() && points.ts[i] == points.ts[start] && chart(i) == here {
+                let Some((process, name, id)) = here else { break };
+                let key = series.key[points.series[i] as usize];
+                if keys.contains(&key) || keys.len() >= MAX_SERIES {
+                    break;
+                }
+                i += 1;
+                if !points.value[i - 1].is_finite() {
+                    facts.values_left_out += 1;
+                    continue;
+                }
+                keys.push(key);
+                if !is_open {
+                    is_open = true;
+                    w.open(self.trace.strings.get(name), None, "C");
+                    w.time(self.time(points.ts[start]));
+                    w.place(self.pid(process.0 as usize), self.main_tid(process.0 as usize));
+                    if let Some(id) = self.text(id) {
+                        w.raw(",\"id\":");
+                        w.string(id);
+                    }
+                    w.raw(",\"args\":{");
+                } else {
+                    w.raw(",");
+                }
+                w.string(self.trace.strings.get(key));
+                w.raw(":");
+                w.float(points.value[i - 1]);
+            }
+            if is_open {
+                w.raw("}");
+                w.close();
+            }
+            if i == start {
+                i += 1;
+            }
+        }
+    }
+
+    /// Finds for every arrow the times at which a reader binds it to its slices.
+    ///
+    /// A start binds to the innermost slice that is open at its time, so that time must be one at which the slice
+    /// has no open child. Where there is none, or the arrow would point backwards, the slices are marked with
+    /// `bind_id` instead, of which a slice can have one.
+    fn plan_flows(&self, facts: &mut OwnFacts) -> (Vec<Arrow>, FxHashMap<u32, Bound>) {
+        let flows = &self.trace.flows;
+        let mut bound: FxHashMap<u32, Bound> = FxHashMap::default();
+        if flows.is_empty() {
+            return (Vec::new(), bound);
+        }
+        let ends = self.flow_ends();
+        let place = |slice: SliceId| ends.get(&slice.0).map_or(u32::MAX, |end| end.place);
+        let mut order: Vec<usize> = (0..flows.len()).collect();
+        // The order in which arrows were found must not matter, so that a file that is read back gives the same.
+        order.sort_by_cached_key(|flow| {
+            let text = |id| self.text(id).map(str::to_string);
+            (
+                place(flows.from[*flow]),
+                place(flows.to[*flow]),
+                text(flows.name[*flow]),
+                text(flows.category[*flow]),
+            )
+        });
+        let mut arrows = Vec::new();
+        let mut next_id = 0;
+        for flow in order {
+            let (from, to) = (flows.from[flow], flows.to[flow]);
+            match (self.bind_time(from, &ends), self.bind_time(to, &ends)) {
+                (Some(start), Some(end)) if start <= end => {
+                    next_id += 1;
+                    arrows.push(Arrow { flow, id: next_id, from: start, to: end });
+                }
+                _ => {
+                    let markable = |slice: SliceId| {
+                        self.trace
+                            .slices
+                            .kind
+                            .get(slice.0 as usize)
+                            .is_some_and(|kind| *kind != SliceKind::Instant && *kind != SliceKind::State)
+                    };
+                    let out = bound.get(&from.0).copied();
+                    let free = out.is_none_or(|mark| mark.out) && !bound.contains_key(&to.0);
+                    if !free || !markable(from) || !markable(to) || from == to {
+                        facts.flows_left_out += 1;
+                        continue;
+                    }
+                    let id = match out {
+                        Some(mark) => mark.id,
+                        None => {
+                            next_id += 1;
+                            next_id
+                        }
+                    };
+                    bound.entry(from.0).or_insert(Bound { id, out: true, inward: false });
+                    bound.insert(to.0, Bound { id, out: false, inward: true });
+                }
+            }
+        }
+        (arrows, bound)
+    }
+
+    /// The slices that arrows start or end at.
+    fn flow_ends(&self) -> FxHashMap<u32, End> {
+        let flows = &self.trace.flows;
+        let slices = &self.trace.slices;
+        let mut ends: FxHashMap<u32, End> = FxHashMap::default();
+        for slice in flows.from.iter().chain(&flows.to) {
+            if let Some(ts) = slices.ts.get(slice.0 as usize) {
+                ends.insert(slice.0, End { place: 0, bind: *ts, settled: false });
+            }
+        }
+        for (place, slice) in self.order.iter().enumerate() {
+            if let Some(end) = ends.get_mut(slice) {
+                end.place = place as u32;
+            }
+            let index = *slice as usize;
+            let Some(parent) = slices.parent[index].some().and_then(|parent| ends.get_mut(&parent.0)) else {
+                continue;
+            };
+            if slices.ts[index] > parent.bind {
+                parent.settled = true;
+            } else if !parent.settled {
+                // After the end of this child, if no other has started by then.
+                let after = match slices.dur[index] {
+                    UNFINISHED => i64::MAX,
+                    dur => slices.ts[index].saturating_add(dur).saturating_add(1),
+                };
+                parent.bind = parent.bind.max(after);
+            }
+        }
+        ends
+    }
+
+    /// A time at which `slice` is the innermost one of its tid.
+    fn bind_time(&self, slice: SliceId, ends: &FxHashMap<u32, End>) -> Option<i64> {
+        let index = slice.0 as usize;
+        let bind = ends.get(&slice.0)?.bind;
+        let slices = &self.trace.slices;
+        self.tid_of(slices.track.get(index)?.0 as usize)?;
+        let inside = match slices.dur[index] {
+            UNFINISHED => bind != i64::MAX,
+            dur => bind == slices.ts[index] || bind < slices.ts[index].saturating_add(dur),
+        };
+        inside.then_some(bind)
+    }
+
+    /// The tid under which a track's slices are written, if it is a thread's.
+    fn tid_of(&self, track: usize) -> Option<u64> {
+        self.tid_of_track.get(track).copied().flatten()
+    }
+
+    fn write_flows(&self, arrows: &[Arrow], w: &mut Writer<'_>) {
+        let flows = &self.trace.flows;
+        for arrow in arrows {
+            // A reader joins the two by all three, so both are named even where the file only has marks.
+            let name = self.text(flows.name[arrow.flow]).unwrap_or("flow");
+            let category = self.text(flows.category[arrow.flow]).unwrap_or("flow");
+            let ends = [(flows.from[arrow.flow], arrow.from, "s"), (flows.to[arrow.flow], arrow.to, "f")];
+            for (slice, ts, phase) in ends {
+                let track = self.trace.slices.track[slice.0 as usize].0 as usize;
+                w.open(name, Some(category), phase);
+                w.time(self.time(ts));
+                w.place(self.pid(self.process_of(track)), self.tid_of(track));
+                w.raw(",\"id\":");
+                w.hex(arrow.id);
+                if phase == "f" {
+                    w.raw(",\"bp\":\"e\"");
+                }
+                w.close();
+            }
+        }
+    }
+
+    fn write_objects(&self, w: &mut Writer<'_>) {
+        let objects = &self.trace.objects;
+        for i in 0..objects.len() {
+            let phase = match objects.event[i] {
+                ObjectEvent::Created => "N",
+                ObjectEvent::Snapshot => "O",
+                ObjectEvent::Destroyed => "D",
+                ObjectEvent::ProcessMemoryDump => "v",
+                ObjectEvent::GlobalMemoryDump => "V",
+                ObjectEvent::ClockSync => "c",
+            };
+            w.open(self.trace.strings.get(objects.name[i]), None, phase);
+            w.time(self.time(objects.ts[i]));
+            let process = objects.process[i].0 as usize;
+            w.place(self.pid(process), self.main_tid(process));
+            if let Some(id) = self.text(objects.id[i]) {
+                w.raw(",\"id\":");
+                w.string(id);
+            }
+            self.write_raw_args(objects.args[i], w);
+            w.close();
+        }
+    }
+}
+
+/// What the events of one asynchronous identity have in common.
+struct Identity<'a> {
+    id: u64,
+    /// Known only within its process.
+    local: bool,
+    pid: u64,
+    tid: Option<u64>,
+    category: Option<&'a str>,
+}
+
+/// Most series in one counter event; the rest goes to another one.
+const MAX_SERIES: usize = 256;
+
+/// Slice numbers by track, each track in order of writing.
+fn order_by_track(trace: &Trace) -> (Vec<u32>, Vec<u32>) {
+    let slices = &trace.slices;
+    let mut starts = vec![0u32; trace.tracks.len() + 1];
+    for track in &slices.track {
+        if let Some(n) = starts.get_mut(track.0 as usize + 1) {
+            *n += 1;
+        }
+    }
+    for track in 1..starts.len() {
+        starts[track] += starts[track - 1];
+    }
+    let mut next = starts.clone();
+    let mut order = vec![0u32; starts.last().copied().unwrap_or(0) as usize];
+    for (slice, track) in slices.track.iter().enumerate() {
+        if (track.0 as usize) < trace.tracks.len() {
+            order[next[track.0 as usize] as usize] = slice as u32;
+            next[track.0 as usize] += 1;
+        }
+    }
+    let key = |slice: &u32| {
+        let i = *slice as usize;
+        (slices.ts[i], slices.depth[i], slices.dur[i] != 0, *slice)
+    };
+    for track in 0..trace.tracks.len() {
+        order[starts[track] as usize..starts[track + 1] as usize].sort_by_key(key);
+    }
+    (starts, order)
+}
+
+/// Stacks and samples stand beside the events.
+pub fn write_samples(layouts: &[Layout<'_>], w: &mut Writer<'_>) {
+    if layouts.iter().all(|layout| layout.trace.samples.is_empty() && layout.trace.stacks.is_empty()) {
+        return;
+    }
+    w.raw(",\n\"stackFrames\":{");
+    // Stacks of several traces are numbered through, from 1.
+    let mut base = 1u64;
+    let mut first = true;
+    for layout in layouts {
+        let (stacks, frames) = (&layout.trace.stacks, &layout.trace.frames);
+        for stack in 0..stacks.len() {
+            let frame = stacks.frame[stack].0 as usize;
+            w.pass_on();
+            w.raw(if std::mem::take(&mut first) { "\n\"" } else { ",\n\"" });
+            w.unsigned(base + stack as u64);
+            w.raw("\":{\"name\":");
+            w.string(frames.name.get(frame).map_or("", |name| layout.trace.strings.get(*name)));
+            if let Some(module) = frames.module.get(frame).and_then(|module| layout.text(*module)) {
+                w.raw(",\"category\":");
+                w.string(module);
+            }
+            if stacks.parent[stack] != StackId::NONE {
+                w.raw(",\"parent\":\"");
+                w.unsigned(base + u64::from(stacks.parent[stack].0));
+                w.raw("\"");
+            }
+            w.raw("}");
+        }
+        base += stacks.len() as u64;
+    }
+    w.raw("\n},\n\"samples\":[");
+    base = 1;
+    first = true;
+    for layout in layouts {
+        let samples = &layout.trace.samples;
+        for i in 0..samples.len() {
+            let Some(tid) = layout.tids.get(samples.thread[i].0 as usize) else { continue };
+            w.pass_on();
+            w.raw(if std::mem::take(&mut first) { "\n{" } else { ",\n{" });
+            w.raw("\"ts\":");
+            w.micros(layout.time(samples.ts[i]));
+            w.raw(",\"tid\":");
+            w.unsigned(*tid);
+            if let Some(name) = layout.text(samples.name[i]) {
+                w.raw(",\"name\":");
+                w.string(name);
+            }
+            if samples.stack[i] != StackId::NONE {
+                w.raw(",\"sf\":");
+                w.unsigned(base + u64::from(samples.stack[i].0));
+            }
+            w.raw(",\"weight\":");
+            w.float(samples.weight[i]);
+            w.raw("}");
+        }
+        base += layout.trace.stacks.len() as u64;
+    }
+    w.raw("\n]");
+}

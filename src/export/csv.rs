@@ -1,0 +1,171 @@
+//! Tables as CSV by RFC 4180 (CRLF) and as tab-separated text, for machines: plain numbers, units in the header.
+//!
+//! A spreadsheet runs a cell that starts with `=`, `+`, `-`, `@`, a tab or a carriage return as a formula.
+//! A text cell that starts so gets an apostrophe in front, which spreadsheets take as "this is text".
+//! Numbers are never changed.
+
+use super::{ExporterInfo, Input, always};
+use crate::report::{Block, Cells, Column, Report, Table, Value};
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+pub const INFO: ExporterInfo = ExporterInfo {
+    id: "csv",
+    title: "CSV tables",
+    extension: "csv",
+    media_type: "text/csv; charset=utf-8",
+    in_menu: true,
+    applies: always,
+    write,
+    reference: None,
+};
+
+/// Sections with an empty line between them: a line with the title, the header, the rows.
+fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let document = input.document;
+    let mut sheet = Sheet { out, separator: b',', end: b"\r\n", n_sections: 0 };
+    for facts in &document.source {
+        sheet.section(&facts.title)?;
+        sheet.facts(facts)?;
+    }
+    for report in document.reports.iter().chain([&document.ledger]) {
+        sheet.report(report)?;
+    }
+    Ok(())
+}
+
+/// One table as CSV, rows in the given order.
+pub fn table_csv(table: &Table, order: &[u32]) -> String {
+    table_text(table, order, b',', b"\r\n")
+}
+
+/// One table as tab-separated text, as spreadsheets take it from the clipboard.
+pub fn table_tsv(table: &Table, order: &[u32]) -> String {
+    table_text(table, order, b'\t', b"\n")
+}
+
+fn table_text(table: &Table, order: &[u32], separator: u8, end: &'static [u8]) -> String {
+    let mut out = Vec::new();
+    let mut sheet = Sheet { out: &mut out, separator, end, n_sections: 0 };
+    // Writing to memory does not fail.
+    let _ = sheet.table(table, order.iter().copied());
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+struct Sheet<'a> {
+    out: &'a mut dyn Write,
+    separator: u8,
+    end: &'static [u8],
+    n_sections: usize,
+}
+
+impl Sheet<'_> {
+    fn report(&mut self, report: &Report) -> io::Result<()> {
+        for block in &report.blocks {
+            match block {
+                Block::Facts(facts) => {
+                    self.section(&format!("{}: {}", report.title, facts.title))?;
+                    self.facts(facts)?;
+                }
+                Block::Note(note) => {
+                    self.section(&format!("{}: note", report.title))?;
+                    self.line(&[Cow::Borrowed("note")])?;
+                    self.line(&[guard(&note.text)])?;
+                }
+                Block::Table(table) => {
+                    self.section(&format!("{}: {}", report.title, table.title))?;
+                    self.table(table, 0..table.n_rows() as u32)?;
+                    if table.n_left_out > 0 {
+                        self.line(&[Cow::Owned(format!("({} more rows were left out)", table.n_left_out))])?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn section(&mut self, title: &str) -> io::Result<()> {
+        if self.n_sections > 0 {
+            self.out.write_all(self.end)?;
+        }
+        self.n_sections += 1;
+        self.line(&[guard(title)])
+    }
+
+    fn facts(&mut self, facts: &crate::report::Facts) -> io::Result<()> {
+        self.line(&[Cow::Borrowed("name"), Cow::Borrowed("value"), Cow::Borrowed("unit")])?;
+        for fact in &facts.facts {
+            self.line(&[
+                Cow::Borrowed(&fact.id),
+                value_text(&fact.value),
+                Cow::Borrowed(fact.unit.symbol()),
+            ])?;
+        }
+        Ok(())
+    }
+
+    fn table(&mut self, table: &Table, order: impl IntoIterator<Item = u32>) -> io::Result<()> {
+        let header: Vec<Cow<'_, str>> =
+            table.columns.iter().map(|column| Cow::Owned(header(column))).collect();
+        self.line(&header)?;
+        let mut cells = Vec::with_capacity(table.columns.len());
+        for row in order {
+            let row = row as usize;
+            if row >= table.n_rows() {
+                continue;
+            }
+            cells.clear();
+            cells.extend(table.columns.iter().map(|column| match &column.cells {
+                Cells::Text(cells) => guard(cells.get(row).unwrap_or("")),
+                cells => Cow::Owned(cells.get(row).plain()),
+            }));
+            self.line(&cells)?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, cells: &[Cow<'_, str>]) -> io::Result<()> {
+        for (i, cell) in cells.iter().enumerate() {
+            if i > 0 {
+                self.out.write_all(&[self.separator])?;
+            }
+            let bytes = cell.as_bytes();
+            let special = |byte: &u8| *byte == self.separator || matches!(byte, b'"' | b'\n' | b'\r' | b'\t');
+            if bytes.iter().any(special) {
+                self.out.write_all(b"\"")?;
+                for (i, part) in cell.split('"').enumerate() {
+                    self.out.write_all(if i > 0 { b"\"\"" } else { b"" })?;
+                    self.out.write_all(part.as_bytes())?;
+                }
+                self.out.write_all(b"\"")?;
+            } else {
+                self.out.write_all(bytes)?;
+            }
+        }
+        self.out.write_all(self.end)
+    }
+}
+
+/// `id`, with the unit where the number has one: `total_ns`.
+fn header(column: &Column) -> String {
+    let symbol = column.unit.symbol();
+    let has_unit = symbol.is_empty()
+        || !column.cells.is_numeric()
+        || column.id.strip_suffix(symbol).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'));
+    if has_unit { column.id.to_string() } else { format!("{}_{symbol}", column.id) }
+}
+
+fn value_text(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Text(text) => guard(text),
+        value => Cow::Owned(value.plain()),
+    }
+}
+
+/// Text that no spreadsheet runs.
+fn guard(text: &str) -> Cow<'_, str> {
+    match text.as_bytes().first() {
+        Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r') => Cow::Owned(format!("'{text}")),
+        _ => Cow::Borrowed(text),
+    }
+}

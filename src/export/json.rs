@@ -1,0 +1,190 @@
+//! Reports as JSON, for programs.
+//!
+//! ```text
+//! {"schema":"tracedrop-report/1","title":…,
+//!  "source":[FACTS…],                    one a file
+//!  "reports":[REPORT…],"ledger":REPORT}
+//! REPORT {"id","title","summary","blocks":[BLOCK…]}
+//! BLOCK  {"type":"facts", …FACTS} | {"type":"table", …} | {"type":"note","level":"info"|"warning","text"}
+//! FACTS  {"title","facts":[{"id","label","value","unit","hint"}…]}
+//! TABLE  {"id","title","caption","columns":[{"id","label","unit","key","hint"}…],
+//!         "sort":{"column","descending"}|null,"rows_left_out":0,"rows":[[cell…]…]}
+//! ```
+//! Keys always come in this order and are always there. Integers are exact, so they may be beyond 2^53;
+//! a double that is not finite and a value that is not known are `null`.
+//! Units: `none count id bytes ns ns_offset ms samples ratio unix_s plain`; `ns_offset` counts from the trace's start.
+
+use super::{ExporterInfo, Input, always};
+use crate::analysis::TextFormat;
+use crate::base::json::write::{push_f64, push_string};
+use crate::base::units::Unit;
+use crate::report::{Block, Cells, Facts, NoteLevel, Report, Table, Value};
+use std::io::{self, Write};
+
+pub const INFO: ExporterInfo = ExporterInfo {
+    id: "json",
+    title: "JSON report",
+    extension: "json",
+    media_type: "application/json",
+    in_menu: true,
+    applies: always,
+    write,
+    reference: Some(|_| TextFormat::Json),
+};
+
+/// Bytes gathered before they are handed on.
+const CHUNK_BYTES: usize = 1 << 16;
+
+struct Writer<'a> {
+    buffer: Vec<u8>,
+    out: &'a mut dyn Write,
+}
+
+impl Writer<'_> {
+    fn raw(&mut self, text: &str) {
+        self.buffer.extend_from_slice(text.as_bytes());
+    }
+
+    /// `"key":"text"`, with what comes before it.
+    fn text(&mut self, key: &str, text: &str) {
+        self.raw(key);
+        push_string(text, &mut self.buffer);
+    }
+
+    fn pass_on(&mut self, at_least: usize) -> io::Result<()> {
+        if self.buffer.len() >= at_least {
+            self.out.write_all(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+}
+
+fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let document = input.document;
+    let mut w = Writer { buffer: Vec::new(), out };
+    w.text("{\"schema\":\"tracedrop-report/1\",\n\"title\":", &document.title);
+    w.raw(",\n\"source\":[");
+    for (i, facts) in document.source.iter().enumerate() {
+        w.raw(if i > 0 { ",\n{" } else { "\n{" });
+        write_facts(&mut w, facts);
+        w.raw("}");
+    }
+    w.raw("],\n\"reports\":[");
+    for (i, report) in document.reports.iter().enumerate() {
+        w.raw(if i > 0 { ",\n" } else { "\n" });
+        write_report(&mut w, report)?;
+    }
+    w.raw("],\n\"ledger\":");
+    write_report(&mut w, &document.ledger)?;
+    w.raw("}\n");
+    w.pass_on(0)
+}
+
+fn write_report(w: &mut Writer<'_>, report: &Report) -> io::Result<()> {
+    w.text("{\"id\":", report.id);
+    w.text(",\"title\":", &report.title);
+    w.text(",\"summary\":", &report.summary);
+    w.raw(",\"blocks\":[");
+    for (i, block) in report.blocks.iter().enumerate() {
+        w.raw(if i > 0 { ",\n" } else { "\n" });
+        match block {
+            Block::Facts(facts) => {
+                w.raw("{\"type\":\"facts\",");
+                write_facts(w, facts);
+            }
+            Block::Note(note) => {
+                let level = match note.level {
+                    NoteLevel::Info => "info",
+                    NoteLevel::Warning => "warning",
+                };
+                w.text("{\"type\":\"note\",\"level\":", level);
+                w.text(",\"text\":", &note.text);
+            }
+            Block::Table(table) => write_table(w, table)?,
+        }
+        w.raw("}");
+    }
+    w.raw("]}");
+    Ok(())
+}
+
+fn write_facts(w: &mut Writer<'_>, facts: &Facts) {
+    w.text("\"title\":", &facts.title);
+    w.raw(",\"facts\":[");
+    for (i, fact) in facts.facts.iter().enumerate() {
+        w.text(if i > 0 { ",\n{\"id\":" } else { "\n{\"id\":" }, &fact.id);
+        w.text(",\"label\":", &fact.label);
+        w.raw(",\"value\":");
+        push_json(&fact.value, &mut w.buffer);
+        w.text(",\"unit\":", unit_name(fact.unit));
+        w.text(",\"hint\":", &fact.hint);
+        w.raw("}");
+    }
+    w.raw("]");
+}
+
+fn write_table(w: &mut Writer<'_>, table: &Table) -> io::Result<()> {
+    w.text("{\"type\":\"table\",\"id\":", &table.id);
+    w.text(",\"title\":", &table.title);
+    w.text(",\"caption\":", &table.caption);
+    w.raw(",\"columns\":[");
+    for (i, column) in table.columns.iter().enumerate() {
+        w.text(if i > 0 { ",\n{\"id\":" } else { "\n{\"id\":" }, column.id);
+        w.text(",\"label\":", &column.label);
+        w.text(",\"unit\":", unit_name(column.unit));
+        w.raw(if column.key { ",\"key\":true" } else { ",\"key\":false" });
+        w.text(",\"hint\":", &column.hint);
+        w.raw("}");
+    }
+    w.raw("],\n\"sort\":");
+    match table.sort.and_then(|sort| Some((table.columns.get(sort.column as usize)?, sort))) {
+        Some((column, sort)) => {
+            w.text("{\"column\":", column.id);
+            w.raw(if sort.descending { ",\"descending\":true}" } else { ",\"descending\":false}" });
+        }
+        None => w.raw("null"),
+    }
+    w.raw(&format!(",\"rows_left_out\":{},\"rows\":[", table.n_left_out));
+    for row in 0..table.n_rows() {
+        w.raw(if row > 0 { ",\n[" } else { "\n[" });
+        for (i, column) in table.columns.iter().enumerate() {
+            if i > 0 {
+                w.raw(",");
+            }
+            match &column.cells {
+                Cells::Text(cells) => match cells.get(row) {
+                    Some(text) => push_string(text, &mut w.buffer),
+                    None => w.raw("null"),
+                },
+                cells => push_json(&cells.get(row), &mut w.buffer),
+            }
+        }
+        w.raw("]");
+        w.pass_on(CHUNK_BYTES)?;
+    }
+    w.raw("]");
+    Ok(())
+}
+
+fn push_json(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Missing => out.extend_from_slice(b"null"),
+        Value::Text(text) => push_string(text, out),
+        Value::Float(value) => push_f64(*value, out),
+        Value::Unsigned(_) | Value::Integer(_) | Value::Bool(_) => {
+            out.extend_from_slice(value.plain().as_bytes())
+        }
+    }
+}
+
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::None => "none",
+        Unit::Count => "count",
+        Unit::Id => "id",
+        Unit::Plain => "plain",
+        Unit::NsOffset => "ns_offset",
+        Unit::Bytes | Unit::Ns | Unit::Ms | Unit::Samples | Unit::Ratio | Unit::UnixSeconds => unit.symbol(),
+    }
+}

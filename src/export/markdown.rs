@@ -1,0 +1,172 @@
+//! Reports as GitHub-flavoured Markdown, for people: numbers with separators and units.
+//!
+//! All text out of files is escaped: it can neither break a table nor become markup, a link or HTML.
+
+use super::{ExporterInfo, Input, always};
+use crate::analysis::TextFormat;
+use crate::base::text::push_visible;
+use crate::base::units::group_digits;
+use crate::report::{Block, Facts, NoteLevel, Report, Table};
+use std::io::{self, Write};
+
+pub const INFO: ExporterInfo = ExporterInfo {
+    id: "markdown",
+    title: "Markdown report",
+    extension: "md",
+    media_type: "text/markdown; charset=utf-8",
+    in_menu: true,
+    applies: always,
+    write,
+    reference: Some(|_| TextFormat::Markdown),
+};
+
+fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let document = input.document;
+    let title = if document.title.is_empty() { "Trace" } else { &document.title };
+    writeln!(out, "# {}", escape(title))?;
+    for facts in &document.source {
+        write_facts(facts, out)?;
+    }
+    for report in document.reports.iter().chain([&document.ledger]) {
+        write_report(report, out)?;
+    }
+    Ok(())
+}
+
+fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\n## {}", escape(&report.title))?;
+    if !report.summary.is_empty() {
+        writeln!(out, "\n{}", escape(&report.summary))?;
+    }
+    for block in &report.blocks {
+        match block {
+            Block::Facts(facts) => write_facts(facts, out)?,
+            Block::Note(note) => {
+                let level = match note.level {
+                    NoteLevel::Info => "Note",
+                    NoteLevel::Warning => "Warning",
+                };
+                writeln!(out, "\n> **{level}:** {}", escape(&note.text))?;
+            }
+            Block::Table(table) => {
+                writeln!(out, "\n### {}", escape(&table.title))?;
+                if !table.caption.is_empty() {
+                    writeln!(out, "\n{}", escape(&table.caption))?;
+                }
+                writeln!(out)?;
+                let rows = 0..table.n_rows() as u32;
+                write_table(table, rows, out)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_facts(facts: &Facts, out: &mut dyn Write) -> io::Result<()> {
+    if facts.facts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n### {}\n", escape(&facts.title))?;
+    for fact in &facts.facts {
+        write!(out, "- {}: {}", escape(&fact.label), escape(&fact.value.display(fact.unit)))?;
+        if !fact.hint.is_empty() {
+            write!(out, " ({})", escape(&fact.hint))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// The given rows of a table, in that order.
+pub fn write_table(
+    table: &Table,
+    order: impl IntoIterator<Item = u32>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut line = String::new();
+    for column in &table.columns {
+        line.push_str("| ");
+        escape_into(&column.label, &mut line);
+        line.push(' ');
+    }
+    line.push_str("|\n");
+    for column in &table.columns {
+        line.push_str(if column.cells.is_numeric() { "| ---: " } else { "| --- " });
+    }
+    line.push_str("|\n");
+    out.write_all(line.as_bytes())?;
+    let mut n_rows = 0;
+    for row in order {
+        if row as usize >= table.n_rows() {
+            continue;
+        }
+        n_rows += 1;
+        line.clear();
+        for column in &table.columns {
+            line.push_str("| ");
+            escape_into(&column.cells.get(row as usize).display(column.unit), &mut line);
+            line.push(' ');
+        }
+        line.push_str("|\n");
+        out.write_all(line.as_bytes())?;
+    }
+    if n_rows == 0 && !table.empty.is_empty() {
+        writeln!(out, "\n{}", escape(&table.empty))?;
+    }
+    if table.n_left_out > 0 {
+        writeln!(out, "\n{} more rows were left out.", group_digits(i128::from(table.n_left_out)))?;
+    }
+    Ok(())
+}
+
+/// One table in a given order, for copying.
+pub fn table_markdown(table: &Table, order: &[u32]) -> String {
+    let mut out = Vec::new();
+    let _ = write_table(table, order.iter().copied(), &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// `text` so that Markdown shows it letter by letter.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    escape_into(text, &mut out);
+    out
+}
+
+fn escape_into(text: &str, out: &mut String) {
+    let mut before = ' ';
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '|' | '\\' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '~' | '&' | '$' => out.push('\\'),
+            // At the beginning of a line these would start a heading or a list.
+            '#' | '+' | '-' | '=' if out.is_empty() => out.push('\\'),
+            '.' | ')' if !out.is_empty() && out.bytes().all(|byte| byte.is_ascii_digit()) => out.push('\\'),
+            // Addresses become links of their own accord.
+            ':' if chars.peek() == Some(&'/') => out.push('\\'),
+            '.' if matches!(before, 'w' | 'W') => out.push('\\'),
+            '@' => out.push('\\'),
+            _ => {}
+        }
+        if crate::base::text::is_control(c) {
+            // A visible escape begins with a backslash, which is itself escaped.
+            out.push('\\');
+        }
+        push_visible(c, out);
+        before = c;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_acts() {
+        assert_eq!(escape("a|b\\`*_<b>[x](y)\n"), "a\\|b\\\\\\`\\*\\_\\<b\\>\\[x\\](y)\\\\n");
+        assert_eq!(escape("&lt; https://a www.b ~~c~~"), "\\&lt; https\\://a www\\.b \\~\\~c\\~\\~");
+        assert_eq!(escape("- 1. x"), "\\- 1. x");
+        assert_eq!(escape("12. x"), "12\\. x");
+        assert_eq!(escape("\u{1b}[1m"), "\\\\x1b\\[1m");
+    }
+}

@@ -1,0 +1,760 @@
+//! What lies around the events: brackets, top-level members, lines, and whatever is broken there.
+//!
+//! Takes chunks cut anywhere and finds the elements in them; [`scan_event`] reads an element once it is whole.
+//! What an element means is decided in [`Rows`].
+//!
+//! ```text
+//! Start ─┬─ [ ───────────────────────────── List ── ] ── End
+//!        ├─ { ── Object ─┬─ "traceEvents":[  List ── ] ─┐
+//!        │        ↑      ├─ "samples":[      List ── ] ─┤
+//!        │        │      ├─ "stackFrames":{  Frames  } ─┤
+//!        │        │      └─ any other: a fact ──────────┤
+//!        │        └─────────────────────────────────────┘  } ── End
+//!        └─ {"ph":…} newline {"ph":…} ── Lines
+//! ```
+
+use super::facts::Facts;
+use super::issues::*;
+use super::rows::{Place, Rows};
+use super::scanner::{scan_event, skip_value};
+use super::sniff;
+use crate::base::json::{JsonError, RawStr, unescape_to_string};
+use crate::import::ImportError;
+use crate::trace::TraceBuilder;
+use crate::trace::builder::add_named_frame;
+use crate::trace::ledger::{IssueKind, Position};
+
+/// Elements and values longer than this are stepped over without holding them in memory.
+const MAX_ELEMENT_BYTES: usize = 256 << 20;
+/// How far the end of a broken element is looked for by its brackets.
+const RECOVERY_BYTES: usize = 64 << 10;
+/// How much is looked at to tell an event from the object around all events.
+const HEAD_BYTES: usize = 64 << 10;
+/// While an element is cut, at least this much more of the chunk is added to it before trying again.
+const MIN_CARRY_STEP: usize = 16 << 10;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ListKind {
+    Events,
+    Samples,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Start,
+    /// Between `[` and `]`.
+    List {
+        kind: ListKind,
+        in_object: bool,
+        comma: Comma,
+    },
+    /// Events one after the other without brackets.
+    Lines,
+    /// In the object around all.
+    Object,
+    /// In `stackFrames`.
+    Frames,
+    /// Stepping over a value that is too long.
+    Skipping {
+        scan: SkipScan,
+        start: u64,
+        back: Back,
+    },
+    /// After broken syntax in an element that started at `start`, looking for the next one.
+    Resync {
+        start: u64,
+        after_comma: bool,
+        back: Back,
+    },
+    End,
+}
+
+/// What has been seen since the last element of a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Comma {
+    AtStart,
+    None,
+    One,
+}
+
+/// The state to go back to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Back {
+    List { kind: ListKind, in_object: bool },
+    Lines,
+    Object,
+    Frames,
+}
+
+impl Back {
+    fn state(self) -> State {
+        match self {
+            Back::List { kind, in_object } => State::List { kind, in_object, comma: Comma::None },
+            Back::Lines => State::Lines,
+            Back::Object => State::Object,
+            Back::Frames => State::Frames,
+        }
+    }
+}
+
+/// Finds the end of a value in pieces.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct SkipScan {
+    depth: u64,
+    in_string: bool,
+    after_backslash: bool,
+}
+
+impl SkipScan {
+    /// Takes the next piece; where the value ends in it, if it does.
+    fn feed(&mut self, bytes: &[u8]) -> Option<usize> {
+        for (at, byte) in bytes.iter().enumerate() {
+            if self.in_string {
+                if self.after_backslash {
+                    self.after_backslash = false;
+                    continue;
+                }
+                match byte {
+                    b'\\' => self.after_backslash = true,
+                    b'"' => self.in_string = false,
+                    _ => continue,
+                }
+                if !self.in_string && self.depth == 0 {
+                    return Some(at + 1);
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.in_string = true,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == 0 {
+                        return Some(at + 1);
+                    }
+                }
+                // Only a bare word can be here without brackets around it.
+                b',' if self.depth == 0 => return Some(at),
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+/// What a step came to.
+enum Step {
+    /// Go on at this place of the slice.
+    At(usize),
+    /// The slice ends too early from this place on.
+    NeedMore(usize),
+}
+
+pub struct Container {
+    state: State,
+    /// What could not be read yet because it is not whole.
+    carry: Vec<u8>,
+    /// Length at which trying again makes sense.
+    retry_at: usize,
+    /// Byte of the file of the start of `carry`, or of the next chunk.
+    offset: u64,
+    max_element: usize,
+    pub rows: Rows,
+    pub facts: Facts,
+    after_end_filed: bool,
+    stray_filed_at: Option<u64>,
+    n_lists: u32,
+    events_not_a_list: bool,
+    foreign_key: bool,
+}
+
+impl Container {
+    pub fn new() -> Container {
+        Container::with_max_element(MAX_ELEMENT_BYTES)
+    }
+
+    pub fn with_max_element(max_element: usize) -> Container {
+        Container {
+            state: State::Start,
+            carry: Vec::new(),
+            retry_at: 0,
+            offset: 0,
+            max_element,
+            rows: Rows::default(),
+            facts: Facts::default(),
+            after_end_filed: false,
+            stray_filed_at: None,
+            n_lists: 0,
+            events_not_a_list: false,
+            foreign_key: false,
+        }
+    }
+
+    /// Takes the next chunk.
+    pub fn feed(&mut self, chunk: &[u8], out: &mut TraceBuilder) {
+        let mut rest = chunk;
+        while !self.carry.is_empty() && !rest.is_empty() {
+            // Only as much of the chunk is copied as the element at the front may need.
+            let old_len = self.carry.len();
+            let take = self.retry_at.saturating_sub(old_len).max(MIN_CARRY_STEP).min(rest.len());
+            self.carry.extend_from_slice(&rest[..take]);
+            rest = &rest[take..];
+            if self.carry.len() < self.retry_at {
+                return;
+            }
+            let mut carry = std::mem::take(&mut self.carry);
+            let used = self.run(&carry, false, out);
+            if used >= old_len {
+                // What is left lies whole in the chunk.
+                let back = carry.len() - used;
+                rest = &chunk[chunk.len() - rest.len() - back..];
+                carry.clear();
+                self.carry = carry;
+            } else {
+                carry.drain(..used);
+                self.carry = carry;
+                self.retry_at = self.carry.len().saturating_mul(2);
+            }
+        }
+        if rest.is_empty() {
+            return;
+        }
+        let used = self.run(rest, false, out);
+        self.carry.clear();
+        self.carry.extend_from_slice(&rest[used..]);
+        self.retry_at = self.carry.len().saturating_mul(2);
+    }
+
+    /// The content is over.
+    pub fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
+        let carry = std::mem::take(&mut self.carry);
+        let used = self.run(&carry, true, out);
+        let rest = carry.get(used..).unwrap_or(&[]);
+        let at = Position { byte: self.offset, line: None };
+        let end = Position { byte: self.offset + rest.len() as u64, line: None };
+        let blank = rest.iter().all(u8::is_ascii_whitespace);
+        let ledger = &mut out.trace.ledger;
+        match self.state {
+            State::List { .. } | State::Lines if !blank => {
+                self.rows.seen.n_elements += 1;
+                ledger.skip_record(&CUT_EVENT, at, rest.len() as u64, rest);
+            }
+            State::Skipping { start, back: Back::List { .. } | Back::Lines, .. } => {
+                self.rows.seen.n_elements += 1;
+                ledger.skip_record(&HUGE_EVENT, Position { byte: start, line: None }, end.byte - start, rest);
+            }
+            State::Resync { start, .. } => {
+                self.rows.seen.n_elements += 1;
+                ledger.skip_record(
+                    &BROKEN_EVENT,
+                    Position { byte: start, line: None },
+                    end.byte - start,
+                    rest,
+                );
+            }
+            _ => {}
+        }
+        let in_list = |state: &State| match state {
+            State::List { in_object, .. } => Some(*in_object),
+            State::Skipping { back: Back::List { in_object, .. }, .. }
+            | State::Resync { back: Back::List { in_object, .. }, .. } => Some(*in_object),
+            State::Object | State::Frames => Some(true),
+            State::Skipping { back: Back::Object | Back::Frames, .. } => Some(true),
+            _ => None,
+        };
+        match in_list(&self.state) {
+            Some(true) => ledger.file(&OBJECT_UNCLOSED, end, b""),
+            Some(false) => ledger.file(&ARRAY_UNCLOSED, end, b""),
+            None => {}
+        }
+        self.offset += rest.len() as u64;
+        if self.n_lists == 0 && self.rows.seen.n_elements == 0 {
+            if self.events_not_a_list {
+                return Err(ImportError {
+                    code: "unsupported",
+                    what: "traceEvents is not a list of events".to_string(),
+                    hint: "check the tool that wrote the file".to_string(),
+                });
+            }
+            if self.foreign_key {
+                return Err(ImportError {
+                    code: "unsupported",
+                    what: "this JSON holds spans of a distributed trace, not Chrome trace events".to_string(),
+                    hint: "export it as Chrome trace JSON with a traceEvents list".to_string(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads as far as it can; gives the number of bytes used.
+    fn run(&mut self, bytes: &[u8], eof: bool, out: &mut TraceBuilder) -> usize {
+        let mut at = 0;
+        let start = self.offset;
+        loop {
+            let step = match self.state {
+                State::Start => self.start(bytes, at, eof, out),
+                State::List { kind, in_object, comma } => {
+                    self.list(bytes, at, eof, kind, in_object, comma, out)
+                }
+                State::Lines => self.lines(bytes, at, eof, out),
+                State::Object => self.object(bytes, at, eof, out),
+                State::Frames => self.frames(bytes, at, eof, out),
+                State::Skipping { scan, start, back } => self.skipping(bytes, at, scan, start, back, out),
+                State::Resync { start, after_comma, back } => {
+                    self.resync(bytes, at, start, after_comma, back, out)
+                }
+                State::End => self.end(bytes, at, eof, out),
+            };
+            match step {
+                Step::At(next) => at = next,
+                Step::NeedMore(next) => {
+                    self.offset = start + next as u64;
+                    return next;
+                }
+            }
+            self.offset = start;
+        }
+    }
+
+    fn place<'a>(&self, bytes: &'a [u8], from: usize, to: usize) -> Place<'a> {
+        Place { offset: self.offset + from as u64, bytes: &bytes[from..to] }
+    }
+
+    fn file(&self, kind: &'static IssueKind, bytes: &[u8], at: usize, out: &mut TraceBuilder) {
+        let example = &bytes[at..bytes.len().min(at + 100)];
+        out.trace.ledger.file(kind, Position { byte: self.offset + at as u64, line: None }, example);
+    }
+
+    /// Notes text that belongs to nothing, once for each run of it, and steps over one byte.
+    fn stray(&mut self, bytes: &[u8], at: usize, out: &mut TraceBuilder) -> Step {
+        let byte = self.offset + at as u64;
+        if self.stray_filed_at != Some(byte) {
+            // Where a chunk is cut must not show: only the byte itself is the example.
+            let example = &bytes[at..at + 1];
+            out.trace.ledger.file(&STRAY_TEXT, Position { byte, line: None }, example);
+        }
+        self.stray_filed_at = Some(byte + 1);
+        Step::At(at + 1)
+    }
+
+    fn start(&mut self, bytes: &[u8], at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
+        const BOM_BYTES: &[u8] = b"\xef\xbb\xbf";
+        if self.offset + at as u64 == 0 {
+            if bytes.starts_with(BOM_BYTES) {
+                out.trace.ledger.file(&BOM, Position::default(), b"");
+                return Step::At(BOM_BYTES.len());
+            }
+            if BOM_BYTES.starts_with(bytes) && !eof {
+                return Step::NeedMore(0);
+            }
+        }
+        let at = skip_space(bytes, at);
+        match bytes.get(at) {
+            None => Step::NeedMore(at),
+            Some(b'[') => {
+                self.n_lists += 1;
+                self.facts.is_bare_list = true;
+                self.state = State::List { kind: ListKind::Events, in_object: false, comma: Comma::AtStart };
+                Step::At(at + 1)
+            }
+            Some(b'{') => {
+                let window = &bytes[at..bytes.len().min(at + HEAD_BYTES)];
+                let complete = eof || window.len() == HEAD_BYTES;
+                match sniff::is_event(window, complete) {
+                    None => Step::NeedMore(at),
+                    Some(true) => {
+                        self.state = State::Lines;
+                        Step::At(at)
+                    }
+                    Some(false) => {
+                        self.state = State::Object;
+                        Step::At(at + 1)
+                    }
+                }
+            }
+            Some(_) => self.stray(bytes, at, out),
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of the state, taken apart by the caller")]
+    fn list(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        eof: bool,
+        kind: ListKind,
+        in_object: bool,
+        mut comma: Comma,
+        out: &mut TraceBuilder,
+    ) -> Step {
+        let back = Back::List { kind, in_object };
+        loop {
+            at = skip_space(bytes, at);
+            self.state = State::List { kind, in_object, comma };
+            match bytes.get(at) {
+                None => return Step::NeedMore(at),
+                Some(b',') => {
+                    if comma != Comma::None {
+                        self.file(&EXTRA_COMMA, &bytes[..at + 1], at, out);
+                    }
+                    comma = Comma::One;
+                    at += 1;
+                }
+                Some(b']') => {
+                    self.state = if in_object { State::Object } else { State::End };
+                    return Step::At(at + 1);
+                }
+                Some(b'{') => {
+                    if comma == Comma::None {
+                        self.file(&MISSING_COMMA, &bytes[..at + 1], at, out);
+                    }
+                    // Noted once, also if the element has to be tried again.
+                    comma = Comma::One;
+                    self.state = State::List { kind, in_object, comma };
+                    match scan_event(bytes, at) {
+                        Ok((event, end)) if end - at <= self.max_element => {
+                            let place = self.place(bytes, at, end);
+                            match kind {
+                                ListKind::Events => self.rows.add(&event, place, out),
+                                ListKind::Samples => {
+                                    self.rows.seen.n_elements += 1;
+                                    self.rows.add_sample(&event, place, out);
+                                }
+                            }
+                            at = end;
+                            comma = Comma::None;
+                        }
+                        problem => return self.bad_element(bytes, at, eof, problem.err(), back, out),
+                    }
+                }
+                Some(_) => return self.other_element(bytes, at, eof, back, out),
+            }
+        }
+    }
+
+    fn lines(&mut self, bytes: &[u8], mut at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
+        loop {
+            at = skip_space(bytes, at);
+            match bytes.get(at) {
+                None => return Step::NeedMore(at),
+                Some(b',') => at += 1,
+                Some(b'{') => match scan_event(bytes, at) {
+                    Ok((event, end)) if end - at <= self.max_element => {
+                        let place = self.place(bytes, at, end);
+                        self.rows.add(&event, place, out);
+                        at = end;
+                    }
+                    problem => return self.bad_element(bytes, at, eof, problem.err(), Back::Lines, out),
+                },
+                Some(_) => return self.other_element(bytes, at, eof, Back::Lines, out),
+            }
+        }
+    }
+
+    /// An object that is cut, broken, or too long (`None`).
+    fn bad_element(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        eof: bool,
+        problem: Option<JsonError>,
+        back: Back,
+        out: &mut TraceBuilder,
+    ) -> Step {
+        match problem {
+            None => self.skip_long(at, back),
+            Some(JsonError::Cut) if bytes.len() - at > self.max_element => self.skip_long(at, back),
+            Some(JsonError::Cut) => Step::NeedMore(at),
+            Some(JsonError::Syntax { at: error_at, .. }) => {
+                let limit = bytes.len().min(error_at + RECOVERY_BYTES);
+                let is_whole = eof || limit == error_at + RECOVERY_BYTES;
+                let end = skip_value(&bytes[..limit], at);
+                let follows = end.map(|end| bytes[..limit].get(skip_space(&bytes[..limit], end)));
+                match (end, follows) {
+                    (Ok(end), Ok(Some(b',' | b']' | b'{'))) => self.skip_broken(bytes, at, end, back, out),
+                    (Ok(end), Ok(None)) if is_whole && limit == bytes.len() => {
+                        self.skip_broken(bytes, at, end, back, out)
+                    }
+                    (Ok(_), Ok(None)) | (Err(JsonError::Cut), _) if !is_whole => Step::NeedMore(at),
+                    _ => {
+                        let start = self.offset + at as u64;
+                        self.state = State::Resync { start, after_comma: false, back };
+                        Step::At(error_at.max(at + 1))
+                    }
+                }
+            }
+        }
+    }
+
+    fn skip_broken(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        end: usize,
+        back: Back,
+        out: &mut TraceBuilder,
+    ) -> Step {
+        let place = self.place(bytes, at, end);
+        self.rows.seen.n_elements += 1;
+        let position = Position { byte: place.offset, line: None };
+        out.trace.ledger.skip_record(&BROKEN_EVENT, position, place.len(), place.bytes);
+        self.state = back.state();
+        Step::At(end)
+    }
+
+    fn skip_long(&mut self, at: usize, back: Back) -> Step {
+        self.state = State::Skipping { scan: SkipScan::default(), start: self.offset + at as u64, back };
+        Step::At(at)
+    }
+
+    /// A list element that is no object.
+    fn other_element(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        eof: bool,
+        back: Back,
+        out: &mut TraceBuilder,
+    ) -> Step {
+        match skip_value(bytes, at) {
+            Ok(end) if end - at <= self.max_element => {
+                let place = self.place(bytes, at, end);
+                self.rows.seen.n_elements += 1;
+                let position = Position { byte: place.offset, line: None };
+                out.trace.ledger.skip_record(&NOT_AN_OBJECT, position, place.len(), place.bytes);
+                self.state = back.state();
+                Step::At(end)
+            }
+            Ok(_) => self.skip_long(at, back),
+            Err(JsonError::Cut) if bytes.len() - at > self.max_element => self.skip_long(at, back),
+            Err(JsonError::Cut) => Step::NeedMore(at),
+            Err(JsonError::Syntax { .. }) => {
+                let _ = eof;
+                self.stray(bytes, at, out)
+            }
+        }
+    }
+
+    fn object(&mut self, bytes: &[u8], at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
+        let at = skip_space(bytes, at);
+        match bytes.get(at) {
+            None => Step::NeedMore(at),
+            Some(b',') => Step::At(at + 1),
+            Some(b'}') => {
+                self.state = State::End;
+                Step::At(at + 1)
+            }
+            Some(b'"') => match key_and_value(bytes, at) {
+                Err(JsonError::Cut) if bytes.len() - at > self.max_element => {
+                    self.skip_long(at, Back::Object)
+                }
+                Err(JsonError::Cut) => Step::NeedMore(at),
+                Err(JsonError::Syntax { .. }) => self.stray(bytes, at, out),
+                Ok((key, value)) => self.top_member(bytes, at, key, value, eof, out),
+            },
+            Some(_) => self.stray(bytes, at, out),
+        }
+    }
+
+    /// A member of the object around all; its key starts at `at`, its value at `value`.
+    fn top_member(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        key: RawStr<'_>,
+        value: usize,
+        eof: bool,
+        out: &mut TraceBuilder,
+    ) -> Step {
+        let list = match key.bytes {
+            b"traceEvents" => Some(ListKind::Events),
+            b"samples" => Some(ListKind::Samples),
+            _ => None,
+        };
+        match (list, bytes.get(value)) {
+            (Some(kind), Some(b'[')) => {
+                self.n_lists += u32::from(kind == ListKind::Events);
+                self.state = State::List { kind, in_object: true, comma: Comma::AtStart };
+                return Step::At(value + 1);
+            }
+            (None, Some(b'{')) if key.bytes == b"stackFrames" => {
+                self.state = State::Frames;
+                return Step::At(value + 1);
+            }
+            _ => {}
+        }
+        match skip_value(bytes, value) {
+            // A bare word or number may go on in the next chunk, which the scanner knows.
+            Ok(end) if end - at <= self.max_element => {
+                if list.is_some() {
+                    self.events_not_a_list |= list == Some(ListKind::Events);
+                    self.file(&NOT_AN_ARRAY, &bytes[..end], value, out);
+                } else {
+                    self.foreign_key |=
+                        matches!(key.bytes, b"traces" | b"spans" | b"projectId" | b"resourceSpans");
+                    let position = Position { byte: self.offset + value as u64, line: None };
+                    self.facts.member(key, &bytes[value..end], position, out);
+                }
+                Step::At(end)
+            }
+            Ok(_) => self.skip_long(value, Back::Object),
+            Err(JsonError::Cut) if bytes.len() - value > self.max_element => {
+                self.skip_long(value, Back::Object)
+            }
+            Err(JsonError::Cut) => {
+                let _ = eof;
+                Step::NeedMore(at)
+            }
+            Err(JsonError::Syntax { .. }) => self.stray(bytes, value, out),
+        }
+    }
+
+    fn frames(&mut self, bytes: &[u8], at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
+        let at = skip_space(bytes, at);
+        match bytes.get(at) {
+            None => Step::NeedMore(at),
+            Some(b',') => Step::At(at + 1),
+            Some(b'}') => {
+                self.state = State::Object;
+                Step::At(at + 1)
+            }
+            Some(b'"') => match key_and_value(bytes, at) {
+                Ok((key, value)) => match skip_value(bytes, value) {
+                    Ok(end) if end - at <= self.max_element => {
+                        add_named_frame(out, &unescape_to_string(key), &bytes[value..end]);
+                        Step::At(end)
+                    }
+                    Ok(_) => self.skip_long(value, Back::Frames),
+                    Err(JsonError::Cut) if bytes.len() - value > self.max_element => {
+                        self.skip_long(value, Back::Frames)
+                    }
+                    Err(JsonError::Cut) => Step::NeedMore(at),
+                    Err(JsonError::Syntax { .. }) => self.stray(bytes, value, out),
+                },
+                Err(JsonError::Cut) if bytes.len() - at > self.max_element => {
+                    self.skip_long(at, Back::Frames)
+                }
+                Err(JsonError::Cut) => {
+                    let _ = eof;
+                    Step::NeedMore(at)
+                }
+                Err(JsonError::Syntax { .. }) => self.stray(bytes, at, out),
+            },
+            Some(_) => self.stray(bytes, at, out),
+        }
+    }
+
+    fn skipping(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        mut scan: SkipScan,
+        start: u64,
+        back: Back,
+        out: &mut TraceBuilder,
+    ) -> Step {
+        match scan.feed(&bytes[at..]) {
+            None => {
+                self.state = State::Skipping { scan, start, back };
+                Step::NeedMore(bytes.len())
+            }
+            Some(len) => {
+                let end = at + len;
+                let position = Position { byte: start, line: None };
+                if matches!(back, Back::List { .. } | Back::Lines) {
+                    self.rows.seen.n_elements += 1;
+                    out.trace.ledger.skip_record(
+                        &HUGE_EVENT,
+                        position,
+                        self.offset + end as u64 - start,
+                        b"",
+                    );
+                } else {
+                    out.trace.ledger.file(&LONG_VALUE, position, b"");
+                }
+                self.state = back.state();
+                Step::At(end)
+            }
+        }
+    }
+
+    /// After broken syntax: goes to the next `{` after a comma.
+    fn resync(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        start: u64,
+        mut after_comma: bool,
+        back: Back,
+        out: &mut TraceBuilder,
+    ) -> Step {
+        for (index, byte) in bytes.iter().enumerate().skip(at) {
+            match byte {
+                b'{' if after_comma => {
+                    let end = self.offset + index as u64;
+                    self.rows.seen.n_elements += 1;
+                    let position = Position { byte: start, line: None };
+                    out.trace.ledger.skip_record(&BROKEN_EVENT, position, end - start, b"");
+                    self.state = match back {
+                        Back::List { kind, in_object } => State::List { kind, in_object, comma: Comma::One },
+                        other => other.state(),
+                    };
+                    return Step::At(index);
+                }
+                b',' => after_comma = true,
+                byte if byte.is_ascii_whitespace() => {}
+                _ => after_comma = false,
+            }
+        }
+        self.state = State::Resync { start, after_comma, back };
+        Step::NeedMore(bytes.len())
+    }
+
+    fn end(&mut self, bytes: &[u8], at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
+        let _ = eof;
+        let at = skip_space(bytes, at);
+        match bytes.get(at) {
+            None => Step::NeedMore(at),
+            // An object without events may be the first line of several.
+            Some(b'{') if self.n_lists == 0 && !self.events_not_a_list => {
+                self.state = State::Start;
+                Step::At(at)
+            }
+            Some(_) => {
+                if !self.after_end_filed {
+                    self.after_end_filed = true;
+                    let position = Position { byte: self.offset + at as u64, line: None };
+                    out.trace.ledger.file(&TEXT_AFTER_END, position, &bytes[at..at + 1]);
+                }
+                Step::NeedMore(bytes.len())
+            }
+        }
+    }
+}
+
+#[inline]
+fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// The key that starts at `at`, and where its value starts.
+fn key_and_value(bytes: &[u8], at: usize) -> Result<(RawStr<'_>, usize), JsonError> {
+    let end = skip_value(bytes, at)?;
+    let colon = skip_space(bytes, end);
+    match bytes.get(colon) {
+        None => Err(JsonError::Cut),
+        Some(b':') => {
+            let value = skip_space(bytes, colon + 1);
+            if value == bytes.len() {
+                return Err(JsonError::Cut);
+            }
+            let raw = &bytes[at + 1..end - 1];
+            Ok((RawStr { bytes: raw, escaped: raw.contains(&b'\\') }, value))
+        }
+        Some(_) => Err(JsonError::Syntax { at: colon, expected: "':'" }),
+    }
+}

@@ -1,0 +1,106 @@
+//! What a file says of itself: top-level members as facts, and which tool wrote it.
+
+use super::issues::{FTRACE_TEXT, LONG_VALUE};
+use super::rows::{PHASE_NAMES, Seen};
+use crate::base::json::{RawStr, unescape_to_string};
+use crate::trace::builder::for_each_member;
+use crate::trace::ledger::Position;
+use crate::trace::{SourceInfo, TraceBuilder};
+
+/// Longest text of one fact, in bytes.
+const MAX_VALUE_BYTES: usize = 64 << 10;
+/// Most facts that are kept.
+const MAX_FACTS: usize = 2000;
+/// Members whose own members are facts.
+const NESTED: &[&[u8]] = &[b"metadata", b"otherData"];
+
+#[derive(Clone, Default)]
+pub struct Facts {
+    /// The file is a list of events without anything around it.
+    pub is_bare_list: bool,
+}
+
+impl Facts {
+    /// A top-level member.
+    pub fn member(&mut self, key: RawStr<'_>, value: &[u8], at: Position, out: &mut TraceBuilder) {
+        let name = unescape_to_string(key);
+        if NESTED.contains(&key.bytes) && value.first() == Some(&b'{') {
+            for_each_member(value, |inner, value| {
+                let name = format!("{name}.{}", unescape_to_string(inner));
+                push(name, value, at, out);
+            });
+            return;
+        }
+        if key.bytes == b"systemTraceEvents" && value.first() == Some(&b'"') {
+            let text = unescape_to_string(text_of(value));
+            if text.lines().any(|line| !line.is_empty() && !line.starts_with('#')) {
+                out.trace.ledger.file(&FTRACE_TEXT, at, text.as_bytes());
+            }
+        }
+        push(name, value, at, out);
+    }
+
+    /// Fills in what can be said now.
+    pub fn apply(&self, seen: &Seen, source: &mut SourceInfo) {
+        source.record_kinds.clear();
+        let mut n_other = seen.n_by_phase.iter().sum::<u64>();
+        for (phase, name) in PHASE_NAMES {
+            let n = seen.n_by_phase[*phase as usize];
+            n_other -= n;
+            if n > 0 {
+                source.record_kinds.push(((*name).to_string(), n));
+            }
+        }
+        if n_other > 0 {
+            source.record_kinds.push(("other phases".to_string(), n_other));
+        }
+        source.producer = self.producer(seen, &source.metadata);
+    }
+
+    fn producer(&self, seen: &Seen, facts: &[(String, String)]) -> Option<String> {
+        let fact = |name: &str| facts.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        let has_any = |names: &[&str]| names.iter().any(|name| fact(name).is_some());
+        if fact("schemaVersion").is_some()
+            && has_any(&["deviceProperties", "distributedInfo", "record_shapes", "with_stack", "trace_id"])
+        {
+            return Some("PyTorch profiler".to_string());
+        }
+        if let Some(version) = fact("metadata.product-version").or(fact("metadata.chrome-version")) {
+            return Some(version.to_string());
+        }
+        if fact("metadata.source") == Some("DevTools") {
+            return Some("Chrome DevTools".to_string());
+        }
+        if has_any(&["metadata.clock-domain", "metadata.trace-config", "metadata.v8-version"]) {
+            return Some("Chrome".to_string());
+        }
+        let n_complete = seen.n_by_phase[b'X' as usize];
+        if self.is_bare_list && seen.only_ferrum_like && n_complete > 0 && n_complete == seen.n_elements {
+            return Some("ferrum-bench".to_string());
+        }
+        None
+    }
+}
+
+fn push(name: String, value: &[u8], at: Position, out: &mut TraceBuilder) {
+    if out.trace.source.metadata.len() >= MAX_FACTS {
+        return;
+    }
+    let mut text = if value.first() == Some(&b'"') {
+        unescape_to_string(text_of(value))
+    } else {
+        String::from_utf8_lossy(value).into_owned()
+    };
+    if text.len() > MAX_VALUE_BYTES {
+        out.trace.ledger.file(&LONG_VALUE, at, name.as_bytes());
+        let end = (0..=MAX_VALUE_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(end);
+    }
+    out.trace.source.metadata.push((name, text));
+}
+
+/// The inside of a raw string.
+fn text_of(value: &[u8]) -> RawStr<'_> {
+    let bytes = value.get(1..value.len().saturating_sub(1)).unwrap_or(&[]);
+    RawStr { bytes, escaped: bytes.contains(&b'\\') }
+}

@@ -1,0 +1,42 @@
+//! What can be wrong with a file of events.
+
+use crate::trace::ledger::{IssueKind, Severity};
+
+macro_rules! issues {
+    ($($name:ident = $code:literal, $severity:ident, $what:literal, $hint:literal;)*) => {
+        $(pub static $name: IssueKind =
+            IssueKind { code: $code, severity: Severity::$severity, what: $what, hint: $hint };)*
+    };
+}
+
+issues! {
+    // Around the events.
+    BOM = "byte-order-mark", Note, "the file starts with a byte order mark", "";
+    ARRAY_UNCLOSED = "array-not-closed", Note,
+        "the list of events is not closed, as tools leave it that write to the last moment", "";
+    OBJECT_UNCLOSED = "object-not-closed", Repaired, "the file ends before its closing brace, read to there",
+        "the file may have been copied before it was complete";
+    TEXT_AFTER_END = "text-after-end", Skipped, "there is more text after the end of the trace, not read", "";
+    MISSING_COMMA = "missing-comma", Note, "no comma between two events", "";
+    EXTRA_COMMA = "extra-comma", Note, "more commas than events", "";
+    STRAY_TEXT = "stray-text", Skipped, "text that belongs to no member of the file's object, skipped", "";
+    NOT_AN_ARRAY = "not-an-array", Skipped, "the member should be a list but is none, skipped", "";
+    LONG_VALUE = "long-metadata", Note, "metadata value is very long, only its beginning kept", "";
+    FTRACE_TEXT = "ftrace-text", Skipped, "systemTraceEvents holds ftrace text, which is not read", "";
+    // Elements.
+    NOT_AN_OBJECT = "element-not-object", Skipped, "list element is not an object, skipped", "";
+    BROKEN_EVENT = "broken-event", Skipped, "event is not JSON, skipped up to the next one", "";
+    CUT_EVENT = "cut-event", Skipped, "the file ends inside an event, which is lost", "";
+    HUGE_EVENT = "huge-event", Skipped, "event is too long to be held in memory, skipped", "";
+    EMPTY_EVENT = "empty-event", Skipped, "event without members, skipped", "";
+    NO_PHASE = "no-phase", Skipped, "event without a phase (ph), skipped", "";
+    NO_TIME = "no-time", Skipped, "event without a time (ts), skipped", "";
+    BAD_TIME = "bad-time", Skipped, "time (ts) is no number of microseconds in range, event skipped", "";
+    NO_DURATION = "no-duration", Skipped, "complete event without a duration (dur), skipped", "";
+    BAD_DURATION = "bad-duration", Skipped, "duration (dur) is no number of microseconds in range, event skipped", "";
+    NEGATIVE_DURATION = "negative-duration", Skipped, "negative duration, event skipped", "";
+    BAD_THREAD_TIME = "bad-thread-time", Repaired, "thread time (tts or tdur) is no number, that member dropped", "";
+    NOT_USED = "phase-not-used", Skipped, "event of a phase that means nothing here, skipped", "";
+    BAD_TEXT = "bad-text", Repaired, "name or category has bad UTF-8 or bad escapes, shown with replacement characters", "";
+    BAD_SAMPLE = "bad-sample", Skipped, "sample without a time or a thread, skipped", "";
+}

@@ -1,0 +1,413 @@
+//! From a scanned event to a row of the event table.
+//!
+//! Takes borrowed members, gives numbers: texts are interned, processes and threads looked up. What can not be used
+//! whatever else is in the file is counted as skipped here.
+
+use super::issues::*;
+use super::scanner::{
+    ORDER_NAME_CAT_PH_TS_DUR_PID_TID, ORDER_NAME_CAT_PH_TS_DUR_PID_TID_ARGS, RawEvent, RawId, Scope, Time,
+};
+use crate::base::json::{Number, RawStr, unescape};
+use crate::base::strings::{StringId, StringTable};
+use crate::trace::TraceBuilder;
+use crate::trace::args::ArgsId;
+use crate::trace::events::{Event, EventExtra, EventKey, ListedSample, Phase, flag};
+use crate::trace::ledger::{IssueKind, Position};
+use crate::trace::tracks::{Key, ThreadId};
+
+/// Slots of the cache in front of the string table; a power of two.
+const TEXT_SLOTS: usize = 2048;
+/// Slots of the thread cache; a power of two.
+const THREAD_SLOTS: usize = 64;
+
+/// What has been seen of the events as a whole.
+#[derive(Clone)]
+pub struct Seen {
+    pub n_by_phase: [u64; 256],
+    /// Every event so far is as ferrum-bench writes it.
+    pub only_ferrum_like: bool,
+    pub n_elements: u64,
+}
+
+pub struct Rows {
+    pub seen: Seen,
+    texts: Vec<StringId>,
+    threads: Vec<Option<((i64, i64), ThreadId)>>,
+    text: String,
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Rows {
+            seen: Seen { n_by_phase: [0; 256], only_ferrum_like: true, n_elements: 0 },
+            texts: vec![StringId::NONE; TEXT_SLOTS],
+            threads: vec![None; THREAD_SLOTS],
+            text: String::new(),
+        }
+    }
+}
+
+/// Where an element lies.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    pub offset: u64,
+    pub bytes: &'a [u8],
+}
+
+impl Place<'_> {
+    fn position(&self) -> Position {
+        Position { byte: self.offset, line: None }
+    }
+
+    pub fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+}
+
+impl Rows {
+    /// Adds an event, or counts it as skipped.
+    #[inline]
+    pub fn add(&mut self, event: &RawEvent<'_>, place: Place<'_>, out: &mut TraceBuilder) {
+        self.seen.n_elements += 1;
+        if let Err(kind) = self.try_add(event, place, out) {
+            out.trace.ledger.skip_record(kind, place.position(), place.len(), place.bytes);
+        }
+    }
+
+    #[inline]
+    fn try_add(
+        &mut self,
+        event: &RawEvent<'_>,
+        place: Place<'_>,
+        out: &mut TraceBuilder,
+    ) -> Result<(), &'static IssueKind> {
+        if event.phase == 0 {
+            self.seen.only_ferrum_like = false;
+            return Err(if event.n_keys == 0 { &EMPTY_EVENT } else { &NO_PHASE });
+        }
+        self.seen.n_by_phase[event.phase as usize] += 1;
+        self.seen.only_ferrum_like &= event.phase == b'X'
+            && event.pid == RawId::Int(0)
+            && matches!(
+                event.key_order,
+                ORDER_NAME_CAT_PH_TS_DUR_PID_TID | ORDER_NAME_CAT_PH_TS_DUR_PID_TID_ARGS
+            );
+        let ts = match event.ts {
+            Time::Ns(ts) => ts,
+            // Metadata need no time.
+            _ if event.phase == b'M' => 0,
+            Time::Absent => return Err(&NO_TIME),
+            Time::Bad => return Err(&BAD_TIME),
+        };
+        let dur = match event.dur {
+            Time::Ns(dur) => Some(dur),
+            Time::Absent => None,
+            Time::Bad => return Err(&BAD_DURATION),
+        };
+        let thread = self.thread(event, out);
+        let phase = phase_of(event.phase, dur.is_some()).ok_or(&NOT_USED)?;
+        let dur = match phase {
+            Phase::Complete | Phase::ThreadState => match dur {
+                None => return Err(&NO_DURATION),
+                Some(dur) if dur < 0 => return Err(&NEGATIVE_DURATION),
+                Some(dur) => dur,
+            },
+            _ => 0,
+        };
+        let mut repaired = None;
+        let name = match event.name {
+            Some(name) => self.text(name, &mut out.trace.strings, &mut repaired),
+            None => StringId::EMPTY,
+        };
+        let category = match event.cat {
+            Some(cat) if !cat.bytes.is_empty() => self.text(cat, &mut out.trace.strings, &mut repaired),
+            _ => StringId::NONE,
+        };
+        if event.tts == Time::Bad || event.tdur == Time::Bad {
+            out.trace.ledger.file(&BAD_THREAD_TIME, place.position(), place.bytes);
+            repaired = repaired.or(Some(&BAD_THREAD_TIME));
+        }
+        if repaired.is_some_and(|kind| kind.code == BAD_TEXT.code) {
+            out.trace.ledger.file(&BAD_TEXT, place.position(), place.bytes);
+        }
+        let args = match event.args {
+            // Only a counter tells an empty object from none.
+            Some(raw) if raw.len() > 2 || phase == Phase::Counter => out.trace.args.push(raw),
+            _ => ArgsId::NONE,
+        };
+        let mut flags = 0;
+        let mut set = |on: bool, bit: u8| flags |= if on { bit } else { 0 };
+        set(!event.pid.is_absent(), flag::HAS_PID);
+        set(!event.tid.is_absent(), flag::HAS_TID);
+        set(event.instant_scope == Scope::Process, flag::PROCESS_SCOPE);
+        set(event.instant_scope == Scope::Global, flag::GLOBAL_SCOPE);
+        set(event.bind_enclosing, flag::BIND_ENCLOSING);
+        set(event.flow_in, flag::FLOW_IN);
+        set(event.flow_out, flag::FLOW_OUT);
+        set(repaired.is_some(), flag::REPAIRED);
+        if repaired.is_some() {
+            out.trace.ledger.repair(place.len());
+        } else {
+            out.trace.ledger.keep(place.len());
+        }
+        let extra = self.extra(event, phase, out);
+        let len = u32::try_from(place.bytes.len()).unwrap_or(u32::MAX);
+        let offset = place.offset;
+        let row = Event { ts, dur, phase, flags, thread, name, category, args, offset, len };
+        let index = out.events.push(row, extra);
+        if let Time::Ns(tts) = event.tts {
+            let tdur = match event.tdur {
+                Time::Ns(tdur) => Some(tdur.max(0)),
+                _ => None,
+            };
+            let has_use = match phase {
+                Phase::Complete => tdur.is_some(),
+                Phase::Begin | Phase::End => true,
+                _ => false,
+            };
+            if has_use {
+                out.events.thread_time.push((index, tts, tdur));
+            }
+        }
+        Ok(())
+    }
+
+    /// Members that few events have, if this one has any of use.
+    #[inline]
+    fn extra(&mut self, event: &RawEvent<'_>, phase: Phase, out: &mut TraceBuilder) -> Option<EventExtra> {
+        let has_id =
+            !matches!(
+                phase,
+                Phase::Complete
+                    | Phase::Begin
+                    | Phase::End
+                    | Phase::Instant
+                    | Phase::Metadata
+                    | Phase::ThreadState
+            ) && !(event.id.is_absent() && event.id2_global.is_absent() && event.id2_local.is_absent());
+        let has_frames = !event.sf.is_absent() || !event.esf.is_absent() || event.stack.is_some();
+        if !has_id && !has_frames && event.bind_id.is_absent() {
+            return None;
+        }
+        let mut extra = EventExtra::default();
+        if has_id {
+            let (id, is_local) = if !event.id.is_absent() {
+                (event.id, false)
+            } else if !event.id2_global.is_absent() {
+                (event.id2_global, false)
+            } else {
+                (event.id2_local, true)
+            };
+            extra.id = self.key(id, out);
+            extra.id_is_local = is_local;
+            if let Some(scope) = event.scope {
+                extra.scope = self.text(scope, &mut out.trace.strings, &mut None);
+            }
+        }
+        extra.bind_id = self.key(event.bind_id, out);
+        extra.start_frame = self.frame(event.sf, out);
+        extra.end_frame = self.frame(event.esf, out);
+        if let Some(stack) = event.stack {
+            extra.stack = out.trace.args.push(stack);
+        }
+        Some(extra)
+    }
+
+    fn key(&mut self, id: RawId<'_>, out: &mut TraceBuilder) -> EventKey {
+        match id {
+            RawId::Absent => EventKey::None,
+            RawId::Int(value) => EventKey::Int(value),
+            RawId::Text(text) => EventKey::Text(self.text(text, &mut out.trace.strings, &mut None)),
+        }
+    }
+
+    /// Frames are named by texts; a number counts as its digits.
+    fn frame(&mut self, id: RawId<'_>, out: &mut TraceBuilder) -> StringId {
+        match id {
+            RawId::Absent => StringId::NONE,
+            RawId::Int(value) => out.trace.strings.intern(&value.to_string()),
+            RawId::Text(text) => self.text(text, &mut out.trace.strings, &mut None),
+        }
+    }
+
+    /// A text's number, through a cache of recent ones.
+    #[inline]
+    fn text(
+        &mut self,
+        raw: RawStr<'_>,
+        strings: &mut StringTable,
+        repaired: &mut Option<&'static IssueKind>,
+    ) -> StringId {
+        if raw.escaped {
+            return self.odd_text(raw, strings, repaired);
+        }
+        let slot = &mut self.texts[text_slot(raw.bytes)];
+        if strings.is(*slot, raw.bytes) {
+            return *slot;
+        }
+        match std::str::from_utf8(raw.bytes) {
+            Ok(text) => {
+                *slot = strings.intern(text);
+                *slot
+            }
+            Err(_) => self.odd_text(raw, strings, repaired),
+        }
+    }
+
+    #[cold]
+    fn odd_text(
+        &mut self,
+        raw: RawStr<'_>,
+        strings: &mut StringTable,
+        repaired: &mut Option<&'static IssueKind>,
+    ) -> StringId {
+        self.text.clear();
+        if !unescape(raw, &mut self.text).is_clean() {
+            *repaired = Some(&BAD_TEXT);
+        }
+        strings.intern(&self.text)
+    }
+
+    #[inline]
+    fn thread(&mut self, event: &RawEvent<'_>, out: &mut TraceBuilder) -> ThreadId {
+        if let (RawId::Int(pid), RawId::Int(tid)) = (event.pid, event.tid) {
+            let hash = (pid as u64).wrapping_mul(31).wrapping_add(tid as u64);
+            let slot = (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (THREAD_SLOTS - 1);
+            if let Some((key, thread)) = self.threads[slot]
+                && key == (pid, tid)
+            {
+                return thread;
+            }
+            let thread = self.find_thread(event.pid, event.tid, out);
+            self.threads[slot] = Some(((pid, tid), thread));
+            return thread;
+        }
+        self.find_thread(event.pid, event.tid, out)
+    }
+
+    fn find_thread(&mut self, pid: RawId<'_>, tid: RawId<'_>, out: &mut TraceBuilder) -> ThreadId {
+        let process_key = self.process_key(pid, out);
+        let process = out.process(process_key);
+        let thread_key = match tid {
+            // The main thread of a process has its number.
+            RawId::Absent | RawId::Int(0) => process_key,
+            tid => self.process_key(tid, out),
+        };
+        out.thread(process, thread_key)
+    }
+
+    fn process_key(&mut self, id: RawId<'_>, out: &mut TraceBuilder) -> Key {
+        match id {
+            RawId::Absent => Key::Number(0),
+            RawId::Int(value) => Key::Number(value),
+            RawId::Text(text) => Key::Text(self.text(text, &mut out.trace.strings, &mut None)),
+        }
+    }
+
+    /// Adds an element of the list of samples.
+    pub fn add_sample(&mut self, event: &RawEvent<'_>, place: Place<'_>, out: &mut TraceBuilder) {
+        let Time::Ns(ts) = event.ts else {
+            return out.trace.ledger.skip_record(&BAD_SAMPLE, place.position(), place.len(), place.bytes);
+        };
+        if event.tid.is_absent() {
+            return out.trace.ledger.skip_record(&BAD_SAMPLE, place.position(), place.len(), place.bytes);
+        }
+        out.trace.ledger.keep(place.len());
+        let process = match event.pid {
+            RawId::Absent => None,
+            pid => {
+                let key = self.process_key(pid, out);
+                Some(out.process(key))
+            }
+        };
+        let thread_key = self.process_key(event.tid, out);
+        let name = match event.name {
+            Some(name) if !name.bytes.is_empty() => self.text(name, &mut out.trace.strings, &mut None),
+            _ => StringId::NONE,
+        };
+        let frame = self.frame(event.sf, out);
+        let weight = event.weight.and_then(Number::as_f64).filter(|weight| weight.is_finite()).unwrap_or(1.0);
+        let len = u32::try_from(place.bytes.len()).unwrap_or(u32::MAX);
+        let offset = place.offset;
+        out.listed_samples.push(ListedSample { ts, process, thread_key, name, frame, weight, offset, len });
+    }
+}
+
+/// A cheap hash: length and both ends, which differ most.
+#[inline]
+fn text_slot(bytes: &[u8]) -> usize {
+    let (head, tail) = match bytes {
+        [a, .., b] if bytes.len() < 8 => (u64::from(*a), u64::from(*b)),
+        [a] => (u64::from(*a), 0),
+        _ => (
+            bytes.first_chunk::<8>().map_or(0, |head| u64::from_le_bytes(*head)),
+            bytes.last_chunk::<8>().map_or(0, |tail| u64::from_le_bytes(*tail)),
+        ),
+    };
+    let mixed =
+        (head.rotate_left(25) ^ tail).wrapping_add(bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 40) as usize & (TEXT_SLOTS - 1)
+}
+
+/// `None` for phases that mean nothing here.
+fn phase_of(byte: u8, has_dur: bool) -> Option<Phase> {
+    Some(match byte {
+        b'X' => Phase::Complete,
+        b'B' => Phase::Begin,
+        b'E' => Phase::End,
+        b'i' | b'I' | b'R' => Phase::Instant,
+        b'b' => Phase::AsyncBegin,
+        b'n' => Phase::AsyncInstant,
+        b'e' => Phase::AsyncEnd,
+        b'S' => Phase::LegacyStart,
+        b'T' if has_dur => Phase::ThreadState,
+        b'T' => Phase::LegacyStepInto,
+        b'p' => Phase::LegacyStepPast,
+        b'F' => Phase::LegacyFinish,
+        b'C' => Phase::Counter,
+        b's' => Phase::FlowStart,
+        b't' => Phase::FlowStep,
+        b'f' => Phase::FlowEnd,
+        b'P' => Phase::Sample,
+        b'M' => Phase::Metadata,
+        b'N' => Phase::ObjectCreated,
+        b'O' => Phase::ObjectSnapshot,
+        b'D' => Phase::ObjectDestroyed,
+        b'v' => Phase::ProcessMemoryDump,
+        b'V' => Phase::GlobalMemoryDump,
+        b'c' => Phase::ClockSync,
+        _ => return None,
+    })
+}
+
+/// Phases in the order in which they are listed, with what they are called.
+pub const PHASE_NAMES: &[(u8, &str)] = &[
+    (b'X', "X complete"),
+    (b'B', "B begin"),
+    (b'E', "E end"),
+    (b'i', "i instant"),
+    (b'I', "I instant"),
+    (b'R', "R mark"),
+    (b'b', "b async begin"),
+    (b'n', "n async instant"),
+    (b'e', "e async end"),
+    (b'S', "S async start (legacy)"),
+    (b'T', "T async step into (legacy) or thread state"),
+    (b'p', "p async step past (legacy)"),
+    (b'F', "F async finish (legacy)"),
+    (b'C', "C counter"),
+    (b's', "s flow start"),
+    (b't', "t flow step"),
+    (b'f', "f flow end"),
+    (b'P', "P sample"),
+    (b'M', "M metadata"),
+    (b'N', "N object created"),
+    (b'O', "O object snapshot"),
+    (b'D', "D object destroyed"),
+    (b'v', "v process memory dump"),
+    (b'V', "V global memory dump"),
+    (b'c', "c clock sync"),
+    (b'(', "( context enter"),
+    (b')', ") context leave"),
+    (b'=', "= link ids"),
+];

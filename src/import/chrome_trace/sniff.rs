@@ -1,0 +1,216 @@
+//! Telling the format by its beginning.
+
+use super::scanner::skip_value;
+use crate::base::json::JsonError;
+use crate::import::Confidence;
+use memchr::memmem;
+
+/// Elements of a list that are looked at.
+const MAX_ELEMENTS: usize = 8;
+
+/// What the keys of an object say.
+#[derive(Default)]
+struct Keys {
+    n: usize,
+    has_phase: bool,
+    /// `ts`, `pid`, `tid`, `name` or `cat`.
+    has_event_key: bool,
+    has_trace_events: bool,
+    /// A top-level key that goes with `traceEvents`.
+    has_container_key: bool,
+    has_foreign_key: bool,
+    /// The end of the object, if it is there.
+    end: Option<Result<usize, JsonError>>,
+}
+
+/// Walks the keys of the object at `at` up to its end, an error, or the key that decides.
+fn keys_of(bytes: &[u8], at: usize) -> Keys {
+    let mut keys = Keys::default();
+    keys.end = walk(bytes, at + 1, &mut keys).transpose();
+    keys
+}
+
+/// `None`: decided before the end.
+fn walk(bytes: &[u8], mut at: usize, keys: &mut Keys) -> Result<Option<usize>, JsonError> {
+    loop {
+        at = skip_space(bytes, at);
+        match bytes.get(at) {
+            None => return Err(JsonError::Cut),
+            Some(b'}') => return Ok(Some(at + 1)),
+            Some(b',') if keys.n > 0 => at = skip_space(bytes, at + 1),
+            Some(_) if keys.n > 0 => return Err(JsonError::Syntax { at, expected: "','" }),
+            Some(_) => {}
+        }
+        match bytes.get(at) {
+            None => return Err(JsonError::Cut),
+            Some(b'"') => {}
+            Some(b'}') => continue,
+            Some(_) => return Err(JsonError::Syntax { at, expected: "a key" }),
+        }
+        let end = skip_value(bytes, at)?;
+        let key = &bytes[at + 1..end - 1];
+        at = skip_space(bytes, end);
+        match bytes.get(at) {
+            None => return Err(JsonError::Cut),
+            Some(b':') => {}
+            Some(_) => return Err(JsonError::Syntax { at, expected: "':'" }),
+        }
+        keys.n += 1;
+        match key {
+            b"traceEvents" => {
+                keys.has_trace_events = true;
+                return Ok(None);
+            }
+            b"ph" => keys.has_phase = true,
+            b"ts" | b"pid" | b"tid" | b"name" | b"cat" => keys.has_event_key = true,
+            b"schemaVersion"
+            | b"deviceProperties"
+            | b"displayTimeUnit"
+            | b"stackFrames"
+            | b"systemTraceEvents"
+            | b"otherData"
+            | b"distributedInfo"
+            | b"controllerTraceDataKey" => {
+                keys.has_container_key = true;
+            }
+            b"traces" | b"spans" | b"projectId" | b"resourceSpans" => keys.has_foreign_key = true,
+            _ => {}
+        }
+        if keys.has_phase && keys.has_event_key {
+            return Ok(None);
+        }
+        at = skip_value(bytes, skip_space(bytes, at + 1))?;
+    }
+}
+
+/// Whether the object at the start of `window` is an event, rather than the object around all events; `None` if the
+/// window has to be longer to know. `complete`: it can not be longer.
+pub fn is_event(window: &[u8], complete: bool) -> Option<bool> {
+    let keys = keys_of(window, 0);
+    if keys.has_trace_events {
+        return Some(false);
+    }
+    match keys.end {
+        None => Some(true),
+        Some(Ok(_)) => Some(keys.has_phase),
+        Some(Err(JsonError::Cut)) => complete.then_some(keys.has_phase),
+        // Broken: take it for an event if it has the look of one.
+        Some(Err(JsonError::Syntax { .. })) => complete.then(|| looks_like_events(window)),
+    }
+}
+
+fn looks_like_events(bytes: &[u8]) -> bool {
+    memmem::find(bytes, b"\"ph\"").is_some() && memmem::find(bytes, b"\"traceEvents\"").is_none()
+}
+
+/// Judges the beginning of a file.
+pub fn sniff(head: &[u8]) -> Confidence {
+    let bytes = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let at = skip_space(bytes, 0);
+    match bytes.get(at) {
+        Some(b'[') => sniff_list(bytes, at + 1),
+        Some(b'{') => sniff_object(bytes, at),
+        _ => Confidence::No,
+    }
+}
+
+fn sniff_object(bytes: &[u8], at: usize) -> Confidence {
+    let keys = keys_of(bytes, at);
+    if keys.has_trace_events {
+        return Confidence::Certain;
+    }
+    match keys.end {
+        None => Confidence::Certain,
+        Some(Ok(_)) if keys.n == 0 => Confidence::Possible,
+        Some(Ok(_)) if keys.has_container_key => Confidence::Likely,
+        Some(Ok(_)) if keys.has_foreign_key => Confidence::Possible,
+        Some(Ok(end)) => {
+            // The first of several lines may be no event.
+            let next = skip_space(bytes, end);
+            if bytes.get(next) == Some(&b'{') && keys_of(bytes, next).end.is_none() {
+                Confidence::Likely
+            } else {
+                Confidence::No
+            }
+        }
+        Some(Err(JsonError::Cut)) if keys.has_container_key || keys.has_phase => Confidence::Likely,
+        Some(Err(JsonError::Cut)) if keys.n == 0 => Confidence::Possible,
+        Some(Err(_)) if memmem::find(bytes, b"\"traceEvents\"").is_some() => Confidence::Likely,
+        Some(Err(JsonError::Syntax { .. })) if looks_like_events(bytes) => Confidence::Likely,
+        // Long values may come before the events.
+        Some(Err(JsonError::Cut)) if keys.has_foreign_key || keys.n > 0 => Confidence::Possible,
+        Some(Err(_)) => Confidence::No,
+    }
+}
+
+fn sniff_list(bytes: &[u8], mut at: usize) -> Confidence {
+    let mut all_empty = true;
+    for _ in 0..MAX_ELEMENTS {
+        at = skip_space(bytes, at);
+        while bytes.get(at) == Some(&b',') {
+            at = skip_space(bytes, at + 1);
+        }
+        match bytes.get(at) {
+            None | Some(b']') => break,
+            Some(b'{') => {
+                let keys = keys_of(bytes, at);
+                if keys.end.is_none() && !keys.has_trace_events {
+                    return Confidence::Certain;
+                }
+                all_empty &= keys.n == 0;
+                match keys.end {
+                    Some(Ok(end)) => at = end,
+                    Some(Err(JsonError::Cut)) if keys.has_phase => return Confidence::Likely,
+                    Some(Err(JsonError::Cut)) if keys.n == 0 => break,
+                    _ if looks_like_events(bytes) => return Confidence::Likely,
+                    _ => return Confidence::No,
+                }
+            }
+            Some(_) => {
+                all_empty = false;
+                match skip_value(bytes, at) {
+                    Ok(end) => at = end,
+                    Err(_) => break,
+                }
+            }
+        }
+    }
+    if all_empty { Confidence::Possible } else { Confidence::No }
+}
+
+fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(at) {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_traces_from_other_json() {
+        for (text, confidence) in [
+            ("[]", Confidence::Possible),
+            (" {} ", Confidence::Possible),
+            ("[", Confidence::Possible),
+            ("[{}]", Confidence::Possible),
+            (r#"{"traceEvents":{"name":"x"}}"#, Confidence::Certain),
+            (r#"{"metadata":{"traceEvents":1},"traceEvents":[]}"#, Confidence::Certain),
+            (r#"[{"name":"a","ph":"X"}]"#, Confidence::Certain),
+            (r#"[7,{"name":"a","ph":"X"}]"#, Confidence::Certain),
+            (r#"{"name":"a","ph":"X","ts":1}"#, Confidence::Certain),
+            (r#"{"displayTimeUnit":"ns"}"#, Confidence::Likely),
+            (r#"[{"name":"q" "ph":"X"},"#, Confidence::Likely),
+            (r#"{"ts":1.5,"op":"x","hit":true}"#, Confidence::No),
+            (r#"[{"a":1}]"#, Confidence::No),
+            ("[1,2,3]", Confidence::No),
+            (r#"{"a":[1]}"#, Confidence::No),
+            ("text", Confidence::No),
+            ("", Confidence::No),
+        ] {
+            assert_eq!(sniff(text.as_bytes()), confidence, "{text}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Table entries exactly as the profiler writes them, read without looking at keys one by one.
+//!
+//! Nearly all bytes of a file are such entries. Anything else (other keys, another order, blanks, floats) is declined
+//! and left to the plain way in [`record`](super::record), which gives the same for what is accepted here.
+
+use super::record::{AggEntry, FrameEntry};
+
+/// An entry of `frames` that starts at `at`, and where it ends.
+#[inline]
+pub(super) fn frame(line: &[u8], at: usize) -> Option<(FrameEntry, usize)> {
+    let mut rest = Rest { bytes: line.get(at..)? };
+    let id = rest.number_after(b"{\"frame_id\":")?;
+    let path = rest.number_after(b",\"path_str_id\":")?;
+    let func = rest.number_after(b",\"func_str_id\":")?;
+    let source_line = i128::from(rest.number_after(b",\"line\":")?);
+    let mut optional = |key: &[u8]| rest.number_after(key).map(i128::from);
+    let (end_line, col) = (optional(b",\"end_line\":"), optional(b",\"col\":"));
+    let end_col = optional(b",\"end_col\":");
+    let end = rest.end(line)?;
+    Some((FrameEntry { id, path, func, line: source_line, end_line, col, end_col }, end))
+}
+
+/// An entry of `entries` that starts at `at`, and where it ends.
+#[inline]
+pub(super) fn agg(line: &[u8], at: usize) -> Option<(AggEntry, usize)> {
+    let mut rest = Rest { bytes: line.get(at..)? };
+    let frame = rest.number_after(b"{\"frame_id\":")?;
+    let self_samples = rest.number_after(b",\"self\":")?;
+    let cumulative = rest.number_after(b",\"cumulative\":")?;
+    let end = rest.end(line)?;
+    Some((AggEntry { frame, self_samples, cumulative }, end))
+}
+
+/// What is left of the line.
+struct Rest<'a> {
+    bytes: &'a [u8],
+}
+
+impl Rest<'_> {
+    /// `key` and an integer of up to 19 digits after it; nothing is consumed if they are not there.
+    ///
+    /// A literal that goes on (fraction, exponent) is noticed by what is expected next.
+    #[inline]
+    fn number_after(&mut self, key: &[u8]) -> Option<u64> {
+        let digits = self.bytes.strip_prefix(key)?;
+        let mut value = 0u64;
+        let mut n = 0;
+        while let Some(digit @ b'0'..=b'9') = digits.get(n) {
+            if n == 19 {
+                return None;
+            }
+            value = value * 10 + u64::from(digit - b'0');
+            n += 1;
+        }
+        if n == 0 || (n > 1 && digits[0] == b'0') {
+            return None;
+        }
+        self.bytes = &digits[n..];
+        Some(value)
+    }
+
+    /// Position in `line` after the closing bracket.
+    #[inline]
+    fn end(&self, line: &[u8]) -> Option<usize> {
+        (self.bytes.first() == Some(&b'}')).then(|| line.len() - self.bytes.len() + 1)
+    }
+}

@@ -1,0 +1,138 @@
+//! Counter events: every member of the arguments is a point of its own series.
+
+use super::issues::{COUNTER_VALUE, COUNTER_WITHOUT_ARGS};
+use super::members::{as_string, for_each_member};
+use super::pairing::Walk;
+use crate::base::json::{Number, unescape};
+use crate::base::strings::StringId;
+use crate::trace::events::EventKey;
+use crate::trace::tracks::ProcessId;
+use rustc_hash::FxHashMap;
+
+#[derive(Default)]
+pub(super) struct Counters {
+    /// By process, name, id, key.
+    series: FxHashMap<(ProcessId, StringId, StringId, StringId), u32>,
+    key: String,
+}
+
+impl Counters {
+    pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
+        let event = i as usize;
+        let process = walk.process_of(i);
+        let name = walk.events.name[event];
+        // Numbers do not tell counters apart, texts do.
+        let id = match walk.events.extra_of(event).map(|extra| extra.id) {
+            Some(EventKey::Text(text)) => text,
+            _ => StringId::NONE,
+        };
+        let ts = walk.events.ts[event];
+        let trace = &mut walk.builder.trace;
+        let Some(raw) = trace.args.get(walk.events.args[event]) else {
+            return walk.drop_event(i, &COUNTER_WITHOUT_ARGS);
+        };
+        let (mut n_used, mut n_bad) = (0, 0);
+        for_each_member(raw, |key, value| {
+            let Some(value) = counter_value(value) else {
+                n_bad += 1;
+                return;
+            };
+            n_used += 1;
+            let key = if key.escaped {
+                self.key.clear();
+                unescape(key, &mut self.key);
+                trace.strings.intern(&self.key)
+            } else {
+                trace.strings.intern_bytes(key.bytes)
+            };
+            let series = *self.series.entry((process, name, id, key)).or_insert_with(|| {
+                let table = &mut trace.counter_series;
+                table.process.push(process);
+                table.name.push(name);
+                table.id.push(id);
+                table.key.push(key);
+                table.name.len() as u32 - 1
+            });
+            trace.counters.ts.push(ts);
+            trace.counters.series.push(series);
+            trace.counters.value.push(value);
+        });
+        for _ in 0..n_bad {
+            walk.note(i, &COUNTER_VALUE);
+        }
+        if n_bad > 0 && n_used == 0 {
+            walk.uncount(i);
+        }
+    }
+}
+
+/// A number, or a text that holds one in C's notation; finite.
+fn counter_value(raw: &[u8]) -> Option<f64> {
+    let value = match as_string(raw) {
+        Some(text) => parse_c_double(text.bytes)?,
+        None => Number::as_f64(raw)?,
+    };
+    value.is_finite().then_some(value)
+}
+
+/// What `strtod` makes of the whole text: leading white space, sign, decimal or hexadecimal with exponent.
+fn parse_c_double(bytes: &[u8]) -> Option<f64> {
+    let text = std::str::from_utf8(bytes).ok()?.trim_start_matches([' ', '\t', '\n', '\r', '\u{b}', '\u{c}']);
+    let (negative, body) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let value = match body.strip_prefix("0x").or_else(|| body.strip_prefix("0X")) {
+        Some(hex) => parse_hex_double(hex)?,
+        None => {
+            // Rust's grammar is C's once words and a second sign are ruled out.
+            let starts_well = body.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+            if !starts_well {
+                return None;
+            }
+            body.parse::<f64>().ok()?
+        }
+    };
+    Some(if negative { -value } else { value })
+}
+
+fn parse_hex_double(hex: &str) -> Option<f64> {
+    let (mantissa, exponent) = match hex.split_once(['p', 'P']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (hex, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let mut value = 0f64;
+    for digit in whole.chars().chain(fraction.chars()) {
+        value = value * 16.0 + f64::from(digit.to_digit(16)?);
+    }
+    let shift = exponent.saturating_sub(i32::try_from(fraction.len()).ok()?.saturating_mul(4));
+    Some(value * 2f64.powi(shift))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c_doubles() {
+        for (text, value) in [
+            (".75", 0.75),
+            ("+10.5", 10.5),
+            ("246.", 246.0),
+            ("0x10", 16.0),
+            (" 7", 7.0),
+            ("-1e3", -1000.0),
+            ("0x1.8p1", 3.0),
+        ] {
+            assert_eq!(parse_c_double(text.as_bytes()), Some(value), "{text}");
+        }
+        for bad in ["", " 7 ", "zz", "inf", "nan", "1e", "0x", "+-1", "1 2"] {
+            assert_eq!(parse_c_double(bad.as_bytes()), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Arrows between slices, from flow events and from `bind_id`.
+
+use super::issues::*;
+use super::pairing::Walk;
+use crate::base::strings::StringId;
+use crate::trace::events::{EventKey, Phase, flag};
+use crate::trace::slices::SliceId;
+use crate::trace::tracks::ThreadId;
+use rustc_hash::FxHashMap;
+
+/// What joins the events of one flow. Arrows given by `bind_id` have neither category nor name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct FlowKey {
+    id: u64,
+    category: StringId,
+    name: StringId,
+    bound: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Flows {
+    /// The slice the next arrow of a flow starts from.
+    last: FxHashMap<FlowKey, u32>,
+    /// Flow ends that wait for the next slice of their thread, with their events.
+    pending: FxHashMap<ThreadId, Vec<(FlowKey, u32)>>,
+}
+
+impl Flows {
+    #[inline]
+    pub fn has_pending(&self, thread: ThreadId) -> bool {
+        !self.pending.is_empty() && self.pending.contains_key(&thread)
+    }
+
+    /// `s`, `t` or `f`.
+    pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
+        let event = i as usize;
+        let id = walk.events.extra_of(event).map_or(EventKey::None, |extra| extra.id);
+        let Some(id) = flow_id(walk, id) else { return walk.drop_event(i, &FLOW_ID) };
+        let (category, name) = (walk.events.category[event], walk.events.name[event]);
+        let key = FlowKey { id, category, name, bound: false };
+        let thread = walk.events.thread[event];
+        let phase = walk.events.phase[event];
+        if phase == Phase::FlowEnd && !walk.has(i, flag::BIND_ENCLOSING) {
+            self.pending.entry(thread).or_default().push((key, i));
+            return;
+        }
+        let Some(slice) = walk.enclosing(thread) else { return walk.drop_event(i, &FLOW_NO_SLICE) };
+        match phase {
+            Phase::FlowStart => {
+                if !self.start(key, slice) {
+                    walk.drop_event(i, &FLOW_DUPLICATE);
+                }
+            }
+            _ => {
+                if !self.arrive(walk, key, slice, phase == Phase::FlowStep) {
+                    walk.drop_event(i, &FLOW_NO_START);
+                }
+            }
+        }
+    }
+
+    /// A slice with a `bind_id`.
+    pub fn bound(&mut self, walk: &mut Walk<'_>, i: u32, id: EventKey, slice: u32) {
+        let Some(id) = flow_id(walk, id) else { return walk.note(i, &FLOW_ID) };
+        let key = FlowKey { id, category: StringId::NONE, name: StringId::NONE, bound: true };
+        match (walk.has(i, flag::FLOW_IN), walk.has(i, flag::FLOW_OUT)) {
+            (false, false) => walk.note(i, &FLOW_DIRECTION),
+            (false, true) => {
+                if !self.start(key, slice) {
+                    walk.note(i, &FLOW_DUPLICATE);
+                }
+            }
+            (true, goes_on) => {
+                if !self.arrive(walk, key, slice, goes_on) {
+                    walk.note(i, &FLOW_NO_START);
+                }
+            }
+        }
+    }
+
+    /// A slice has started on a thread that flow ends wait for.
+    pub fn slice_started(&mut self, walk: &mut Walk<'_>, thread: ThreadId, slice: u32) {
+        for (key, event) in self.pending.remove(&thread).unwrap_or_default() {
+            if !self.arrive(walk, key, slice, false) {
+                walk.drop_event(event, &FLOW_NO_START);
+            }
+        }
+    }
+
+    /// Flow ends that still wait come to nothing.
+    pub fn finish(&mut self, walk: &mut Walk<'_>) {
+        let mut events: Vec<u32> = self.pending.values().flatten().map(|(_, event)| *event).collect();
+        events.sort_unstable();
+        for event in events {
+            walk.drop_event(event, &FLOW_NO_END);
+        }
+        self.pending.clear();
+    }
+
+    /// False if the flow exists.
+    fn start(&mut self, key: FlowKey, slice: u32) -> bool {
+        let mut is_new = false;
+        self.last.entry(key).or_insert_with(|| {
+            is_new = true;
+            slice
+        });
+        is_new
+    }
+
+    /// Draws an arrow to `slice`; false if the flow has no start.
+    fn arrive(&mut self, walk: &mut Walk<'_>, key: FlowKey, slice: u32, goes_on: bool) -> bool {
+        let Some(last) = self.last.get_mut(&key) else { return false };
+        let (mut from, mut to) = (*last, slice);
+        if goes_on {
+            *last = slice;
+        }
+        let trace = walk.trace();
+        // Slices are numbered by start.
+        if trace.slices.ts[from as usize] > trace.slices.ts[to as usize] {
+            std::mem::swap(&mut from, &mut to);
+        }
+        trace.flows.from.push(SliceId(from));
+        trace.flows.to.push(SliceId(to));
+        trace.flows.name.push(key.name);
+        trace.flows.category.push(key.category);
+        trace.flows.id.push(key.id);
+        true
+    }
+}
+
+/// A number, or hexadecimal text with or without `0x`.
+fn flow_id(walk: &Walk<'_>, id: EventKey) -> Option<u64> {
+    match id {
+        EventKey::None => None,
+        EventKey::Int(value) => Some(value as u64),
+        EventKey::Text(text) => {
+            let text = walk.builder.trace.strings.get(text);
+            let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+            // `from_str_radix` would take a sign.
+            digits
+                .starts_with(|c: char| c.is_ascii_hexdigit())
+                .then(|| u64::from_str_radix(digits, 16).ok())?
+        }
+    }
+}

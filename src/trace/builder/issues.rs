@@ -1,0 +1,52 @@
+//! What can be wrong with events once they are put together.
+
+use crate::trace::ledger::{IssueKind, Severity};
+
+macro_rules! issues {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $severity:ident, $what:literal, $hint:literal;)*) => {
+        $($(#[$doc])* pub static $name: IssueKind =
+            IssueKind { code: $code, severity: Severity::$severity, what: $what, hint: $hint };)*
+    };
+}
+
+issues! {
+    /// An `E` that closes nothing.
+    STRAY_END = "stray-end", Skipped, "end without a matching begin on its thread, skipped",
+        "recording probably started inside the slice";
+    /// A `B` without `E`.
+    UNFINISHED_SLICE = "unfinished-slice", Note,
+        "begin without an end, drawn to the end of the trace",
+        "recording probably stopped inside the slice";
+    /// A begin cut at the end of its finished parent.
+    MISPLACED_END = "misplaced-end", Repaired,
+        "slice was still open when its parent had ended, cut at the parent's end", "";
+    /// A partial overlap.
+    OVERLAP = "overlapping-slice", Note,
+        "slice starts inside another one and ends after it, moved to an overflow lane",
+        "rounded times or work of several threads under one thread id cause this";
+    STRAY_ASYNC_END = "stray-async-end", Skipped,
+        "asynchronous end without a matching begin, skipped", "recording probably started inside the slice";
+    UNFINISHED_ASYNC = "unfinished-async", Note,
+        "asynchronous begin without an end, drawn to the end of the trace",
+        "recording probably stopped inside the slice";
+    ASYNC_WITHOUT_ID = "async-without-id", Skipped, "asynchronous event without an id, skipped", "";
+    ASYNC_WITHOUT_PID = "async-without-pid", Skipped, "asynchronous event without a process id, skipped", "";
+    LEGACY_ASYNC = "legacy-async", Note, "asynchronous event in the older form (S, T, p, F)", "";
+    LEGACY_WITHOUT_START = "legacy-without-start", Skipped,
+        "step or finish of an older asynchronous form without its start, skipped", "";
+    INSTANT_WITHOUT_TID = "instant-without-tid", Skipped, "instant of a thread without a thread id, skipped", "";
+    INSTANT_WITHOUT_PID = "instant-without-pid", Skipped, "instant of a process without a process id, skipped", "";
+    COUNTER_WITHOUT_ARGS = "counter-without-args", Skipped, "counter without arguments, skipped", "";
+    COUNTER_VALUE = "bad-counter-value", Skipped, "counter value is not a finite number, that value dropped", "";
+    FLOW_ID = "bad-flow-id", Skipped, "flow id is neither a number nor hexadecimal text, skipped", "";
+    FLOW_DIRECTION = "flow-without-direction", Note, "bind_id without flow_in or flow_out, no arrow drawn", "";
+    FLOW_NO_SLICE = "flow-without-slice", Skipped, "no slice around the flow event on its thread, skipped", "";
+    FLOW_NO_START = "flow-without-start", Skipped, "flow step or end without a start before it, skipped", "";
+    FLOW_NO_END = "flow-without-end", Skipped, "flow end without a later slice on its thread, skipped", "";
+    FLOW_DUPLICATE = "duplicate-flow-start", Skipped, "second start of a flow that exists, skipped", "";
+    METADATA_VALUE = "bad-metadata", Skipped, "metadata event without a usable value, skipped", "";
+    UNKNOWN_FRAME = "unknown-frame", Note, "stack frame is not in the file, stack cut there", "";
+    PROFILE_NODE = "profile-node-without-parent", Note, "profile node whose parent is not in the file, dropped", "";
+    PROFILE_SAMPLE = "profile-sample-without-node", Note, "profile sample of a node that is not in the file, dropped", "";
+    PROFILE_START = "profile-without-start", Skipped, "profile chunk whose profile has no start time, skipped", "";
+}

@@ -1,0 +1,94 @@
+//! Metadata events: names, order and labels of processes and threads, facts about the machine.
+
+use super::issues::METADATA_VALUE;
+use super::members::{as_string, find_member, for_each_member, number_text};
+use super::pairing::Walk;
+use super::samples::add_named_frames;
+use crate::base::json::{Number, unescape_to_string};
+use crate::trace::args::ArgsId;
+
+/// Facts from metadata events, at most.
+const MAX_FACTS: usize = 200;
+/// Length of one such fact, at most, in bytes.
+const MAX_FACT_BYTES: usize = 4096;
+
+pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
+    let event = i as usize;
+    let args = walk.events.args[event];
+    let thread = walk.events.thread[event].0 as usize;
+    let process = walk.process_of(i).0 as usize;
+    let trace = &mut walk.builder.trace;
+    let name = trace.strings.get(walk.events.name[event]).to_string();
+    let ok = match name.as_str() {
+        "process_name" | "thread_name" | "process_labels" => {
+            let member = if name == "process_labels" { "labels" } else { "name" };
+            let text = text_member(walk, args, member);
+            let trace = &mut walk.builder.trace;
+            match text {
+                Some(text) => {
+                    let text = trace.strings.intern(&text);
+                    match name.as_str() {
+                        "process_name" => trace.processes.name[process] = text,
+                        "thread_name" => trace.threads.name[thread] = text,
+                        _ => trace.processes.labels[process] = text,
+                    }
+                    true
+                }
+                None => false,
+            }
+        }
+        "process_sort_index" | "thread_sort_index" => {
+            let raw = trace.args.get(args).and_then(|raw| find_member(raw, "sort_index"));
+            match raw.and_then(|raw| Number::as_f64(number_text(raw))) {
+                Some(value) => {
+                    let index = Some(value as i64 as i32);
+                    if name == "process_sort_index" {
+                        trace.processes.sort_index[process] = index;
+                    } else {
+                        trace.threads.sort_index[thread] = index;
+                    }
+                    true
+                }
+                None => false,
+            }
+        }
+        "stackFrames" => {
+            let frames = trace.args.get(args).and_then(|raw| find_member(raw, "stackFrames"));
+            let frames = frames.map(<[u8]>::to_vec);
+            if let Some(frames) = &frames {
+                add_named_frames(walk.builder, frames);
+            }
+            frames.is_some()
+        }
+        _ => {
+            let facts = &mut trace.source.metadata;
+            if let Some(raw) = trace.args.get(args) {
+                for_each_member(raw, |key, value| {
+                    if facts.len() < MAX_FACTS && value.len() <= MAX_FACT_BYTES {
+                        let text = match as_string(value) {
+                            Some(text) => unescape_to_string(text),
+                            None => String::from_utf8_lossy(value).into_owned(),
+                        };
+                        let key = unescape_to_string(key);
+                        let row = (format!("{name}.{key}"), text);
+                        // One for each process says nothing more.
+                        if !facts.contains(&row) {
+                            facts.push(row);
+                        }
+                    }
+                });
+            }
+            true
+        }
+    };
+    if !ok {
+        walk.drop_event(i, &METADATA_VALUE);
+    }
+}
+
+/// A text that is not empty.
+fn text_member(walk: &Walk<'_>, args: ArgsId, member: &str) -> Option<String> {
+    let raw = walk.builder.trace.args.get(args)?;
+    let text = unescape_to_string(as_string(find_member(raw, member)?)?);
+    (!text.is_empty()).then_some(text)
+}

@@ -1,0 +1,508 @@
+//! One walk over all events in order of time, which makes slices of them and hands the rest to its own kind.
+
+use super::asyncs::{Asyncs, legacy_parts};
+use super::counters::Counters;
+use super::flows::Flows;
+use super::issues::*;
+use super::nesting::{Lane, Stack};
+use super::order::processing_order;
+use super::samples::Sampler;
+use super::{TraceBuilder, metadata};
+use crate::base::strings::StringId;
+use crate::trace::args::ArgsId;
+use crate::trace::events::{EventKey, EventTable, Phase, flag};
+use crate::trace::ledger::{IssueKind, Position};
+use crate::trace::objects::ObjectEvent;
+use crate::trace::samples::StackId;
+use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
+use crate::trace::tracks::{ProcessId, ThreadId, TrackId, TrackKind};
+use crate::trace::{Ledger, Trace};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Overflow lanes of a thread in which slices may nest. More are only filled one slice after the other, so that a file
+/// in which everything overlaps everything takes no quadratic time.
+const NESTING_LANES: usize = 32;
+
+/// A thread's own stack and what lies beside it.
+#[derive(Default)]
+struct ThreadLanes {
+    main: Option<Lane>,
+    overflow: Vec<Lane>,
+    /// Lanes without nesting, by the time at which they are free.
+    flat: BinaryHeap<Reverse<(i64, TrackId)>>,
+    states: Option<TrackId>,
+}
+
+/// The walk's state, and what events of every kind need of it.
+pub(super) struct Walk<'a> {
+    pub builder: &'a mut TraceBuilder,
+    pub events: &'a EventTable,
+    threads: Vec<ThreadLanes>,
+    process_instants: FxHashMap<ProcessId, Lane>,
+    global_instants: Option<Lane>,
+    /// Event of each slice.
+    slice_event: Vec<u32>,
+    cut: Vec<u32>,
+    /// Places in `slices.thread_time` that wait for the end event.
+    has_pending_thread_time: bool,
+    flows: Flows,
+}
+
+/// Puts all events of `builder` into its tables.
+pub(super) fn pair(builder: &mut TraceBuilder) {
+    let events = std::mem::take(&mut builder.events);
+    let order = processing_order(&events);
+    reserve(builder, &events);
+    let mut walk = Walk {
+        events: &events,
+        threads: Vec::new(),
+        process_instants: FxHashMap::default(),
+        global_instants: None,
+        slice_event: Vec::with_capacity(events.n_events()),
+        cut: Vec::new(),
+        has_pending_thread_time: false,
+        flows: Flows::default(),
+        builder,
+    };
+    walk.threads.resize_with(walk.builder.trace.threads.len(), ThreadLanes::default);
+    let mut asyncs = Asyncs::default();
+    let mut counters = Counters::default();
+    let mut sampler = Sampler::default();
+    let legacy = legacy_parts(&mut walk, &order);
+    let mut legacy = legacy.into_iter().peekable();
+    for &i in &order {
+        while let Some(part) = legacy.next_if(|part| part.ts <= events.ts[i as usize]) {
+            asyncs.legacy(&mut walk, part);
+        }
+        match events.phase[i as usize] {
+            Phase::Complete => walk.complete(i),
+            Phase::Begin => walk.begin(i),
+            Phase::End => walk.end(i),
+            Phase::Instant => walk.instant(i),
+            Phase::AsyncBegin | Phase::AsyncInstant | Phase::AsyncEnd => asyncs.event(&mut walk, i),
+            // Already taken apart.
+            Phase::LegacyStart | Phase::LegacyStepInto | Phase::LegacyStepPast | Phase::LegacyFinish => {}
+            Phase::ThreadState => walk.thread_state(i),
+            Phase::Counter => counters.event(&mut walk, i),
+            Phase::FlowStart | Phase::FlowStep | Phase::FlowEnd => walk.flow(i),
+            Phase::Sample => sampler.event(&mut walk, i),
+            Phase::Metadata => metadata::event(&mut walk, i),
+            Phase::ObjectCreated => walk.object(i, ObjectEvent::Created),
+            Phase::ObjectSnapshot => walk.object(i, ObjectEvent::Snapshot),
+            Phase::ObjectDestroyed => walk.object(i, ObjectEvent::Destroyed),
+            Phase::ProcessMemoryDump => walk.object(i, ObjectEvent::ProcessMemoryDump),
+            Phase::GlobalMemoryDump => walk.object(i, ObjectEvent::GlobalMemoryDump),
+            Phase::ClockSync => walk.object(i, ObjectEvent::ClockSync),
+        }
+    }
+    for part in legacy {
+        asyncs.legacy(&mut walk, part);
+    }
+    walk.finish(&asyncs);
+}
+
+fn reserve(builder: &mut TraceBuilder, events: &EventTable) {
+    let n = events
+        .phase
+        .iter()
+        .filter(|phase| matches!(phase, Phase::Complete | Phase::Begin | Phase::Instant | Phase::AsyncBegin))
+        .count();
+    let slices = &mut builder.trace.slices;
+    slices.ts.reserve_exact(n);
+    slices.dur.reserve_exact(n);
+    slices.name.reserve_exact(n);
+    slices.category.reserve_exact(n);
+    slices.track.reserve_exact(n);
+    slices.kind.reserve_exact(n);
+    slices.depth.reserve_exact(n);
+    slices.parent.reserve_exact(n);
+    slices.args.reserve_exact(n);
+    slices.offset.reserve_exact(n);
+}
+
+/// A slice before it has a number.
+#[derive(Clone, Copy)]
+pub(super) struct NewSlice {
+    pub ts: i64,
+    /// [`UNFINISHED`] while it is open.
+    pub dur: i64,
+    pub name: StringId,
+    pub kind: SliceKind,
+    pub track: TrackId,
+    pub depth: u32,
+    pub parent: SliceId,
+}
+
+impl Walk<'_> {
+    pub fn trace(&mut self) -> &mut Trace {
+        &mut self.builder.trace
+    }
+
+    pub fn ledger(&mut self) -> &mut Ledger {
+        &mut self.builder.trace.ledger
+    }
+
+    pub fn process_of(&self, i: u32) -> ProcessId {
+        let thread = self.events.thread[i as usize];
+        self.builder.trace.threads.process.get(thread.0 as usize).copied().unwrap_or(ProcessId(0))
+    }
+
+    pub fn has(&self, i: u32, bit: u8) -> bool {
+        self.events.flags[i as usize] & bit != 0
+    }
+
+    /// Notes an oddity at the place of event `i`.
+    pub fn note(&mut self, i: u32, kind: &'static IssueKind) {
+        let at = Position { byte: self.events.offset[i as usize], line: None };
+        let trace = &mut self.builder.trace;
+        // The text is made anew only where it will be seen.
+        let seen = trace.ledger.issue(kind.code).is_some_and(|issue| issue.first.byte <= at.byte);
+        let example = if seen { "" } else { trace.strings.get(self.events.name[i as usize]) };
+        trace.ledger.file(kind, at, example.as_bytes());
+    }
+
+    /// Event `i` is not used.
+    pub fn drop_event(&mut self, i: u32, kind: &'static IssueKind) {
+        self.note(i, kind);
+        self.uncount(i);
+    }
+
+    /// Moves the record of event `i` to the skipped ones.
+    pub fn uncount(&mut self, i: u32) {
+        let bytes = u64::from(self.events.len[i as usize]);
+        if self.has(i, flag::REPAIRED) {
+            self.ledger().repaired_to_skipped(bytes);
+        } else {
+            self.ledger().kept_to_skipped(bytes);
+        }
+    }
+
+    /// Event `i` is used after a change.
+    pub fn repair_event(&mut self, i: u32, kind: &'static IssueKind) {
+        self.note(i, kind);
+        if !self.has(i, flag::REPAIRED) {
+            let bytes = u64::from(self.events.len[i as usize]);
+            self.ledger().kept_to_repaired(bytes);
+        }
+    }
+
+    /// Adds a slice of event `i`.
+    #[inline]
+    pub fn push_slice(&mut self, i: u32, new: NewSlice) -> u32 {
+        let event = i as usize;
+        let slices = &mut self.builder.trace.slices;
+        let id = slices.ts.len() as u32;
+        slices.ts.push(new.ts);
+        slices.dur.push(new.dur);
+        slices.name.push(new.name);
+        slices.category.push(self.events.category[event]);
+        slices.track.push(new.track);
+        slices.kind.push(new.kind);
+        slices.depth.push(new.depth);
+        slices.parent.push(new.parent);
+        slices.args.push(self.events.args[event]);
+        slices.offset.push(self.events.offset[event]);
+        self.slice_event.push(i);
+        if let Some(extra) = self.events.extra_of(event)
+            && (!extra.start_frame.is_none() || !extra.end_frame.is_none() || extra.stack != ArgsId::NONE)
+        {
+            let start = if extra.stack == ArgsId::NONE {
+                super::samples::stack_of_frame(self.builder, extra.start_frame)
+            } else {
+                super::samples::stack_of_list(self.builder, extra.stack)
+            };
+            let end = super::samples::stack_of_frame(self.builder, extra.end_frame);
+            self.builder.trace.slices.stacks.push((SliceId(id), start, end));
+        }
+        id
+    }
+
+    /// Puts event `i` on a stack as a slice at its place, which must have been closed up to its time.
+    pub fn stack_slice(&mut self, i: u32, lane: &mut Lane, dur: i64, kind: SliceKind) -> u32 {
+        let ts = self.events.ts[i as usize];
+        let (name, category) = (self.events.name[i as usize], self.events.category[i as usize]);
+        let parent = lane.stack.top().map_or(SliceId::NONE, |top| SliceId(top.slice));
+        let depth = lane.stack.len() as u32;
+        let slice = self.push_slice(i, NewSlice { ts, dur, name, kind, track: lane.track, depth, parent });
+        let end = (dur != UNFINISHED).then(|| ts.saturating_add(dur));
+        lane.stack.push(slice, ts, end, name, category);
+        slice
+    }
+
+    /// Takes off `stack` what has ended, and notes what was cut by that.
+    #[inline]
+    pub fn close(&mut self, stack: &mut Stack, ts: i64, zero_length: bool) {
+        stack.close(ts, zero_length, &mut self.builder.trace.slices, &mut self.cut);
+        if !self.cut.is_empty() {
+            for slice in std::mem::take(&mut self.cut) {
+                if let Some(event) = self.slice_event.get(slice as usize).copied() {
+                    self.repair_event(event, &MISPLACED_END);
+                }
+            }
+        }
+    }
+
+    /// The stack of a thread, taken out while it is worked on; its track is made if there is none.
+    fn take_lane(&mut self, thread: ThreadId) -> Lane {
+        match self.threads[thread.0 as usize].main.take() {
+            Some(lane) => lane,
+            None => Lane::new(self.new_thread_track(thread, TrackKind::Thread)),
+        }
+    }
+
+    fn new_thread_track(&mut self, thread: ThreadId, kind: TrackKind) -> TrackId {
+        let trace = &mut self.builder.trace;
+        let process = trace.threads.process.get(thread.0 as usize).copied();
+        trace.tracks.push(kind, StringId::NONE, process, Some(thread))
+    }
+
+    /// A slice of `thread` has started: arrows may end or start at it.
+    #[inline]
+    fn started(&mut self, i: u32, thread: ThreadId, slice: u32) {
+        if self.flows.has_pending(thread) {
+            let mut flows = std::mem::take(&mut self.flows);
+            flows.slice_started(self, thread, slice);
+            self.flows = flows;
+        }
+        self.bind(i, slice);
+    }
+
+    /// Arrows given by the `bind_id` of a slice.
+    #[inline]
+    pub fn bind(&mut self, i: u32, slice: u32) {
+        if let Some(extra) = self.events.extra_of(i as usize)
+            && extra.bind_id != EventKey::None
+        {
+            let bind_id = extra.bind_id;
+            let mut flows = std::mem::take(&mut self.flows);
+            flows.bound(self, i, bind_id, slice);
+            self.flows = flows;
+        }
+    }
+
+    fn complete(&mut self, i: u32) {
+        let event = i as usize;
+        let (ts, dur, thread) = (self.events.ts[event], self.events.dur[event], self.events.thread[event]);
+        let end = ts.saturating_add(dur);
+        let mut lane = self.take_lane(thread);
+        self.close(&mut lane.stack, ts, dur == 0);
+        let slice = if lane.stack.sticks_out(end).is_none() {
+            self.stack_slice(i, &mut lane, dur, SliceKind::Complete)
+        } else {
+            self.note(i, &OVERLAP);
+            self.overflow(i, thread, ts, end, dur)
+        };
+        self.threads[thread.0 as usize].main = Some(lane);
+        if let Some((tts, Some(tdur))) = self.events.thread_time_of(i) {
+            self.trace().slices.thread_time.push((SliceId(slice), tts, tdur));
+        }
+        self.started(i, thread, slice);
+    }
+
+    /// A slice that does not nest goes to the first lane beside its thread where it does.
+    fn overflow(&mut self, i: u32, thread: ThreadId, ts: i64, end: i64, dur: i64) -> u32 {
+        let mut lanes = std::mem::take(&mut self.threads[thread.0 as usize].overflow);
+        for lane in &mut lanes {
+            self.close(&mut lane.stack, ts, dur == 0);
+            if lane.stack.sticks_out(end).is_none() {
+                let slice = self.stack_slice(i, lane, dur, SliceKind::Complete);
+                self.threads[thread.0 as usize].overflow = lanes;
+                return slice;
+            }
+        }
+        let slice = if lanes.len() < NESTING_LANES {
+            let mut lane = Lane::new(self.new_thread_track(thread, TrackKind::ThreadOverflow));
+            let slice = self.stack_slice(i, &mut lane, dur, SliceKind::Complete);
+            lanes.push(lane);
+            slice
+        } else {
+            let flat = &mut self.threads[thread.0 as usize].flat;
+            let track = match flat.peek() {
+                Some(Reverse((free, track))) if *free <= ts => {
+                    let track = *track;
+                    flat.pop();
+                    track
+                }
+                _ => self.new_thread_track(thread, TrackKind::ThreadOverflow),
+            };
+            self.threads[thread.0 as usize].flat.push(Reverse((end, track)));
+            let name = self.events.name[i as usize];
+            let (kind, parent) = (SliceKind::Complete, SliceId::NONE);
+            self.push_slice(i, NewSlice { ts, dur, name, kind, track, depth: 0, parent })
+        };
+        self.threads[thread.0 as usize].overflow = lanes;
+        slice
+    }
+
+    fn begin(&mut self, i: u32) {
+        let event = i as usize;
+        let (ts, thread) = (self.events.ts[event], self.events.thread[event]);
+        let mut lane = self.take_lane(thread);
+        self.close(&mut lane.stack, ts, false);
+        let slice = self.stack_slice(i, &mut lane, UNFINISHED, SliceKind::BeginEnd);
+        self.threads[thread.0 as usize].main = Some(lane);
+        if let Some((tts, _)) = self.events.thread_time_of(i) {
+            self.trace().slices.thread_time.push((SliceId(slice), tts, UNFINISHED));
+            self.has_pending_thread_time = true;
+        }
+        self.started(i, thread, slice);
+    }
+
+    fn end(&mut self, i: u32) {
+        let event = i as usize;
+        let (ts, thread) = (self.events.ts[event], self.events.thread[event]);
+        let mut lane = self.take_lane(thread);
+        self.close(&mut lane.stack, ts, false);
+        let ended = self.end_slice(i, &mut lane.stack);
+        self.threads[thread.0 as usize].main = Some(lane);
+        let Some(slice) = ended else { return self.drop_event(i, &STRAY_END) };
+        if let Some((tts, _)) = self.events.thread_time_of(i) {
+            let times = &mut self.trace().slices.thread_time;
+            if let Ok(at) = times.binary_search_by_key(&SliceId(slice), |row| row.0) {
+                let row = &mut times[at];
+                row.2 = tts.saturating_sub(row.1).max(0);
+            }
+        }
+        if let Some(extra) = self.events.extra_of(event) {
+            let frame = if extra.start_frame.is_none() { extra.end_frame } else { extra.start_frame };
+            if !frame.is_none() {
+                let stack = super::samples::stack_of_frame(self.builder, frame);
+                let stacks = &mut self.trace().slices.stacks;
+                match stacks.binary_search_by_key(&SliceId(slice), |row| row.0) {
+                    Ok(at) => stacks[at].2 = stack,
+                    Err(at) => stacks.insert(at, (SliceId(slice), StackId::NONE, stack)),
+                }
+            }
+        }
+    }
+
+    /// Ends the slice that event `i` closes, and gives it.
+    pub fn end_slice(&mut self, i: u32, stack: &mut Stack) -> Option<u32> {
+        let event = i as usize;
+        let ts = self.events.ts[event];
+        let name = Some(self.events.name[event]).filter(|name| *name != StringId::EMPTY);
+        let category = self.events.category[event].some();
+        let (slice, start) = stack.end(ts, name, category)?;
+        let args = self.events.args[event];
+        let slices = &mut self.trace().slices;
+        slices.dur[slice as usize] = ts.saturating_sub(start).max(0);
+        if !args.is_none() {
+            slices.end_args.push((SliceId(slice), args));
+        }
+        Some(slice)
+    }
+
+    fn instant(&mut self, i: u32) {
+        let (ts, thread) = (self.events.ts[i as usize], self.events.thread[i as usize]);
+        if self.has(i, flag::GLOBAL_SCOPE) {
+            let mut lane = match self.global_instants.take() {
+                Some(lane) => lane,
+                None => {
+                    let kind = TrackKind::GlobalInstants;
+                    Lane::new(self.trace().tracks.push(kind, StringId::NONE, None, None))
+                }
+            };
+            self.close(&mut lane.stack, ts, true);
+            let slice = self.stack_slice(i, &mut lane, 0, SliceKind::Instant);
+            self.global_instants = Some(lane);
+            self.bind(i, slice);
+        } else if self.has(i, flag::PROCESS_SCOPE) {
+            if !self.has(i, flag::HAS_PID) {
+                return self.drop_event(i, &INSTANT_WITHOUT_PID);
+            }
+            let process = self.process_of(i);
+            let mut lane = match self.process_instants.remove(&process) {
+                Some(lane) => lane,
+                None => {
+                    let kind = TrackKind::ProcessInstants;
+                    Lane::new(self.trace().tracks.push(kind, StringId::NONE, Some(process), None))
+                }
+            };
+            self.close(&mut lane.stack, ts, true);
+            let slice = self.stack_slice(i, &mut lane, 0, SliceKind::Instant);
+            self.process_instants.insert(process, lane);
+            self.bind(i, slice);
+        } else {
+            if !self.has(i, flag::HAS_TID) {
+                return self.drop_event(i, &INSTANT_WITHOUT_TID);
+            }
+            let mut lane = self.take_lane(thread);
+            self.close(&mut lane.stack, ts, true);
+            let slice = self.stack_slice(i, &mut lane, 0, SliceKind::Instant);
+            self.threads[thread.0 as usize].main = Some(lane);
+            self.started(i, thread, slice);
+        }
+    }
+
+    fn thread_state(&mut self, i: u32) {
+        let event = i as usize;
+        let (ts, dur, thread) = (self.events.ts[event], self.events.dur[event], self.events.thread[event]);
+        let track = match self.threads[thread.0 as usize].states {
+            Some(track) => track,
+            None => self.new_thread_track(thread, TrackKind::ThreadState),
+        };
+        self.threads[thread.0 as usize].states = Some(track);
+        let name = self.events.name[event];
+        let (kind, parent) = (SliceKind::State, SliceId::NONE);
+        self.push_slice(i, NewSlice { ts, dur, name, kind, track, depth: 0, parent });
+    }
+
+    fn flow(&mut self, i: u32) {
+        let mut flows = std::mem::take(&mut self.flows);
+        flows.event(self, i);
+        self.flows = flows;
+    }
+
+    /// The slice around a flow event: the last one started on its thread that later slices have not pushed off.
+    pub fn enclosing(&self, thread: ThreadId) -> Option<u32> {
+        let lanes = self.threads.get(thread.0 as usize)?;
+        let tops = lanes.main.iter().chain(&lanes.overflow).find_map(|lane| lane.stack.top());
+        tops.map(|top| top.slice)
+    }
+
+    fn object(&mut self, i: u32, what: ObjectEvent) {
+        let process = self.process_of(i);
+        let event = i as usize;
+        let id = self.events.extra_of(event).map_or(EventKey::None, |extra| extra.id);
+        let trace = &mut self.builder.trace;
+        let id = match id {
+            EventKey::None => StringId::NONE,
+            EventKey::Int(value) => trace.strings.intern(&value.to_string()),
+            EventKey::Text(text) => text,
+        };
+        let objects = &mut trace.objects;
+        objects.event.push(what);
+        objects.ts.push(self.events.ts[event]);
+        objects.process.push(process);
+        objects.name.push(self.events.name[event]);
+        objects.id.push(id);
+        objects.args.push(self.events.args[event]);
+    }
+
+    /// What is still open, and the order of the sparse columns.
+    fn finish(mut self, asyncs: &Asyncs) {
+        let mut flows = std::mem::take(&mut self.flows);
+        flows.finish(&mut self);
+        for thread in std::mem::take(&mut self.threads) {
+            for slice in thread.main.iter().flat_map(|lane| lane.stack.open_slices()) {
+                self.unfinished(slice, &UNFINISHED_SLICE);
+            }
+        }
+        for slice in asyncs.unfinished() {
+            self.unfinished(slice, &UNFINISHED_ASYNC);
+        }
+        let slices = &mut self.builder.trace.slices;
+        slices.end_args.sort_by_key(|row| row.0);
+        if self.has_pending_thread_time {
+            slices.thread_time.retain(|row| row.2 != UNFINISHED);
+        }
+    }
+
+    fn unfinished(&mut self, slice: u32, kind: &'static IssueKind) {
+        if let Some(event) = self.slice_event.get(slice as usize).copied() {
+            self.note(event, kind);
+        }
+    }
+}
