@@ -10,7 +10,6 @@ pub mod csv;
 pub mod json;
 pub mod markdown;
 pub mod terminal;
-pub mod terminal_table;
 
 use crate::analysis::{ANALYSES, Query, TextFormat};
 use crate::report::Document;

@@ -25,6 +25,7 @@ pub use calls::MAX_CALL_FLOWS;
 
 use super::{ExporterInfo, Input, Options};
 use crate::trace::Run;
+use rustc_hash::FxHashSet;
 use std::io::{self, Write};
 use writer::Writer;
 
@@ -57,8 +58,11 @@ pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) {
     let mut facts = OwnFacts { origin_ns: origin(run), ..OwnFacts::default() };
     let mut numbers = ids::Numbers::reserve(run);
     let mut states = Vec::with_capacity(run.traces.len());
+    let mut first_stack = 1;
     for trace in &run.traces {
-        let state = tracks::Layout::new(trace, facts.origin_ns, &mut numbers, &mut facts.renumbered);
+        let state =
+            tracks::Layout::new(trace, facts.origin_ns, first_stack, &mut numbers, &mut facts.renumbered);
+        first_stack += trace.stacks.len() as u64;
         state.write_names(&mut w);
         states.push(state);
     }
@@ -99,8 +103,18 @@ impl OwnFacts {
     }
 }
 
-/// Name of our member of `metadata`.
-const OWN: &str = "tracedrop";
+/// Name of our member of `metadata`, as a fact of a file that is read back.
+const OWN: &str = "metadata.tracedrop";
+
+/// Members whose members readers list as facts of their own: `otherData.version`.
+const NESTED: [&str; 2] = ["otherData", "metadata"];
+
+/// Members that are not facts, and what is written before the facts.
+const TAKEN: [&str; 6] =
+    ["traceEvents", "stackFrames", "samples", "displayTimeUnit", "metadata", "otherData"];
+
+/// Bytes of the list of renumbered ids; what is beyond is counted.
+const MAX_RENUMBERED_BYTES: usize = 32 << 10;
 
 /// What all times are given from: 0 wherever that does no harm.
 fn origin(run: &Run) -> i64 {
@@ -110,59 +124,107 @@ fn origin(run: &Run) -> i64 {
     if hard && end.checked_sub(start).is_some() { start } else { 0 }
 }
 
-/// The file's own metadata, then what we have to say. A file that we wrote keeps what it says of its origin.
+/// The files' own metadata, then what we have to say. A file that we wrote keeps what it says of its origin.
 fn write_metadata(run: &Run, facts: &OwnFacts, w: &mut Writer<'_>) {
-    let mut names: rustc_hash::FxHashSet<&str> = [OWN, "displayTimeUnit"].into_iter().collect();
-    let mut first = true;
-    let mut open = |w: &mut Writer<'_>| {
-        w.raw(if std::mem::take(&mut first) { ",\n\"metadata\":{" } else { "," });
-    };
-    let metadata = || run.traces.iter().flat_map(|trace| &trace.source.metadata);
-    for (name, value) in metadata() {
-        if !names.insert(name) {
+    let mut seen: FxHashSet<&str> = FxHashSet::default();
+    let metadata: Vec<(&str, &str)> = run
+        .traces
+        .iter()
+        .flat_map(|trace| &trace.source.metadata)
+        .filter(|(name, _)| seen.insert(name))
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let inner = |name: &str, nested: &str| name.strip_prefix(nested)?.strip_prefix('.').map(str::len);
+    for (name, value) in &metadata {
+        if TAKEN.contains(name) || NESTED.iter().any(|nested| inner(name, nested).is_some()) {
             continue;
         }
-        open(w);
-        w.string(name);
-        w.raw(":");
-        w.json_or_text(value);
+        w.raw(",\n");
+        write_fact(name, value, w);
     }
-    let own = metadata().find(|(name, _)| name == OWN);
-    if !facts.is_empty() {
-        open(w);
-        w.raw("\"tracedrop\":{\"origin_ns\":");
-        w.integer(facts.origin_ns);
-        if facts.flows_left_out > 0 {
-            w.raw(",\"flows_left_out\":");
-            w.unsigned(facts.flows_left_out);
+    for nested in NESTED {
+        let mut is_open = false;
+        let mut open = |w: &mut Writer<'_>| {
+            if std::mem::replace(&mut is_open, true) {
+                return w.raw(",\n");
+            }
+            w.raw(",\n");
+            w.string(nested);
+            w.raw(":{");
+        };
+        for (name, value) in metadata.iter().filter(|(name, _)| *name != OWN) {
+            if let Some(len) = inner(name, nested) {
+                open(w);
+                write_fact(&name[name.len() - len..], value, w);
+            }
         }
-        if facts.values_left_out > 0 {
-            w.raw(",\"values_left_out\":");
-            w.unsigned(facts.values_left_out);
+        if nested == "metadata" {
+            // A fact that has the name of something else still is a fact.
+            for (name, value) in metadata.iter().filter(|(name, _)| TAKEN.contains(name)) {
+                let known = *name == "displayTimeUnit";
+                if !known && !metadata.iter().any(|(other, _)| other.strip_prefix("metadata.") == Some(name))
+                {
+                    open(w);
+                    write_fact(name, value, w);
+                }
+            }
+            let own = metadata.iter().find(|(name, _)| *name == OWN);
+            if !facts.is_empty() {
+                open(w);
+                write_own(facts, w);
+            } else if let Some((_, value)) = own {
+                open(w);
+                write_fact("tracedrop", value, w);
+            }
         }
-        for (name, value) in &facts.notes {
+        if is_open {
+            w.raw("}");
+        }
+    }
+}
+
+fn write_fact(name: &str, value: &str, w: &mut Writer<'_>) {
+    w.string(name);
+    w.raw(":");
+    w.json_or_text(value);
+    w.pass_on();
+}
+
+fn write_own(facts: &OwnFacts, w: &mut Writer<'_>) {
+    w.raw("\"tracedrop\":{\"origin_ns\":");
+    w.integer(facts.origin_ns);
+    for (name, n) in [("flows_left_out", facts.flows_left_out), ("values_left_out", facts.values_left_out)] {
+        if n > 0 {
             w.raw(",");
             w.string(name);
             w.raw(":");
-            w.raw(value);
+            w.unsigned(n);
         }
-        if !facts.renumbered.is_empty() {
-            w.raw(",\"renumbered\":[");
-            for (i, entry) in facts.renumbered.iter().enumerate() {
-                w.raw(if i > 0 { ",\n" } else { "\n" });
-                w.raw(entry);
-                w.pass_on();
-            }
-            w.raw("]");
-        }
-        w.raw("}");
-    } else if let Some((name, value)) = own {
-        open(w);
+    }
+    for (name, value) in &facts.notes {
+        w.raw(",");
         w.string(name);
         w.raw(":");
-        w.json_or_text(value);
+        w.raw(value);
     }
-    if !first {
-        w.raw("}");
+    if !facts.renumbered.is_empty() {
+        w.raw(",\"renumbered\":[");
+        let mut n_bytes = 0;
+        let mut n_written = 0;
+        for entry in &facts.renumbered {
+            n_bytes += entry.len();
+            if n_bytes > MAX_RENUMBERED_BYTES {
+                break;
+            }
+            w.raw(if n_written > 0 { "," } else { "" });
+            n_written += 1;
+            w.raw(entry);
+        }
+        w.raw("]");
+        if n_written < facts.renumbered.len() {
+            w.raw(",\"renumbered_left_out\":");
+            w.unsigned((facts.renumbered.len() - n_written) as u64);
+        }
     }
+    w.raw("}");
 }

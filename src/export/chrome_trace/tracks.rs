@@ -27,6 +27,8 @@ use rustc_hash::FxHashMap;
 pub struct Layout<'a> {
     trace: &'a Trace,
     origin: i64,
+    /// Number of the first stack in `stackFrames`, where stacks of several traces are numbered through from 1.
+    first_stack: u64,
     pids: Vec<u64>,
     tids: Vec<u64>,
     /// By process: its first thread; `u32::MAX` if it has none.
@@ -74,6 +76,7 @@ impl<'a> Layout<'a> {
     pub fn new(
         trace: &'a Trace,
         origin: i64,
+        first_stack: u64,
         numbers: &mut Numbers,
         renumbered: &mut Vec<String>,
     ) -> Layout<'a> {
@@ -105,7 +108,19 @@ impl<'a> Layout<'a> {
             }
         }
         let (starts, order) = order_by_track(trace);
-        Layout { trace, origin, pids, tids, main_threads, lanes, own_tracks, tid_of_track, order, starts }
+        Layout {
+            trace,
+            origin,
+            first_stack,
+            pids,
+            tids,
+            main_threads,
+            lanes,
+            own_tracks,
+            tid_of_track,
+            order,
+            starts,
+        }
     }
 
     fn text(&self, id: StringId) -> Option<&'a str> {
@@ -259,6 +274,7 @@ impl<'a> Layout<'a> {
                 (_, dur) if dur > 0 && loose_at == Some(ts) => {
                     self.open_slice(slice, "B", pid, Some(tid), w);
                     self.thread_time(slice, w);
+                    self.write_stacks(slice, w);
                     self.write_bound(slice, bound, w);
                     self.write_begin_args(slice, w);
                     w.close();
@@ -274,6 +290,7 @@ impl<'a> Layout<'a> {
                     }
                 }
             }
+            self.write_stacks(slice, w);
             self.write_bound(slice, bound, w);
             self.write_args(slice, w);
             w.close();
@@ -325,6 +342,18 @@ impl<'a> Layout<'a> {
             if self.trace.slices.dur[slice] != UNFINISHED {
                 w.raw(",\"tdur\":");
                 w.micros(dur);
+            }
+        }
+    }
+
+    /// Call stacks at start and end, by their numbers in `stackFrames`.
+    fn write_stacks(&self, slice: usize, w: &mut Writer<'_>) {
+        let stacks = &self.trace.slices.stacks;
+        let Ok(at) = stacks.binary_search_by_key(&(slice as u32), |(slice, ..)| slice.0) else { return };
+        for (key, stack) in [(",\"sf\":", stacks[at].1), (",\"esf\":", stacks[at].2)] {
+            if stack != StackId::NONE {
+                w.raw(key);
+                w.unsigned(self.first_stack + u64::from(stack.0));
             }
         }
     }
@@ -734,12 +763,10 @@ fn order_by_track(trace: &Trace) -> (Vec<u32>, Vec<u32>) {
 
 /// Stacks and samples stand beside the events.
 pub fn write_samples(layouts: &[Layout<'_>], w: &mut Writer<'_>) {
-    if layouts.iter().all(|layout| layout.trace.samples.is_empty() && layout.trace.stacks.is_empty()) {
+    if layouts.iter().all(|layout| layout.trace.stacks.is_empty() && layout.trace.samples.is_empty()) {
         return;
     }
     w.raw(",\n\"stackFrames\":{");
-    // Stacks of several traces are numbered through, from 1.
-    let mut base = 1u64;
     let mut first = true;
     for layout in layouts {
         let (stacks, frames) = (&layout.trace.stacks, &layout.trace.frames);
@@ -747,7 +774,7 @@ pub fn write_samples(layouts: &[Layout<'_>], w: &mut Writer<'_>) {
             let frame = stacks.frame[stack].0 as usize;
             w.pass_on();
             w.raw(if std::mem::take(&mut first) { "\n\"" } else { ",\n\"" });
-            w.unsigned(base + stack as u64);
+            w.unsigned(layout.first_stack + stack as u64);
             w.raw("\":{\"name\":");
             w.string(frames.name.get(frame).map_or("", |name| layout.trace.strings.get(*name)));
             if let Some(module) = frames.module.get(frame).and_then(|module| layout.text(*module)) {
@@ -756,15 +783,13 @@ pub fn write_samples(layouts: &[Layout<'_>], w: &mut Writer<'_>) {
             }
             if stacks.parent[stack] != StackId::NONE {
                 w.raw(",\"parent\":\"");
-                w.unsigned(base + u64::from(stacks.parent[stack].0));
+                w.unsigned(layout.first_stack + u64::from(stacks.parent[stack].0));
                 w.raw("\"");
             }
             w.raw("}");
         }
-        base += stacks.len() as u64;
     }
     w.raw("\n},\n\"samples\":[");
-    base = 1;
     first = true;
     for layout in layouts {
         let samples = &layout.trace.samples;
@@ -782,13 +807,12 @@ pub fn write_samples(layouts: &[Layout<'_>], w: &mut Writer<'_>) {
             }
             if samples.stack[i] != StackId::NONE {
                 w.raw(",\"sf\":");
-                w.unsigned(base + u64::from(samples.stack[i].0));
+                w.unsigned(layout.first_stack + u64::from(samples.stack[i].0));
             }
             w.raw(",\"weight\":");
             w.float(samples.weight[i]);
             w.raw("}");
         }
-        base += layout.trace.stacks.len() as u64;
     }
     w.raw("\n]");
 }

@@ -1,0 +1,249 @@
+//! Exports: what is written is well-formed, does nothing, and reads back as what it was.
+
+mod support;
+
+use std::collections::BTreeMap;
+use support::{assert_same_text, data_dirs, files, import};
+use tracedrop::analysis::timeline::{self, Class};
+use tracedrop::analysis::{self, Query};
+use tracedrop::base::units::Unit;
+use tracedrop::export::{self, Input, Options};
+use tracedrop::report::{Column, Document, Facts, Report, Table};
+use tracedrop::trace::tracks::TrackKind;
+use tracedrop::trace::{Run, Trace};
+
+/// Text that wants to be a formula, markup, a table cell, a control sequence.
+const HOSTILE: [&str; 6] =
+    ["=1+1", "a|b", "<script>alert(1)</script>", "\u{1b}[31m\nx", "say \"hi\", you", "[x](http://a)"];
+
+fn document<'a>(reports: &'a [Report]) -> Document<'a> {
+    let mut source = Facts::new("file");
+    source.push("file_name", "File", "@evil", Unit::None);
+    Document {
+        title: "-file".to_string(),
+        source: vec![source],
+        ledger: Report::new("ledger", "Read"),
+        reports,
+    }
+}
+
+fn hostile_report() -> Report {
+    let mut report = Report::new("r", "Report");
+    report.summary = "One *summary*.".to_string();
+    report.warning("look out: <b>");
+    let numbers = [Some(u64::MAX), Some(0), None, Some(1), Some(2), Some(3)];
+    let floats = [Some(f64::NAN), Some(f64::INFINITY), None, Some(-1.5), Some(1e300), Some(3.0)];
+    let mut table = Table::new(
+        "t",
+        "Table",
+        vec![
+            Column::key("name", "name", HOSTILE.into_iter().collect()),
+            Column::unsigned("total", "total", Unit::Ns, numbers.to_vec()),
+            Column::float("mean", "mean", Unit::Plain, floats.to_vec()),
+        ],
+    )
+    .sorted_by("total", true);
+    table.n_left_out = 5;
+    report.table(table);
+    report
+}
+
+fn write(id: &str, document: &Document<'_>) -> String {
+    let run = Run::default();
+    let (query, options) = (Query::default(), Options::default());
+    let input = Input { run: &run, document, query: &query, options: &options };
+    String::from_utf8(export::to_bytes(export::find(id).unwrap(), &input)).unwrap()
+}
+
+#[test]
+fn markdown_shows_text_letter_by_letter() {
+    let reports = [hostile_report()];
+    let text = write("markdown", &document(&reports));
+    assert_same_text(
+        "markdown",
+        &text,
+        "# \\-file\n\n### file\n\n- File: \\@evil\n\n## Report\n\nOne \\*summary\\*.\n\n> **Warning:** look out: \\<b\\>\n\n### Table\n\n\
+         | name | total | mean |\n| --- | ---: | ---: |\n\
+         | \\=1+1 | 18,446,744,074 s | nan |\n\
+         | a\\|b | 0 ns | inf |\n\
+         | \\<script\\>alert(1)\\</script\\> | – | – |\n\
+         | \\\\x1b\\[31m\\\\nx | 1 ns | \\-1.5 |\n\
+         | say \"hi\", you | 2 ns | 1.00000e300 |\n\
+         | \\[x\\](http\\://a) | 3 ns | 3 |\n\n5 more rows were left out.\n\n## Read\n",
+    );
+}
+
+#[test]
+fn csv_is_rfc_4180_and_runs_nothing() {
+    let reports = [hostile_report()];
+    let text = write("csv", &document(&reports));
+    assert_same_text(
+        "csv",
+        &text,
+        "file\r\nname,value,unit\r\nfile_name,'@evil,\r\n\r\nReport: note\r\nnote\r\nlook out: <b>\r\n\r\nReport: Table\r\n\
+         name,total_ns,mean\r\n'=1+1,18446744073709551615,NaN\r\na|b,0,inf\r\n<script>alert(1)</script>,,\r\n\
+         \"\u{1b}[31m\nx\",1,-1.5\r\n\"say \"\"hi\"\", you\",2,1000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000\r\n\
+         [x](http://a),3,3\r\n(5 more rows were left out)\r\n",
+    );
+    let table = reports[0].tables().next().unwrap();
+    assert_eq!(
+        export::csv::table_csv(table, &[5, 99, 0]),
+        "name,total_ns,mean\r\n[x](http://a),3,3\r\n'=1+1,18446744073709551615,NaN\r\n"
+    );
+    assert_eq!(
+        export::csv::table_tsv(table, &[4]),
+        "name\ttotal_ns\tmean\n\"say \"\"hi\"\", you\"\t2\t1".to_string() + &"0".repeat(300) + "\n"
+    );
+    assert_eq!(
+        export::markdown::table_markdown(table, &[5]).lines().nth(2),
+        Some("| \\[x\\](http\\://a) | 3 ns | 3 |")
+    );
+}
+
+#[test]
+fn json_is_exact() {
+    let reports = [hostile_report()];
+    let text = write("json", &document(&reports));
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["schema"], "tracedrop-report/1");
+    let table = &value["reports"][0]["blocks"][1];
+    assert_eq!(table["columns"][1]["unit"], "ns");
+    assert_eq!(table["rows_left_out"].to_string(), "5");
+    assert_eq!(table["rows"][0].to_string(), r#"["=1+1",18446744073709551615,null]"#);
+    assert_eq!(table["rows"][2].to_string(), r#"["<script>alert(1)</script>",null,null]"#);
+    assert_eq!(table["rows"][3][0], "\u{1b}[31m\nx");
+}
+
+#[test]
+fn the_terminal_gets_no_control_characters_and_its_width() {
+    let reports = [hostile_report()];
+    let text = write("terminal", &document(&reports));
+    assert!(!text.chars().any(|c| c != '\n' && c.is_control()), "{text}");
+    assert!(text.contains("\\x1b[31m\\nx"));
+    assert!(text.lines().all(|line| line.chars().count() <= 100));
+}
+
+/// A trace as its Chrome trace.
+fn chrome(trace: &Trace) -> Vec<u8> {
+    let run = Run::single(trace.clone());
+    let mut out = Vec::new();
+    export::chrome_trace::write(&run, &Options::default(), &mut |bytes| out.extend_from_slice(bytes));
+    out
+}
+
+/// Every slice as a line: what it is called, when, how long, how deep, with what arguments.
+fn slices(trace: &Trace) -> Vec<String> {
+    let start = timeline::span(trace).map_or(0, |(start, _)| start);
+    let table = &trace.slices;
+    let mut lines: Vec<String> = (0..table.len())
+        .map(|i| {
+            let mut args = Vec::new();
+            trace.push_slice_args(i, &mut args);
+            format!(
+                "{:?} {:?} {} {:?} ts {} dur {} self {} depth {} cpu {:?} {}",
+                trace.strings.get(table.name[i]),
+                trace.strings.get_opt(table.category[i]),
+                if table.category[i].is_none() { "-" } else { "+" },
+                Class::of(table.kind[i]),
+                table.ts[i] - start,
+                table.dur[i],
+                table.self_ns[i],
+                table.depth[i],
+                table
+                    .thread_time
+                    .iter()
+                    .find(|(slice, ..)| slice.0 as usize == i)
+                    .map(|(_, ts, dur)| (ts, dur)),
+                String::from_utf8_lossy(&args),
+            )
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+/// Tables of a run as text: id → sorted rows, without the columns `but`.
+fn tables(trace: &Trace, report: &str, but: &[&str]) -> BTreeMap<String, Vec<String>> {
+    let reports = analysis::reports(&Run::single(trace.clone()), &Query { top: 10 });
+    let mut all = BTreeMap::new();
+    for table in reports.iter().filter(|it| it.id == report).flat_map(|report| report.tables()) {
+        let columns = || table.columns.iter().filter(|column| !but.contains(&column.id));
+        let mut rows: Vec<String> = (0..table.n_rows())
+            .map(|row| columns().map(|column| format!("{:?} ", column.cells.get(row))).collect())
+            .collect();
+        rows.sort();
+        all.insert(table.id.to_string(), rows);
+    }
+    all
+}
+
+/// On one track, slices are one inside the other or apart.
+fn assert_nested(what: &str, trace: &Trace) {
+    let overflow = trace.tracks.kind.contains(&TrackKind::ThreadOverflow);
+    assert!(!overflow, "{what}: slices of one tid partly overlap");
+}
+
+/// Writes a trace, reads it, writes it again.
+fn check_round_trip(what: &str, trace: &Trace, same_slices: bool) {
+    let first = chrome(trace);
+    let text = std::str::from_utf8(&first).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let parsed: Result<serde_json::Value, _> = serde_json::from_str(text);
+    // The parser of the tests gives up at some depth, which is not what is tested here.
+    if let Err(error) = parsed {
+        assert!(error.to_string().contains("recursion limit"), "{what}: {error}");
+    }
+    for surrogate in ["\\ud8", "\\ud9", "\\uda", "\\udb", "\\uD", "\\udc"] {
+        assert!(!text.contains(surrogate), "{what}: {surrogate}");
+    }
+    let again = import("again.json", &first, None).unwrap_or_else(|error| panic!("{what}: {error}\n{text}"));
+    assert_nested(what, &again);
+    assert_eq!(again.ledger.skipped.records, 0, "{what}: {:?}\n{text}", again.ledger.issues);
+    let second = chrome(&again);
+    let second_text = String::from_utf8_lossy(&second);
+    if same_slices {
+        assert_same_text(what, &slices(&again).join("\n"), &slices(trace).join("\n"));
+        assert_eq!(tables(&again, "slices", &[]), tables(trace, "slices", &[]), "{what}");
+        let but = ["process"];
+        assert_eq!(tables(&again, "counters", &but), tables(trace, "counters", &but), "{what}");
+        assert_same_text(what, &second_text, text);
+    } else {
+        let third = chrome(&import("third.json", &second, None).unwrap());
+        assert_same_text(what, &String::from_utf8_lossy(&third), &second_text);
+    }
+}
+
+fn traces(system: &str, endings: &[&str]) -> Vec<(String, Trace)> {
+    let mut traces = Vec::new();
+    for path in data_dirs(system).iter().flat_map(|dir| files(dir, endings)) {
+        let name = path.file_name().unwrap().to_str().unwrap().to_string();
+        let bytes = std::fs::read(&path).unwrap();
+        // Files that give nothing at all are other tests' business.
+        if let Ok(trace) = import(&name, &bytes, None) {
+            traces.push((name, trace));
+        }
+    }
+    traces
+}
+
+#[test]
+fn chrome_traces_read_back_the_same() {
+    for (name, trace) in traces("chrome", &[".json", ".gz"]) {
+        check_round_trip(&name, &trace, true);
+    }
+}
+
+#[test]
+fn scoring_calls_become_a_timeline() {
+    for (name, trace) in traces("sway", &[".jsonl", ".jsonl.gz"]) {
+        check_round_trip(&name, &trace, false);
+    }
+}
+
+#[test]
+fn sample_counts_get_no_time_axis() {
+    for (name, trace) in traces("pysampling", &[".jsonl", ".jsonl.gz"]) {
+        check_round_trip(&name, &trace, false);
+        let again = import("again.json", &chrome(&trace), None).unwrap();
+        assert!(again.slices.is_empty() && again.samples.is_empty(), "{name}");
+    }
+}

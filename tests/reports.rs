@@ -1,0 +1,196 @@
+//! Reports on timelines, over a small trace put together by hand.
+
+use tracedrop::analysis::{self, Query};
+use tracedrop::base::strings::StringId;
+use tracedrop::report::{Report, Table, Value};
+use tracedrop::trace::args::ArgsId;
+use tracedrop::trace::samples::{FrameId, StackId};
+use tracedrop::trace::slices::{SliceId, SliceKind, UNFINISHED};
+use tracedrop::trace::tracks::{Key, ProcessId, ThreadId, TrackId, TrackKind};
+use tracedrop::trace::{Run, Trace};
+
+/// ```text
+///          0    10   20   30   40   50
+/// worker   [outer              ][outer…      unfinished
+///            [leaf]  [leaf ]
+/// overlap       [late              ]
+/// async         [request                ]
+/// mem      1    3         2
+/// ```
+fn trace() -> Trace {
+    let mut trace = Trace::default();
+    let process = trace.processes.push(Key::Number(7));
+    let thread = trace.threads.push(process, Key::Number(8));
+    trace.processes.name[0] = trace.strings.intern("server");
+    trace.threads.name[0] = trace.strings.intern("worker");
+    let request = trace.strings.intern("request");
+    let on_thread = trace.tracks.push(TrackKind::Thread, StringId::NONE, Some(process), Some(thread));
+    let overflow = trace.tracks.push(TrackKind::ThreadOverflow, StringId::NONE, Some(process), Some(thread));
+    let lane = trace.tracks.push(TrackKind::AsyncGlobal, request, Some(process), None);
+    let mut add =
+        |ts, dur, self_ns, name: &str, category: Option<&str>, track: TrackId, kind, depth, parent| {
+            let slices = &mut trace.slices;
+            slices.ts.push(ts);
+            slices.dur.push(dur);
+            slices.self_ns.push(self_ns);
+            slices.name.push(trace.strings.intern(name));
+            slices.category.push(category.map_or(StringId::NONE, |category| trace.strings.intern(category)));
+            slices.track.push(track);
+            slices.kind.push(kind);
+            slices.depth.push(depth);
+            slices.parent.push(parent);
+            slices.args.push(ArgsId::NONE);
+            slices.offset.push(0);
+        };
+    use SliceKind::{Async, BeginEnd, Complete, Instant};
+    let none = SliceId::NONE;
+    add(1000, 20, 9, "outer", Some("io"), on_thread, Complete, 0, none);
+    add(1002, 5, 5, "leaf", None, on_thread, Complete, 1, SliceId(0));
+    add(1005, 20, 20, "late", Some("io"), overflow, Complete, 0, none);
+    add(1005, 25, 25, "request", Some("io"), lane, Async, 0, none);
+    add(1010, 6, 6, "leaf", None, on_thread, Complete, 1, SliceId(0));
+    add(1012, 0, 0, "tick", None, on_thread, Instant, 2, SliceId(4));
+    add(1020, UNFINISHED, 30, "outer", Some("io"), on_thread, BeginEnd, 0, none);
+    trace.slices.args[0] = trace.args.push(br#"{"a": 1, "b": "x"}"#);
+    let end = trace.args.push(br#"{"b":2}"#);
+    trace.slices.end_args.push((SliceId(0), end));
+
+    let (mem, used) = (trace.strings.intern("mem"), trace.strings.intern("used"));
+    trace.counter_series.process.push(ProcessId(0));
+    trace.counter_series.name.push(mem);
+    trace.counter_series.id.push(StringId::NONE);
+    trace.counter_series.key.push(used);
+    for (ts, value) in [(1000, 1.0), (1005, 3.0), (1015, 2.0)] {
+        trace.counters.ts.push(ts);
+        trace.counters.series.push(0);
+        trace.counters.value.push(value);
+    }
+
+    trace.flows.from.push(SliceId(1));
+    trace.flows.to.push(SliceId(4));
+    trace.flows.name.push(used);
+    trace.flows.category.push(StringId::NONE);
+    trace.flows.id.push(1);
+
+    for name in ["main", "work"] {
+        let name = trace.strings.intern(name);
+        trace.frames.name.push(name);
+        trace.frames.module.push(StringId::NONE);
+    }
+    // main → work → main: the frame is on the stack twice and counts once.
+    for (frame, parent) in [(0, StackId::NONE), (1, StackId(0)), (0, StackId(1))] {
+        trace.stacks.frame.push(FrameId(frame));
+        trace.stacks.parent.push(parent);
+    }
+    for (ts, stack, weight) in [(1001, 0, 1.0), (1050, 2, 3.0)] {
+        trace.samples.ts.push(ts);
+        trace.samples.thread.push(ThreadId(0));
+        trace.samples.stack.push(StackId(stack));
+        trace.samples.weight.push(weight);
+        trace.samples.name.push(StringId::NONE);
+    }
+    trace
+}
+
+fn report(id: &str) -> Report {
+    let reports = analysis::reports(&Run::single(trace()), &Query::default());
+    reports.into_iter().find(|report| report.id == id).unwrap()
+}
+
+fn table<'a>(report: &'a Report, id: &str) -> &'a Table {
+    report.tables().find(|table| table.id == id).unwrap_or_else(|| panic!("no table {id}"))
+}
+
+/// The cells of some columns, plain, a line a row.
+fn rows(table: &Table, columns: &[&str]) -> Vec<String> {
+    let cells = |row| columns.iter().map(move |id| table.column(id).unwrap().cells.get(row).plain());
+    (0..table.n_rows()).map(|row| cells(row).collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[test]
+fn slices_add_up() {
+    let report = report("slices");
+    let slices = table(&report, "slices");
+    assert_eq!(
+        rows(
+            slices,
+            &["name", "category", "kind", "count", "total", "self", "median", "min", "max", "unfinished"]
+        ),
+        [
+            "outer io thread 2 50 39 20 20 30 1",
+            "request io async 1 25 25 25 25 25 0",
+            "late io thread 1 20 20 20 20 20 0",
+            "leaf  thread 2 11 11 5 5 6 0",
+        ]
+    );
+    assert_eq!(slices.column("self_share").unwrap().cells.get(0), Value::Float(39.0 / 70.0));
+    assert_eq!(slices.column("self_share").unwrap().cells.get(1), Value::Missing);
+    assert_eq!(
+        rows(table(&report, "categories"), &["category", "kind", "count", "self"]),
+        ["io thread 3 59", "io async 1 25", " thread 2 11"]
+    );
+    assert_eq!(rows(table(&report, "instants"), &["name", "count"]), ["tick 1"]);
+    assert_eq!(rows(table(&report, "flows"), &["name", "count", "mean_delay", "max_delay"]), ["used 1 8 8"]);
+}
+
+#[test]
+fn frames_count_once_a_stack() {
+    let report = report("slices");
+    assert_eq!(
+        rows(table(&report, "frames"), &["frame", "samples", "self", "total"]),
+        ["main 2 4 4", "work 0 0 3"]
+    );
+}
+
+#[test]
+fn counters_are_weighed_by_time() {
+    let report = report("counters");
+    // (1·5 + 3·10 + 2·35) / 50
+    assert_eq!(
+        rows(
+            table(&report, "counters"),
+            &["process", "name", "key", "points", "first", "last", "min", "max", "mean"]
+        ),
+        ["server (7) mem used 3 1 2 1 3 2.1"]
+    );
+}
+
+#[test]
+fn the_longest_come_first_with_their_arguments() {
+    let report = report("longest");
+    assert_eq!(
+        rows(table(&report, "thread_slices"), &["name", "thread", "start", "duration", "depth", "args"]),
+        [
+            "outer worker (8) 20 30 0 ",
+            "outer worker (8) 0 20 0 {\"a\":1,\"b\":2}",
+            "late worker (8) 5 20 0 ",
+            "leaf worker (8) 10 6 1 ",
+            "leaf worker (8) 2 5 1 ",
+        ]
+    );
+    assert_eq!(rows(table(&report, "async_slices"), &["name", "duration"]), ["request 25"]);
+}
+
+#[test]
+fn the_overview_counts_busy_time_once() {
+    let report = report("overview");
+    // The two tracks of the thread together are busy from 0 to 50, whatever overlaps.
+    assert_eq!(
+        rows(table(&report, "processes"), &["key", "name", "threads", "slices", "busy"]),
+        ["7 server 1 6 50"]
+    );
+    assert_eq!(
+        rows(
+            table(&report, "threads"),
+            &["name", "slices", "instants", "max_depth", "busy", "first", "last"]
+        ),
+        ["worker 5 1 2 50 0 50"]
+    );
+}
+
+#[test]
+fn an_empty_trace_says_so() {
+    let reports = analysis::reports(&Run::single(Trace::default()), &Query::default());
+    assert_eq!(reports.len(), 1);
+    assert_eq!(reports[0].summary, "The trace is empty.");
+}
