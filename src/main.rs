@@ -1,6 +1,8 @@
+//! The page.
+
+mod app;
+
 fn main() {
-    let _ = leptos::mount::mount_to_body(|| {
-        use leptos::prelude::*;
-        view! { <h1>"Tracedrop"</h1> }
-    });
+    console_error_panic_hook::set_once();
+    leptos::mount::mount_to_body(app::App);
 }

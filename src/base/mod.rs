@@ -2,6 +2,7 @@
 
 pub mod json;
 pub mod lines;
+pub mod pace;
 pub mod python;
 pub mod strings;
 pub mod terminal_table;

@@ -165,6 +165,23 @@ pub struct LedgerView {
     pub issues: Vec<IssueView>,
 }
 
+impl LedgerView {
+    /// Records read: kept + repaired + skipped.
+    pub fn records(&self) -> u64 {
+        self.kept.records + self.repaired.records + self.skipped.records
+    }
+
+    /// Bytes accounted for: those of all records and those between them. Equal to `content_bytes`.
+    pub fn bytes(&self) -> u64 {
+        self.kept.bytes + self.repaired.bytes + self.skipped.bytes + self.framing_bytes
+    }
+
+    /// Every record was kept as it stood and nothing was worth a remark.
+    pub fn is_clean(&self) -> bool {
+        self.issues.is_empty() && self.repaired.records == 0 && self.skipped.records == 0
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TallyView {
     pub records: u64,

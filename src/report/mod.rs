@@ -4,6 +4,7 @@
 
 pub mod document;
 pub mod facts;
+pub mod scroll;
 pub mod table;
 pub mod value;
 pub mod view;

@@ -1,0 +1,23 @@
+//! A sentence or two.
+
+use crate::app::widgets::{Icon, Shape};
+use crate::app::words::words;
+use leptos::prelude::*;
+use tracedrop::report::{Note, NoteLevel};
+
+#[component]
+pub fn NoteBlock(#[prop(into)] note: Signal<Option<Note>>) -> impl IntoView {
+    move || {
+        note.get().map(|note| {
+            let warning = note.level == NoteLevel::Warning;
+            view! {
+                <p class="note" class:note-warning=warning>
+                    <Icon shape=if warning { Shape::Alert } else { Shape::Info } />
+                    <span>
+                        {warning.then(|| view! { <strong>{words().note_warning} " "</strong> })} {note.text}
+                    </span>
+                </p>
+            }
+        })
+    }
+}

@@ -1,0 +1,521 @@
+//! A table of any length: asks the worker for the rows that show, sorted and filtered there.
+
+use super::cells::{cell_view, column_chars, growing_column};
+use crate::app::browser::{self, Local, Resizing};
+use crate::app::client::Answer;
+use crate::app::state::{Tab, Tip, app};
+use crate::app::widgets::{Icon, Menu, MenuItem, Shape};
+use crate::app::words::words;
+use leptos::html;
+use leptos::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+use tracedrop::engine::protocol::{CopyFormat, Request, TableId, TableView};
+use tracedrop::report::Sort;
+use tracedrop::report::scroll::Scroll;
+use tracedrop::report::view::{TableQuery, TableRows};
+
+/// Tables up to this length stand in full; longer ones scroll in a box and can be filtered.
+const FULL_ROWS: u64 = 20;
+/// Height of a row, as `--row` in the style sheets.
+const ROW_REM: f64 = 1.875;
+/// Typing pauses this long before rows are filtered.
+const TYPING_MS: u64 = 140;
+/// Rows asked for when it is not known how many match.
+const BLIND_ROWS: u64 = 300;
+
+/// The state of one table: what is asked for and what is at hand.
+#[derive(Clone, Copy)]
+struct State {
+    tab: Tab,
+    table: Memo<Option<(TableId, Arc<TableView>)>>,
+    query: RwSignal<TableQuery>,
+    /// The rows at hand; while others are on their way, those of the query before.
+    rows: RwSignal<Arc<TableRows>>,
+    scroll: RwSignal<Scroll>,
+    /// Rows for the query are on their way and what shows is of another one.
+    stale: RwSignal<bool>,
+    /// One request at a time: a worker that is busy does not get a queue of what nobody wants any more.
+    asked: StoredValue<Option<TableQuery>>,
+    /// The answer under way is out of date.
+    again: StoredValue<bool>,
+}
+
+impl State {
+    fn table_id(self) -> Option<TableId> {
+        self.table.try_with_untracked(|table| table.as_ref().map(|(id, _)| *id)).flatten()
+    }
+
+    fn have(self) -> Range<u64> {
+        self.rows.with_untracked(|rows| rows.offset..rows.offset + rows.rows.len() as u64)
+    }
+
+    /// Asks for the rows that show and are not at hand, or for all that show.
+    fn ask(self, all: bool) {
+        if self.asked.with_value(Option::is_some) {
+            if all {
+                self.again.set_value(true);
+            }
+            return;
+        }
+        let Some(table) = self.table_id() else { return };
+        let have = if all { 0..0 } else { self.have() };
+        let wanted = match self.scroll.with_untracked(|scroll| scroll.wanted(&have)) {
+            Some(wanted) => wanted,
+            None if all => 0..BLIND_ROWS,
+            None => return,
+        };
+        let query = self.query.get_untracked();
+        self.asked.set_value(Some(query.clone()));
+        self.tab.ask(
+            |ticket| Request::Rows {
+                ticket,
+                table,
+                query,
+                offset: wanted.start,
+                limit: (wanted.end - wanted.start).max(BLIND_ROWS),
+            },
+            move |answer| {
+                if let Answer::Rows(rows) = answer {
+                    self.take(rows);
+                }
+            },
+        );
+    }
+
+    fn take(self, rows: TableRows) {
+        // The table may be gone by the time its rows come.
+        let Some(Some(asked)) = self.asked.try_update_value(Option::take) else { return };
+        let again = self.again.get_value();
+        self.again.set_value(false);
+        if self.query.with_untracked(|query| *query != asked) || again {
+            return self.ask(true);
+        }
+        self.show(Arc::new(rows));
+        self.ask(false);
+    }
+
+    fn show(self, rows: Arc<TableRows>) {
+        let n_rows = rows.n_matching;
+        self.rows.set(rows);
+        self.stale.set(false);
+        self.scroll.update(|scroll| {
+            let screen_px = scroll.screen_px();
+            scroll.resize(n_rows, screen_px);
+        });
+    }
+
+    /// The numbers are others, or someone wants to see other rows.
+    fn refresh(self, table: &TableView, query: &TableQuery) {
+        let own_order = *query == TableQuery::default();
+        let drawn = self.scroll.with_untracked(|scroll| scroll.drawn());
+        let first = table.first.rows.len() as u64;
+        if own_order && (first == table.n_rows || drawn.end <= first) {
+            self.show(Arc::new(table.first.clone()));
+            self.again.set_value(self.asked.with_value(Option::is_some));
+            self.ask(false);
+        } else {
+            self.stale.set(true);
+            self.ask(true);
+        }
+    }
+
+    fn sort_by(self, column: u32) {
+        let own = self.table.with_untracked(|table| table.as_ref().and_then(|(_, table)| table.sort));
+        let numeric = self.table.with_untracked(|table| {
+            table
+                .as_ref()
+                .and_then(|(_, table)| table.columns.get(column as usize).map(|column| column.numeric))
+        });
+        self.query.update(|query| query.sort = next_sort(query.sort, own, column, numeric.unwrap_or(false)));
+    }
+}
+
+/// Where a click on a column's header leads: one direction, the other one, the table's own order.
+/// Numbers start with the largest, text with the first of the alphabet.
+fn next_sort(now: Option<Sort>, own: Option<Sort>, column: u32, numeric: bool) -> Option<Sort> {
+    let shown = now.or(own).filter(|sort| sort.column == column);
+    match (now, shown) {
+        // In the table's own order already: turn it.
+        (None, Some(own)) => Some(Sort { column, descending: !own.descending }),
+        (Some(now), Some(_)) if now.descending == numeric && own.is_none_or(|own| own.column != column) => {
+            Some(Sort { column, descending: !now.descending })
+        }
+        (Some(_), Some(_)) => None,
+        (_, None) => Some(Sort { column, descending: numeric }),
+    }
+}
+
+#[component]
+pub fn TableBlock(tab: Tab, table: Memo<Option<(TableId, Arc<TableView>)>>) -> impl IntoView {
+    let first = table.get_untracked().map(|(_, table)| table);
+    let n_first = first.as_ref().map_or(0, |table| table.n_rows);
+    let row_px = ROW_REM * browser::root_font_px();
+    let state = State {
+        tab,
+        table,
+        query: RwSignal::default(),
+        rows: RwSignal::new(Arc::new(first.map_or_else(TableRows::default, |table| table.first.clone()))),
+        scroll: RwSignal::new(Scroll::new(n_first, row_px, FULL_ROWS as f64 * row_px)),
+        stale: RwSignal::new(false),
+        asked: StoredValue::new(None),
+        again: StoredValue::new(false),
+    };
+    Effect::new(move |_| {
+        let query = state.query.get();
+        if let Some((_, table)) = table.get() {
+            state.refresh(&table, &query);
+        }
+    });
+    let n_rows = Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |(_, table)| table.n_rows)));
+    let long = Memo::new(move |_| n_rows.get() > FULL_ROWS);
+    let text = move |of: fn(&TableView) -> &String| {
+        table.with(|table| table.as_ref().map(|(_, table)| of(table).clone()).unwrap_or_default())
+    };
+    let title = Memo::new(move |_| text(|table| &table.title));
+    let caption = Memo::new(move |_| text(|table| &table.caption));
+    let empty = Memo::new(move |_| text(|table| &table.empty));
+    let left_out =
+        Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |(_, table)| table.n_left_out)));
+    view! {
+        <section class="table">
+            <div class="table-head">
+                <div class="table-titles">
+                    <h3>{title}</h3>
+                    <Show when=move || caption.with(|caption| !caption.is_empty())>
+                        <p class="table-caption">{caption}</p>
+                    </Show>
+                </div>
+                <Show when=move || n_rows.get() != 0>
+                    <TableTools state n_rows long title />
+                </Show>
+            </div>
+            <Show
+                when=move || n_rows.get() != 0
+                fallback=move || {
+                    view! {
+                        <p class="empty">
+                            {move || empty.with(|text| if text.is_empty() { words().no_rows.to_string() } else { text.clone() })}
+                        </p>
+                    }
+                }
+            >
+                <Rows state long title />
+            </Show>
+            <Show when=move || left_out.get() != 0>
+                <p class="table-left-out">{move || (words().rows_left_out)(left_out.get())}</p>
+            </Show>
+        </section>
+    }
+}
+
+/// Filter, count and copy.
+#[component]
+fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
+    let typed = RwSignal::new(String::new());
+    let n_typed = StoredValue::new(0u32);
+    let filter = move |text: String| {
+        typed.set(text.clone());
+        let turn = n_typed.get_value().wrapping_add(1);
+        n_typed.set_value(turn);
+        browser::after(TYPING_MS, move || {
+            if n_typed.try_get_value() == Some(turn)
+                && state.query.with_untracked(|query| query.filter != text)
+            {
+                state.query.update(|query| query.filter = text);
+            }
+        });
+    };
+    let filtered = Memo::new(move |_| state.query.with(|query| !query.filter.trim().is_empty()));
+    let n_matching = Memo::new(move |_| state.rows.with(|rows| rows.n_matching));
+    let copy = Callback::new(move |format: String| {
+        let format = match format.as_str() {
+            "markdown" => CopyFormat::Markdown,
+            "csv" => CopyFormat::Csv,
+            _ => CopyFormat::Tsv,
+        };
+        let Some(table) = state.table_id() else { return };
+        let query = state.query.get_untracked();
+        let app = app();
+        state.tab.ask(
+            |ticket| Request::Copy { ticket, table, query, format },
+            move |answer| match answer {
+                Answer::Copied { text, n_rows } => browser::copy_text(text, move |copied| match copied {
+                    true => app.say((words().copied)(n_rows)),
+                    false => app.alert(words().not_copied.to_string()),
+                }),
+                Answer::Refused(failure) => app.alert((words().refused)(&failure.what, &failure.hint)),
+                _ => {}
+            },
+        );
+    });
+    let formats = words().copy_formats.map(|(id, label, detail)| MenuItem {
+        id: id.to_string(),
+        label: label.to_string(),
+        detail: detail.to_string(),
+        checked: None,
+    });
+    view! {
+        <div class="table-tools">
+            <p class="table-count" role="status">
+                {move || (words().rows_of)(filtered.get().then(|| n_matching.get()), n_rows.get())}
+            </p>
+            <Show when=move || long.get()>
+                <label class="field">
+                    <Icon shape=Shape::Search />
+                    <input
+                        type="search"
+                        placeholder=words().filter
+                        aria-label=move || (words().filter_table)(&title.get())
+                        autocomplete="off"
+                        spellcheck="false"
+                        data-key="/"
+                        prop:value=typed
+                        on:input:target=move |event| filter(event.target().value())
+                        on:keydown=move |event| {
+                            if event.key() == "Escape" {
+                                if typed.with_untracked(String::is_empty) {
+                                    browser::blur();
+                                } else {
+                                    filter(String::new());
+                                }
+                                event.prevent_default();
+                                event.stop_propagation();
+                            }
+                        }
+                    />
+                    <kbd class="field-key" aria-hidden="true">
+                        "/"
+                    </kbd>
+                </label>
+            </Show>
+            <Menu
+                label=Signal::derive(move || (words().copy_table)(&title.get()))
+                shape=Shape::Copy
+                icon_only=true
+                items=Signal::stored(formats.to_vec())
+                on_pick=copy
+            />
+        </div>
+    }
+}
+
+/// The box with the rows.
+#[component]
+fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
+    let frame = NodeRef::<html::Div>::new();
+    let head = NodeRef::<html::Thead>::new();
+    let resizing: Local<Option<Resizing>> = StoredValue::new_local(None);
+    let measure = move || {
+        let (Some(frame), Some(head)) =
+            (frame.try_get_untracked().flatten(), head.try_get_untracked().flatten())
+        else {
+            return;
+        };
+        // A table that stands in full is as high as its rows.
+        let screen_px = browser::size_of(&frame) - browser::size_of(&head);
+        if long.get_untracked() && screen_px > 0.0 {
+            state.scroll.update(|scroll| {
+                let n_rows = scroll.n_rows();
+                scroll.resize(n_rows, screen_px);
+            });
+            state.ask(false);
+        }
+    };
+    frame.on_load(move |frame| {
+        browser::after(0, measure);
+        resizing.set_value(Some(browser::on_resize(&frame, measure)));
+    });
+    // Another order or filter starts at the top.
+    Effect::new(move |before: Option<()>| {
+        state.query.track();
+        if let (Some(()), Some(frame)) = (before, frame.get_untracked()) {
+            browser::scroll_to(&frame, 0.0);
+        }
+    });
+    let drawn = Memo::new(move |_| match long.get() {
+        true => state.scroll.with(Scroll::drawn),
+        false => 0..state.rows.with(|rows| rows.n_matching),
+    });
+    let n_matching = Memo::new(move |_| state.rows.with(|rows| rows.n_matching));
+    let columns = Memo::new(move |_| {
+        state.table.with(|table| table.as_ref().map(|(_, table)| table.columns.clone()).unwrap_or_default())
+    });
+    let numbered = move || columns.get().into_iter().enumerate().collect::<Vec<_>>();
+    // As wide as the first rows of the first report need it: columns do not jump while numbers come in.
+    let widths = Memo::new(move |before: Option<&(Vec<usize>, Option<usize>)>| {
+        state.table.with(|table| {
+            let Some((_, table)) = table else { return Default::default() };
+            let mut chars = column_chars(table);
+            if let Some((before, _)) = before.filter(|(before, _)| before.len() == chars.len()) {
+                chars.iter_mut().zip(before).for_each(|(chars, before)| *chars = (*chars).max(*before));
+            }
+            let growing = growing_column(table, &chars);
+            (chars, growing)
+        })
+    });
+    let total = move || {
+        widths.with(|(chars, _)| {
+            format!("calc({}ch + {} * var(--cell-gap))", chars.iter().sum::<usize>(), chars.len())
+        })
+    };
+    view! {
+        <div
+            class="table-frame"
+            class:table-long=move || long.get()
+            class:table-stale=move || state.stale.get()
+            role="region"
+            tabindex="0"
+            aria-label=move || (words().rows_region)(&title.get())
+            node_ref=frame
+            on:scroll=move |_| {
+                app().tip.set(None);
+                if let (true, Some(frame)) = (long.get_untracked(), frame.get_untracked()) {
+                    let top = browser::scroll_top_of(&frame);
+                    state.scroll.update(|scroll| scroll.move_to(top));
+                    state.ask(false);
+                }
+            }
+        >
+            <div
+                class="table-space"
+                style:min-width=total
+                style=(
+                    "--rows-height",
+                    move || long.get().then(|| format!("{}px", state.scroll.with(Scroll::space_px))).unwrap_or_default(),
+                )
+            >
+                <table
+                    aria-rowcount=move || (n_matching.get() + 1).to_string()
+                    aria-colcount=move || columns.with(Vec::len).to_string()
+                    aria-label=move || title.get()
+                    style:top=move || {
+                        match long.get() {
+                            true => format!("{}px", state.scroll.with(|scroll| scroll.row_px(drawn.get().start))),
+                            false => String::new(),
+                        }
+                    }
+                >
+                    <colgroup>
+                        {move || {
+                            let (chars, growing) = widths.get();
+                            chars
+                                .into_iter()
+                                .enumerate()
+                                .map(|(at, chars)| {
+                                    let width = (growing != Some(at))
+                                        .then(|| format!("calc({chars}ch + var(--cell-gap))"));
+                                    view! { <col style:width=width.unwrap_or_else(|| "auto".to_string()) /> }
+                                })
+                                .collect_view()
+                        }}
+                    </colgroup>
+                    <thead node_ref=head>
+                        <tr aria-rowindex="1">
+                            <For
+                                each=numbered
+                                key=|(at, column)| (*at, column.id.clone(), column.label.clone())
+                                children=move |(at, column)| {
+                                    view! {
+                                        <HeaderCell
+                                            state
+                                            at=at as u32
+                                            label=column.label
+                                            hint=column.hint
+                                            numeric=column.numeric
+                                        />
+                                    }
+                                }
+                            />
+                        </tr>
+                    </thead>
+                    <tbody>
+                        <For each=move || drawn.get() key=|row| *row let:row>
+                            <tr aria-rowindex=(row + 2).to_string() class:row-odd=row % 2 == 1>
+                                {move || row_view(state, &columns, row)}
+                            </tr>
+                        </For>
+                    </tbody>
+                </table>
+            </div>
+            <Show when=move || n_matching.get() == 0>
+                <p class="empty table-none">{words().nothing_matches}</p>
+            </Show>
+        </div>
+    }
+}
+
+fn row_view(state: State, columns: &Memo<Vec<tracedrop::engine::protocol::ColumnView>>, row: u64) -> AnyView {
+    state.rows.with(|rows| {
+        let values = row.checked_sub(rows.offset).and_then(|at| rows.rows.get(usize::try_from(at).ok()?));
+        columns.with(|columns| match values {
+            Some(values) => columns
+                .iter()
+                .enumerate()
+                .map(|(at, column)| {
+                    cell_view(column, values.get(at), rows.column_max.get(at).copied().unwrap_or(0.0))
+                })
+                .collect_view()
+                .into_any(),
+            // On its way.
+            None => columns
+                .iter()
+                .map(|_| view! { <td class="cell-waiting"><span></span></td> })
+                .collect_view()
+                .into_any(),
+        })
+    })
+}
+
+#[component]
+fn HeaderCell(state: State, at: u32, label: String, hint: String, numeric: bool) -> impl IntoView {
+    let own = move || state.table.with(|table| table.as_ref().and_then(|(_, table)| table.sort));
+    let order = Memo::new(move |_| {
+        let sort = state.query.with(|query| query.sort).or_else(own);
+        sort.filter(|sort| sort.column == at).map(|sort| sort.descending)
+    });
+    let button = NodeRef::<html::Button>::new();
+    let has_hint = !hint.is_empty();
+    let shown_hint = hint.clone();
+    let explain = move || {
+        if let (true, Some(button)) = (has_hint, button.get_untracked()) {
+            app().tip.set(Some(Tip { text: shown_hint.clone(), at: browser::spot_below(&button) }));
+        }
+    };
+    let explain_too = explain.clone();
+    let hush = move || app().tip.set(None);
+    view! {
+        <th
+            scope="col"
+            class:cell-number=numeric
+            aria-sort=move || match order.get() {
+                Some(true) => "descending",
+                Some(false) => "ascending",
+                None => "none",
+            }
+        >
+            <button
+                type="button"
+                class="sort"
+                class:sort-hint=has_hint
+                aria-description=has_hint.then(|| hint.clone())
+                node_ref=button
+                on:click=move |_| state.sort_by(at)
+                on:mouseenter=move |_| explain()
+                on:focus=move |_| explain_too()
+                on:mouseleave=move |_| hush()
+                on:blur=move |_| hush()
+            >
+                <span class="sort-label">{label}</span>
+                {move || {
+                    let shape = match order.get() {
+                        Some(true) => Shape::Descending,
+                        Some(false) => Shape::Ascending,
+                        None => Shape::Sort,
+                    };
+                    view! { <span class="sort-arrow" class:sort-on=order.get().is_some()><Icon shape /></span> }
+                }}
+            </button>
+        </th>
+    }
+}

@@ -1,0 +1,122 @@
+//! Files on their way in (dropped, picked, pasted) and out (downloads).
+
+use super::Blob;
+use js_sys::Array;
+use leptos::ev;
+use leptos::prelude::{document, set_timeout, window_event_listener};
+use std::time::Duration;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{
+    DataTransfer, DragEvent, File, FileList, HtmlAnchorElement, HtmlElement, HtmlInputElement, Url,
+};
+
+/// A file someone chose.
+#[derive(Clone, Debug)]
+pub struct Picked {
+    pub name: String,
+    pub blob: Blob,
+}
+
+/// What was let go over the page.
+#[derive(Debug, Default)]
+pub struct Dropped {
+    pub files: Vec<Picked>,
+    /// Names of folders, which are not opened.
+    pub folders: Vec<String>,
+}
+
+fn picked_file(file: File) -> Picked {
+    Picked { name: file.name(), blob: file.into() }
+}
+
+fn list(files: Option<FileList>) -> Vec<Picked> {
+    let Some(files) = files else { return Vec::new() };
+    (0..files.length()).filter_map(|at| files.item(at)).map(picked_file).collect()
+}
+
+/// The files chosen in `input`, which then forgets them: choosing the same file again is a choice as well.
+pub fn picked(input: &HtmlInputElement) -> Vec<Picked> {
+    let files = list(input.files());
+    input.set_value("");
+    files
+}
+
+pub fn dropped(data: &DataTransfer) -> Dropped {
+    let mut dropped = Dropped::default();
+    let items = data.items();
+    for item in (0..items.length()).filter_map(|at| items.get(at)).filter(|item| item.kind() == "file") {
+        match item.webkit_get_as_entry().ok().flatten().filter(|entry| entry.is_directory()) {
+            Some(folder) => dropped.folders.push(folder.name()),
+            None => dropped.files.extend(item.get_as_file().ok().flatten().map(picked_file)),
+        }
+    }
+    dropped
+}
+
+fn has_files(event: &DragEvent) -> Option<DataTransfer> {
+    event.data_transfer().filter(|data| data.types().includes(&"Files".into(), 0))
+}
+
+/// Takes files that are dragged over any part of the page: `hover` says that some are held over it.
+pub fn on_drag(hover: impl Fn(bool) + Clone + 'static, drop: impl Fn(Dropped) + 'static) {
+    let over = hover.clone();
+    window_event_listener(ev::dragover, move |event| {
+        if let Some(data) = has_files(&event) {
+            event.prevent_default();
+            data.set_drop_effect("copy");
+            over(true);
+        }
+    });
+    let leave = hover.clone();
+    window_event_listener(ev::dragleave, move |event| {
+        // Moving from one element to another leaves the first one; leaving the window leads nowhere.
+        if event.related_target().is_none() {
+            leave(false);
+        }
+    });
+    window_event_listener(ev::drop, move |event| {
+        hover(false);
+        if let Some(data) = has_files(&event) {
+            event.prevent_default();
+            drop(dropped(&data));
+        }
+    });
+}
+
+/// Takes files and text that are pasted anywhere but into a field. `text_name` names what was pasted as text.
+pub fn on_paste(text_name: &'static str, paste: impl Fn(Vec<Picked>) + 'static) {
+    window_event_listener(ev::paste, move |event| {
+        if event.target().is_some_and(|target| super::keys::takes_text(&target)) {
+            return;
+        }
+        let Some(data) = event.clipboard_data() else { return };
+        event.prevent_default();
+        let files = list(data.files());
+        if !files.is_empty() {
+            return paste(files);
+        }
+        let text = data.get_data("text/plain").unwrap_or_default();
+        let blob = Blob::new_with_str_sequence(&Array::of1(&JsValue::from(text.as_str())));
+        match blob {
+            Ok(blob) if !text.is_empty() => paste(vec![Picked { name: text_name.to_string(), blob }]),
+            _ => paste(Vec::new()),
+        }
+    });
+}
+
+/// Saves `blob` under `name` where the browser keeps downloads.
+pub fn download(name: &str, blob: &Blob) {
+    let Ok(address) = Url::create_object_url_with_blob(blob) else { return };
+    if let Ok(link) = document().create_element("a").map(JsCast::unchecked_into::<HtmlAnchorElement>) {
+        link.set_href(&address);
+        link.set_download(name);
+        let hidden: &HtmlElement = &link;
+        hidden.set_hidden(true);
+        // Firefox follows only links that are in the page.
+        let _ = document().body().map(|body| body.append_child(&link));
+        link.click();
+        link.remove();
+    }
+    // The browser reads the address after this task.
+    set_timeout(move || drop(Url::revoke_object_url(&address)), Duration::from_secs(60));
+}

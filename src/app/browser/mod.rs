@@ -1,0 +1,29 @@
+//! All that the page does with the browser beyond elements and their events; `web-sys` is used nowhere else.
+
+mod clipboard;
+mod files;
+mod keys;
+mod place;
+mod start;
+mod theme;
+mod worker;
+
+pub use clipboard::copy_text;
+pub use files::{Dropped, Picked, download, on_drag, on_paste, picked};
+pub use keys::on_key;
+pub use place::{
+    Resizing, Spot, after, blur, focus_first, focus_inside, focus_sibling, focused_inside, is_target,
+    on_resize, press, reveal, root_font_px, scroll_to, scroll_top_of, scroll_window_to, set_title,
+    show_dialog, size_of, spot_below, window_top,
+};
+pub use start::{now_ms, samples, version};
+pub use theme::{Theme, apply_theme, on_system_theme, stored_theme};
+pub use worker::{Attached, WorkerHandle};
+
+use leptos::prelude::{LocalStorage, StoredValue};
+
+/// A file or something like it; never copied.
+pub type Blob = web_sys::Blob;
+
+/// A value of the browser in a copyable box, as signals are.
+pub type Local<T> = StoredValue<T, LocalStorage>;

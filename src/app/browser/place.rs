@@ -1,0 +1,173 @@
+//! Where things are on the screen, and what has the focus.
+
+use leptos::prelude::{document, set_timeout, window};
+use std::time::Duration;
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::*;
+use web_sys::{Element, HtmlDialogElement, HtmlElement, ResizeObserver};
+
+/// A point in the window, in pixels.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Spot {
+    pub x: f64,
+    pub y: f64,
+}
+
+/// Middle of the lower edge of `element`.
+pub fn spot_below(element: &Element) -> Spot {
+    let place = element.get_bounding_client_rect();
+    Spot { x: place.left() + place.width() / 2.0, y: place.bottom() }
+}
+
+/// Height of what can be seen of `element`.
+pub fn size_of(element: &Element) -> f64 {
+    f64::from(element.client_height())
+}
+
+pub fn scroll_top_of(element: &Element) -> f64 {
+    f64::from(element.scroll_top())
+}
+
+pub fn scroll_to(element: &Element, top: f64) {
+    element.set_scroll_top(top as i32);
+}
+
+/// Pixels of 1 rem.
+pub fn root_font_px() -> f64 {
+    document()
+        .document_element()
+        .and_then(|root| window().get_computed_style(&root).ok().flatten())
+        .and_then(|style| style.get_property_value("font-size").ok())
+        .and_then(|size| size.trim_end_matches("px").parse().ok())
+        .unwrap_or(16.0)
+}
+
+/// Calls `act` whenever `element` gets another size, for as long as the answer is kept.
+pub fn on_resize(element: &Element, act: impl Fn() + 'static) -> Resizing {
+    let listener = Closure::<dyn FnMut()>::new(act);
+    let observer = ResizeObserver::new(listener.as_ref().unchecked_ref()).ok();
+    if let Some(observer) = &observer {
+        observer.observe(element);
+    }
+    Resizing { observer, _listener: listener }
+}
+
+/// Stops watching when dropped.
+pub struct Resizing {
+    observer: Option<ResizeObserver>,
+    _listener: Closure<dyn FnMut()>,
+}
+
+impl Drop for Resizing {
+    fn drop(&mut self) {
+        if let Some(observer) = &self.observer {
+            observer.disconnect();
+        }
+    }
+}
+
+fn find(selector: &str) -> Option<HtmlElement> {
+    document().query_selector(selector).ok().flatten()?.dyn_into().ok()
+}
+
+/// Puts the focus on the first element that fits.
+pub fn focus_first(selector: &str) -> bool {
+    find(selector).map(|element| element.focus()).is_some()
+}
+
+/// Clicks the first element that fits.
+pub fn press(selector: &str) -> bool {
+    find(selector).map(|element| element.click()).is_some()
+}
+
+pub fn blur() {
+    if let Some(element) =
+        document().active_element().and_then(|element| element.dyn_into::<HtmlElement>().ok())
+    {
+        let _ = element.blur();
+    }
+}
+
+pub fn focused_inside(element: &Element) -> bool {
+    document().active_element().is_some_and(|focused| element.contains(Some(&focused)))
+}
+
+/// Moves the focus inside `parent` among elements that fit `selector`: `step` ahead or back, round at the ends.
+/// `i32::MIN` and `i32::MAX` lead to the first and the last.
+pub fn focus_sibling(parent: &Element, selector: &str, step: i32) {
+    let Ok(list) = parent.query_selector_all(selector) else { return };
+    let elements: Vec<HtmlElement> =
+        (0..list.length()).filter_map(|at| list.item(at)?.dyn_into().ok()).collect();
+    let n = elements.len() as i32;
+    if n == 0 {
+        return;
+    }
+    let focused = document().active_element();
+    let at = elements
+        .iter()
+        .position(|element| focused.as_ref().is_some_and(|focused| focused == element.as_ref()));
+    let to = match (step, at) {
+        (i32::MIN, _) => 0,
+        (i32::MAX, _) => n - 1,
+        (step, Some(at)) => (at as i32 + step).rem_euclid(n),
+        (_, None) => 0,
+    };
+    if let Some(element) = elements.get(to as usize) {
+        let _ = element.focus();
+    }
+}
+
+/// Opens `dialog` above everything else, or closes it.
+pub fn show_dialog(dialog: &HtmlDialogElement, open: bool) {
+    match open {
+        true if !dialog.open() => drop(dialog.show_modal()),
+        false if dialog.open() => dialog.close(),
+        _ => {}
+    }
+}
+
+pub fn window_top() -> f64 {
+    window().scroll_y().unwrap_or(0.0)
+}
+
+pub fn scroll_window_to(top: f64) {
+    window().scroll_to_with_x_and_y(0.0, top);
+}
+
+pub fn set_title(title: &str) {
+    document().set_title(title);
+}
+
+/// Calls `act` after `ms` milliseconds.
+pub fn after(ms: u64, act: impl FnOnce() + 'static) {
+    set_timeout(act, Duration::from_millis(ms));
+}
+
+/// Puts the focus on the first element inside `parent` that fits.
+pub fn focus_inside(parent: &Element, selector: &str) {
+    if let Some(element) = inside(parent, selector) {
+        let _ = element.focus();
+    }
+}
+
+/// Scrolls `parent` sideways so far that the first element inside that fits can be seen.
+pub fn reveal(parent: &Element, selector: &str) {
+    let Some(element) = inside(parent, selector) else { return };
+    let (frame, place) = (parent.get_bounding_client_rect(), element.get_bounding_client_rect());
+    let past = place.right() - frame.right();
+    let before = frame.left() - place.left();
+    if past > 0.0 {
+        parent.set_scroll_left(parent.scroll_left() + past.ceil() as i32);
+    } else if before > 0.0 {
+        parent.set_scroll_left(parent.scroll_left() - before.ceil() as i32);
+    }
+}
+
+fn inside(parent: &Element, selector: &str) -> Option<HtmlElement> {
+    parent.query_selector(selector).ok().flatten()?.dyn_into().ok()
+}
+
+/// Whether `event` happened on `element` itself and not on something in it.
+pub fn is_target(event: &web_sys::MouseEvent, element: &Element) -> bool {
+    event.target().is_some_and(|target| target.dyn_ref::<Element>() == Some(element))
+}

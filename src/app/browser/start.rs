@@ -1,0 +1,48 @@
+//! What `www/boot.js` hands to the page.
+
+use super::Blob;
+use js_sys::{Array, Reflect};
+use leptos::prelude::window;
+use wasm_bindgen::{JsCast, JsValue};
+
+/// A trace that comes with the page.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    pub title: String,
+    pub description: String,
+    pub name: String,
+    pub blob: Blob,
+}
+
+/// `globalThis.tracedrop`.
+pub fn given() -> Result<JsValue, JsValue> {
+    Reflect::get(&js_sys::global(), &"tracedrop".into())
+}
+
+fn text(of: &JsValue, key: &str) -> String {
+    Reflect::get(of, &key.into()).ok().and_then(|value| value.as_string()).unwrap_or_default()
+}
+
+pub fn version() -> String {
+    given().map(|given| text(&given, "version")).unwrap_or_default()
+}
+
+pub fn samples() -> Vec<Sample> {
+    let list = given().and_then(|given| Reflect::get(&given, &"samples".into()));
+    let Some(list) = list.ok().and_then(|list| list.dyn_into::<Array>().ok()) else { return Vec::new() };
+    list.iter()
+        .filter_map(|sample| {
+            Some(Sample {
+                title: text(&sample, "title"),
+                description: text(&sample, "description"),
+                name: text(&sample, "name"),
+                blob: Reflect::get(&sample, &"blob".into()).ok()?.dyn_into().ok()?,
+            })
+        })
+        .collect()
+}
+
+/// Milliseconds since the page was loaded.
+pub fn now_ms() -> f64 {
+    window().performance().map_or(0.0, |performance| performance.now())
+}

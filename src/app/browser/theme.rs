@@ -1,0 +1,70 @@
+//! Light, dark or high contrast: as the system has it, or as someone chose.
+
+use leptos::prelude::{document, window};
+use wasm_bindgen::prelude::*;
+use web_sys::{MediaQueryList, Storage};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Theme {
+    System,
+    Light,
+    Dark,
+    Contrast,
+}
+
+impl Theme {
+    pub const ALL: [Theme; 4] = [Theme::System, Theme::Light, Theme::Dark, Theme::Contrast];
+
+    pub fn id(self) -> &'static str {
+        match self {
+            Theme::System => "system",
+            Theme::Light => "light",
+            Theme::Dark => "dark",
+            Theme::Contrast => "contrast",
+        }
+    }
+}
+
+const STORED_AS: &str = "tracedrop-theme";
+const MORE_CONTRAST: &str = "(prefers-contrast: more)";
+
+/// Browsers that keep nothing throw here.
+fn storage() -> Option<Storage> {
+    window().local_storage().ok().flatten()
+}
+
+pub fn stored_theme() -> Theme {
+    let stored = storage().and_then(|storage| storage.get_item(STORED_AS).ok().flatten());
+    Theme::ALL.into_iter().find(|theme| stored.as_deref() == Some(theme.id())).unwrap_or(Theme::System)
+}
+
+fn media(query: &str) -> Option<MediaQueryList> {
+    window().match_media(query).ok().flatten()
+}
+
+/// Shows the page in `theme` and remembers it.
+pub fn apply_theme(theme: Theme) {
+    let shown = match theme {
+        Theme::System if media(MORE_CONTRAST).is_some_and(|media| media.matches()) => Theme::Contrast,
+        other => other,
+    };
+    if let Some(root) = document().document_element() {
+        let _ = root.set_attribute("data-theme", shown.id());
+    }
+    if let Some(storage) = storage() {
+        let _ = match theme {
+            Theme::System => storage.remove_item(STORED_AS),
+            _ => storage.set_item(STORED_AS, theme.id()),
+        };
+    }
+}
+
+/// Calls `act` when the system starts or stops asking for more contrast; light and dark are left to the style sheet.
+pub fn on_system_theme(act: impl Fn() + 'static) {
+    if let Some(media) = media(MORE_CONTRAST) {
+        let listener = Closure::<dyn FnMut()>::new(act);
+        let _ = media.add_event_listener_with_callback("change", listener.as_ref().unchecked_ref());
+        // The page listens as long as it lives.
+        listener.forget();
+    }
+}

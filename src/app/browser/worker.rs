@@ -1,0 +1,69 @@
+//! A worker and its messages as bytes.
+
+use super::Blob;
+use js_sys::{Array, Function, Reflect, Uint8Array};
+use wasm_bindgen::prelude::*;
+use web_sys::{ErrorEvent, Event, MessageEvent, Worker};
+
+/// What came beside a message.
+pub type Attached = Option<Blob>;
+
+/// A running worker; it ends when this is dropped.
+pub struct WorkerHandle {
+    worker: Worker,
+    on_message: Closure<dyn FnMut(MessageEvent)>,
+    on_death: Closure<dyn FnMut(Event)>,
+}
+
+impl WorkerHandle {
+    /// Starts a worker. `on_death` is told why it will not answer any more.
+    pub fn start(
+        on_message: impl Fn(Vec<u8>, Attached) + 'static,
+        on_death: impl Fn(String) + 'static,
+    ) -> Result<WorkerHandle, String> {
+        let worker = start_worker().map_err(|error| text_of(&error))?;
+        let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+            let Ok(data) = event.data().dyn_into::<Array>() else { return };
+            let Ok(bytes) = data.get(0).dyn_into::<Uint8Array>() else { return };
+            on_message(bytes.to_vec(), data.get(1).dyn_into().ok());
+        });
+        let on_death = Closure::<dyn FnMut(Event)>::new(move |event: Event| {
+            event.prevent_default();
+            on_death(event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message).unwrap_or_default());
+        });
+        worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        worker.set_onerror(Some(on_death.as_ref().unchecked_ref()));
+        worker.set_onmessageerror(Some(on_death.as_ref().unchecked_ref()));
+        Ok(WorkerHandle { worker, on_message, on_death })
+    }
+
+    pub fn post(&self, bytes: &[u8], attached: Attached) -> Result<(), String> {
+        let bytes = Uint8Array::from(bytes);
+        let attached = attached.map_or(JsValue::UNDEFINED, JsValue::from);
+        self.worker.post_message(&Array::of2(&bytes, &attached)).map_err(|error| text_of(&error))
+    }
+}
+
+impl Drop for WorkerHandle {
+    fn drop(&mut self) {
+        self.worker.set_onmessage(None);
+        self.worker.set_onerror(None);
+        self.worker.set_onmessageerror(None);
+        self.worker.terminate();
+        // Named so that it is clear why they are kept: the worker calls them until here.
+        let _ = (&self.on_message, &self.on_death);
+    }
+}
+
+fn start_worker() -> Result<Worker, JsValue> {
+    let given = super::start::given()?;
+    let start: Function = Reflect::get(&given, &"startWorker".into())?.dyn_into()?;
+    start.call0(&given)?.dyn_into()
+}
+
+fn text_of(error: &JsValue) -> String {
+    match error.dyn_ref::<js_sys::Error>() {
+        Some(error) => String::from(error.message()),
+        None => error.as_string().unwrap_or_default(),
+    }
+}

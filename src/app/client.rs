@@ -1,0 +1,141 @@
+//! Talks to one worker: sends requests, gives answers to who asked, tells everything else to the tab.
+
+use super::browser::{Attached, Blob, WorkerHandle};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use tracedrop::engine::protocol::{self, DocumentView, Failure, FormatView, Progress, Request, Response};
+use tracedrop::report::view::TableRows;
+
+/// What a worker tells without having been asked for it just now.
+pub enum Event {
+    Ready {
+        formats: Vec<FormatView>,
+    },
+    Progress(Progress),
+    Document(Arc<DocumentView>),
+    Failed(Failure),
+    /// It will not answer any more; the browser's words, maybe empty.
+    Died(String),
+}
+
+/// What a request with a ticket leads to.
+pub enum Answer {
+    Rows(TableRows),
+    Copied {
+        text: String,
+        n_rows: u64,
+    },
+    /// Not the last answer: so many bytes are written.
+    ExportProgress(u64),
+    Exported {
+        file_name: String,
+        bytes: u64,
+        blob: Blob,
+    },
+    Refused(Failure),
+}
+
+/// A worker that serves one file. Dropping it ends the worker and forgets who waits.
+pub struct Client {
+    worker: WorkerHandle,
+    mail: Rc<Mail>,
+    next_ticket: Cell<u32>,
+}
+
+type Waiting = Rc<dyn Fn(Answer)>;
+
+struct Mail {
+    waiting: RefCell<HashMap<u32, Waiting>>,
+    listener: RefCell<Rc<dyn Fn(Event)>>,
+    dead: Cell<bool>,
+}
+
+impl Client {
+    pub fn start(listener: impl Fn(Event) + 'static) -> Result<Client, String> {
+        let mail = Rc::new(Mail {
+            waiting: RefCell::default(),
+            listener: RefCell::new(Rc::new(listener)),
+            dead: Cell::new(false),
+        });
+        let (on_message, on_death) = (mail.clone(), mail.clone());
+        let worker = WorkerHandle::start(
+            move |bytes, blob| on_message.take(&bytes, blob),
+            move |why| on_death.die(why),
+        )?;
+        Ok(Client { worker, mail, next_ticket: Cell::new(0) })
+    }
+
+    /// From now on everything is told to `listener`.
+    pub fn listen(&self, listener: impl Fn(Event) + 'static) {
+        *self.mail.listener.borrow_mut() = Rc::new(listener);
+    }
+
+    pub fn is_dead(&self) -> bool {
+        self.mail.dead.get()
+    }
+
+    pub fn send(&self, request: &Request, blob: Attached) {
+        if let Err(why) = self.worker.post(&protocol::encode(request), blob) {
+            self.mail.die(why);
+        }
+    }
+
+    /// Sends the request that `request` makes of a fresh ticket; its answers go to `answer`.
+    pub fn ask(&self, request: impl FnOnce(u32) -> Request, answer: impl Fn(Answer) + 'static) {
+        let ticket = self.next_ticket.get();
+        self.next_ticket.set(ticket.wrapping_add(1));
+        self.mail.waiting.borrow_mut().insert(ticket, Rc::new(answer));
+        self.send(&request(ticket), None);
+    }
+}
+
+impl Mail {
+    fn tell(&self, event: Event) {
+        // Let go of the cell first: who listens may put another listener in.
+        let listener = self.listener.borrow().clone();
+        listener(event);
+    }
+
+    fn die(&self, why: String) {
+        if !self.dead.replace(true) {
+            self.waiting.borrow_mut().clear();
+            self.tell(Event::Died(why));
+        }
+    }
+
+    fn answer(&self, ticket: u32, answer: Answer) {
+        let waiting = match answer {
+            Answer::ExportProgress(_) => self.waiting.borrow().get(&ticket).cloned(),
+            _ => self.waiting.borrow_mut().remove(&ticket),
+        };
+        if let Some(waiting) = waiting {
+            waiting(answer);
+        }
+    }
+
+    fn take(&self, bytes: &[u8], blob: Attached) {
+        match protocol::decode::<Response>(bytes) {
+            // The exporters that fit the file come with its document.
+            Some(Response::Ready { formats, .. }) => self.tell(Event::Ready { formats }),
+            Some(Response::Progress(progress)) => self.tell(Event::Progress(progress)),
+            Some(Response::Document(document)) => self.tell(Event::Document(Arc::new(*document))),
+            Some(Response::Failed(failure)) => self.tell(Event::Failed(failure)),
+            Some(Response::Rows { ticket, rows, .. }) => self.answer(ticket, Answer::Rows(rows)),
+            Some(Response::Copied { ticket, text, n_rows }) => {
+                self.answer(ticket, Answer::Copied { text, n_rows });
+            }
+            Some(Response::ExportProgress { ticket, bytes }) => {
+                self.answer(ticket, Answer::ExportProgress(bytes));
+            }
+            Some(Response::Exported { ticket, file_name, bytes }) => {
+                if let Some(blob) = blob {
+                    self.answer(ticket, Answer::Exported { file_name, bytes, blob });
+                }
+            }
+            Some(Response::Refused { ticket, failure }) => self.answer(ticket, Answer::Refused(failure)),
+            None => self.die(String::new()),
+        }
+    }
+}

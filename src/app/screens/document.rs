@@ -1,0 +1,233 @@
+//! A file's reports.
+
+use super::FileCard;
+use crate::app::blocks::{FactsBlock, NoteBlock, TableBlock};
+use crate::app::state::{Phase, Tab};
+use crate::app::words::words;
+use leptos::prelude::*;
+use std::sync::Arc;
+use tracedrop::analysis::Query;
+use tracedrop::engine::protocol::{BlockView, DocumentView, ReportView, TableId, TableView};
+
+/// Lengths of "slowest" and "longest" lists to choose from.
+const TOPS: [u32; 4] = [10, 25, 100, 1000];
+
+type Document = Memo<Option<Arc<DocumentView>>>;
+
+#[component]
+pub fn DocumentScreen(tab: Tab) -> impl IntoView {
+    let document: Document = Memo::new(move |_| tab.document.get());
+    let reports = Memo::new(move |_| {
+        document.with(|document| {
+            document.as_ref().map_or_else(Vec::new, |document| {
+                document.reports.iter().map(|report| (report.id.clone(), report.title.clone())).collect()
+            })
+        })
+    });
+    let shown = Memo::new(move |_| {
+        let chosen = tab.report.get();
+        reports.with(|reports| {
+            let place = reports.iter().position(|(id, _)| Some(id) == chosen.as_ref());
+            reports.get(place.unwrap_or(0)).map(|(id, _)| id.clone())
+        })
+    });
+    let still_reading = move || tab.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping));
+    view! {
+        <div class="document" class:document-one=move || reports.with(|reports| reports.len() < 2)>
+            <FileCard tab document />
+            <Show
+                when=move || reports.with(|reports| !reports.is_empty())
+                fallback=move || {
+                    view! {
+                        <p class="empty">
+                            {move || if still_reading() { words().no_reports_yet } else { words().no_reports }}
+                        </p>
+                    }
+                }
+            >
+                <Show when=move || reports.with(|reports| { reports.len() > 1 })>
+                    <ReportList tab reports shown />
+                </Show>
+                <div class="reports">
+                    <For each=move || reports.get() key=|(id, _)| id.clone() let((id, _))>
+                        <Report tab document id shown />
+                    </For>
+                </div>
+            </Show>
+        </div>
+    }
+}
+
+/// The way from report to report.
+#[component]
+fn ReportList(tab: Tab, reports: Memo<Vec<(String, String)>>, shown: Memo<Option<String>>) -> impl IntoView {
+    let place = Memo::new(move |_| {
+        let shown = shown.get();
+        reports.with(|reports| reports.iter().position(|(id, _)| Some(id) == shown.as_ref()).unwrap_or(0))
+    });
+    let entries = move || reports.get().into_iter().enumerate().collect::<Vec<_>>();
+    view! {
+        <nav class="report-list" aria-label=words().reports>
+            <ul>
+                <For each=entries key=|entry| entry.clone() let((at, (id, title)))>
+                    <li>
+                        <button
+                            type="button"
+                            aria-current=move || (place.get() == at).then_some("true")
+                            // Keys that lead on and back press the entries beside the one that shows.
+                            data-key=move || match at.checked_sub(place.get()) {
+                                Some(1) => Some("j"),
+                                None if at + 1 == place.get() => Some("k"),
+                                _ => None,
+                            }
+                            on:click=move |_| tab.report.set(Some(id.clone()))
+                        >
+                            {title}
+                        </button>
+                    </li>
+                </For>
+            </ul>
+        </nav>
+    }
+}
+
+/// Which block: stays the same while only the numbers change.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum BlockKey {
+    Facts(usize),
+    Note(usize),
+    Table(String),
+}
+
+fn key_of(at: usize, block: &BlockView) -> BlockKey {
+    match block {
+        BlockView::Facts(_) => BlockKey::Facts(at),
+        BlockView::Note(_) => BlockKey::Note(at),
+        BlockView::Table(table) => BlockKey::Table(table.id.clone()),
+    }
+}
+
+fn find_table(document: &DocumentView, report_id: &str, table_id: &str) -> Option<(TableId, Arc<TableView>)> {
+    let report_at = document.reports.iter().position(|report| report.id == report_id)?;
+    document.reports.get(report_at)?.blocks.iter().enumerate().find_map(|(at, block)| match block {
+        BlockView::Table(table) if table.id == table_id => {
+            Some((TableId { report: report_at as u32, block: at as u32 }, Arc::new(table.clone())))
+        }
+        _ => None,
+    })
+}
+
+#[component]
+fn Report(tab: Tab, document: Document, id: String, shown: Memo<Option<String>>) -> impl IntoView {
+    let id = StoredValue::new(id);
+    let is_shown = Memo::new(move |_| id.with_value(|id| shown.with(|shown| shown.as_ref() == Some(id))));
+    // Made when it is first looked at, then kept, with the order and filters of its tables.
+    let visited = Memo::new(move |before| before == Some(&true) || is_shown.get());
+    view! {
+        <article class="report" hidden=move || !is_shown.get()>
+            <Show when=move || visited.get()>
+                <ReportBody tab document id />
+            </Show>
+        </article>
+    }
+}
+
+#[component]
+fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl IntoView {
+    let title =
+        Memo::new(move |_| with_report(document, id, |report| report.title.clone()).unwrap_or_default());
+    let summary =
+        Memo::new(move |_| with_report(document, id, |report| report.summary.clone()).unwrap_or_default());
+    let blocks = Memo::new(move |_| {
+        with_report(document, id, |report| {
+            report.blocks.iter().enumerate().map(|(at, block)| key_of(at, block)).collect::<Vec<_>>()
+        })
+        .unwrap_or_default()
+    });
+    let block_view = move |key: BlockKey| match key {
+        BlockKey::Facts(at) => {
+            let facts = Memo::new(move |_| {
+                with_report(document, id, |report| match report.blocks.get(at) {
+                    Some(BlockView::Facts(facts)) => Some(facts.clone()),
+                    _ => None,
+                })
+                .flatten()
+            });
+            view! { <FactsBlock facts /> }.into_any()
+        }
+        BlockKey::Note(at) => {
+            let note = Memo::new(move |_| {
+                with_report(document, id, |report| match report.blocks.get(at) {
+                    Some(BlockView::Note(note)) => Some(note.clone()),
+                    _ => None,
+                })
+                .flatten()
+            });
+            view! { <NoteBlock note /> }.into_any()
+        }
+        BlockKey::Table(table_id) => {
+            let table = Memo::new(move |_| {
+                document.with(|document| id.with_value(|id| find_table(document.as_deref()?, id, &table_id)))
+            });
+            view! { <TableBlock tab table /> }.into_any()
+        }
+    };
+    view! {
+        <header class="report-head">
+            <div>
+                <h2>{title}</h2>
+                <Show when=move || summary.with(|summary| !summary.is_empty())>
+                    <p class="report-summary"><bdi>{summary}</bdi></p>
+                </Show>
+            </div>
+            <TopChoice tab document id />
+        </header>
+        <Show when=move || blocks.with(|blocks| !blocks.is_empty()) fallback=|| view! { <p class="empty">{words().empty_report}</p> }>
+            <For each=move || blocks.get() key=BlockKey::clone children=block_view />
+        </Show>
+    }
+}
+
+fn with_report<T>(
+    document: Document,
+    id: StoredValue<String>,
+    of: impl FnOnce(&ReportView) -> T,
+) -> Option<T> {
+    document.with(|document| {
+        id.with_value(|id| document.as_ref()?.reports.iter().find(|report| report.id == *id).map(of))
+    })
+}
+
+/// How long lists of the slowest are; shown where a report has such a list.
+#[component]
+fn TopChoice(tab: Tab, document: Document, id: StoredValue<String>) -> impl IntoView {
+    let top = Memo::new(move |_| {
+        document.with(|document| document.as_ref().map_or(0, |document| document.query.top))
+    });
+    let has_list = Memo::new(move |before| {
+        let full = with_report(document, id, |report| {
+            report.blocks.iter().any(|block| {
+                matches!(block, BlockView::Table(table) if table.n_rows == u64::from(top.get()) || table.n_left_out > 0)
+            })
+        });
+        // Once shown it stays, also when the list turns out to be shorter than asked for.
+        before == Some(&true) || full == Some(true)
+    });
+    view! {
+        <Show when=move || has_list.get()>
+            <label class="choice">
+                <span>{words().top_label}</span>
+                <select
+                    prop:value=move || top.get().to_string()
+                    on:change:target=move |event| {
+                        if let Ok(top) = event.target().value().parse() {
+                            tab.set_query(Query { top });
+                        }
+                    }
+                >
+                    {TOPS.map(|n| view! { <option value=n.to_string() selected=move || top.get() == n>{n.to_string()}</option> }).collect_view()}
+                </select>
+            </label>
+        </Show>
+    }
+}

@@ -1,0 +1,221 @@
+//! The strip at the top: name, tabs, opening, theme, keys.
+
+use crate::app::browser::{self, Theme};
+use crate::app::state::{Phase, Tab, app};
+use crate::app::widgets::{Icon, Menu, MenuItem, Shape};
+use crate::app::words::words;
+use leptos::html;
+use leptos::prelude::*;
+
+#[component]
+pub fn Header() -> impl IntoView {
+    let app = app();
+    let input = NodeRef::<html::Input>::new();
+    let themes = Signal::derive(move || {
+        Theme::ALL
+            .iter()
+            .map(|theme| MenuItem {
+                id: theme.id().to_string(),
+                label: (words().theme)(*theme).to_string(),
+                detail: String::new(),
+                checked: Some(app.theme.get() == *theme),
+            })
+            .collect::<Vec<_>>()
+    });
+    let choose_theme = Callback::new(move |id: String| {
+        if let Some(theme) = Theme::ALL.into_iter().find(|theme| theme.id() == id) {
+            app.choose_theme(theme);
+        }
+    });
+    view! {
+        <header class="header">
+            <button
+                type="button"
+                class="brand"
+                aria-current=move || app.active.get().is_none().then_some("page")
+                title=words().to_start
+                on:click=move |_| app.show(None)
+            >
+                <svg class="brand-mark" viewBox="0 0 24 24" aria-hidden="true">
+                    <path d="M4 6h16M7 12h10M10 18h4" />
+                </svg>
+                <span>"Tracedrop"</span>
+            </button>
+            <TabStrip />
+            <div class="header-tools">
+                <input
+                    type="file"
+                    multiple
+                    hidden
+                    aria-hidden="true"
+                    tabindex="-1"
+                    node_ref=input
+                    data-testid="file-input"
+                    on:change=move |_| {
+                        if let Some(input) = input.get_untracked() {
+                            app.open(browser::picked(&input));
+                        }
+                    }
+                />
+                <button
+                    type="button"
+                    class="button header-open"
+                    data-key="o"
+                    on:click=move |_| {
+                        if let Some(input) = input.get_untracked() {
+                            input.click();
+                        }
+                    }
+                >
+                    <Icon shape=Shape::Plus />
+                    <span>{words().open}</span>
+                </button>
+                <Menu
+                    label=Signal::stored(words().theme_menu.to_string())
+                    shape=Shape::Theme
+                    icon_only=true
+                    items=themes
+                    on_pick=choose_theme
+                />
+                <button
+                    type="button"
+                    class="button button-icon header-keys"
+                    aria-label=words().keys_title
+                    title=words().keys_title
+                    on:click=move |_| app.keys.set(true)
+                >
+                    <Icon shape=Shape::Keys />
+                </button>
+            </div>
+        </header>
+    }
+}
+
+const TABS: &str = "[role=tab]";
+
+#[component]
+fn TabStrip() -> impl IntoView {
+    let app = app();
+    let strip = NodeRef::<html::Div>::new();
+    // The strip follows the choice when it has the focus, whichever key or click made it.
+    Effect::new(move |_| {
+        app.active.track();
+        app.tabs.track();
+        browser::after(0, move || {
+            if let Some(strip) = strip.try_get_untracked().flatten() {
+                browser::reveal(&strip, "[aria-selected=true]");
+            }
+        });
+    });
+    view! {
+        <Show when=move || app.tabs.with(|tabs| !tabs.is_empty()) fallback=|| view! { <div class="tabs"></div> }>
+            <div
+                class="tabs"
+                role="tablist"
+                aria-label=words().open_files
+                node_ref=strip
+                on:keydown=move |event| {
+                    let Some(strip) = strip.get_untracked() else { return };
+                    if event.ctrl_key() || event.alt_key() || event.meta_key() {
+                        return;
+                    }
+                    match event.key().as_str() {
+                        "ArrowRight" => browser::focus_sibling(&strip, TABS, 1),
+                        "ArrowLeft" => browser::focus_sibling(&strip, TABS, -1),
+                        "Home" => browser::focus_sibling(&strip, TABS, i32::MIN),
+                        "End" => browser::focus_sibling(&strip, TABS, i32::MAX),
+                        _ => return,
+                    }
+                    event.prevent_default();
+                    event.stop_propagation();
+                }
+            >
+                <For each=move || app.tabs.get() key=|tab| tab.id let:tab>
+                    <TabButton tab strip />
+                </For>
+            </div>
+        </Show>
+    }
+}
+
+#[component]
+fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
+    let app = app();
+    let id = tab.id;
+    let selected = Memo::new(move |_| app.active.get() == Some(id));
+    // With the start screen in front no tab is selected; the first one is then the way in for the Tab key.
+    let reachable = Memo::new(move |_| match app.active.get() {
+        Some(active) => active == id,
+        None => app.tabs.with(|tabs| tabs.first().is_some_and(|first| first.id == id)),
+    });
+    let state = move || {
+        tab.phase.with(|phase| match phase {
+            Phase::Reading | Phase::Stopping => Some(("tab-busy", words().tab_reading)),
+            Phase::Failed(_) | Phase::Died(_) => Some(("tab-bad", words().tab_problem)),
+            Phase::Done => None,
+        })
+    };
+    let close = move || {
+        app.close(id);
+        browser::after(0, move || {
+            let inside = strip.try_get_untracked().flatten();
+            if let Some(strip) = inside {
+                browser::focus_inside(&strip, "[aria-selected=true]");
+            } else {
+                browser::focus_first(".brand");
+            }
+        });
+    };
+    view! {
+        <button
+            type="button"
+            class="tab"
+            role="tab"
+            id=format!("tab-{id}")
+            aria-controls=format!("panel-{id}")
+            aria-selected=move || selected.get().to_string()
+            aria-keyshortcuts="Delete"
+            tabindex=move || if reachable.get() { "0" } else { "-1" }
+            title=tab.name.get_value()
+            on:click=move |_| app.show(Some(id))
+            on:focus=move |_| {
+                // Arrows show the tab they reach; a click does so anyway.
+                if app.active.get_untracked().is_some() {
+                    app.show(Some(id));
+                }
+            }
+            on:keydown=move |event| {
+                if event.key() == "Delete" || event.key() == "Backspace" {
+                    event.prevent_default();
+                    close();
+                }
+            }
+            on:auxclick=move |event| {
+                if event.button() == 1 {
+                    event.prevent_default();
+                    close();
+                }
+            }
+        >
+            {move || {
+                state()
+                    .map(|(class, words)| {
+                        view! { <span class=format!("tab-state {class}")><span class="off-screen">{words}</span></span> }
+                    })
+            }}
+            <bdi class="tab-name">{tab.name.get_value()}</bdi>
+            // For the pointer; keys have Delete and the button in the panel.
+            <span
+                class="tab-close"
+                aria-hidden="true"
+                title=words().close_tab
+                on:click=move |event| {
+                    event.stop_propagation();
+                    close();
+                }
+            >
+                <Icon shape=Shape::Close />
+            </span>
+        </button>
+    }
+}

@@ -1,0 +1,326 @@
+//! What the file is and what became of its bytes.
+
+use crate::app::state::{Phase, Tab, app};
+use crate::app::widgets::{Icon, Menu, MenuItem, Number, Shape};
+use crate::app::words::words;
+use leptos::prelude::*;
+use std::sync::Arc;
+use tracedrop::base::text;
+use tracedrop::base::units::Unit;
+use tracedrop::engine::protocol::{DocumentView, FileView, IssueView, LedgerView, SeverityView};
+use tracedrop::report::Value;
+
+/// Part of a whole, from 0 to 1.
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn number(value: u64, unit: Unit) -> impl IntoView {
+    view! { <Number text=Value::Unsigned(value).display(unit) /> }
+}
+
+#[component]
+pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
+    let app = app();
+    let file =
+        Memo::new(move |_| document.with(|document| document.as_ref().map(|document| document.file.clone())));
+    let ledger = Memo::new(move |_| {
+        document.with(|document| document.as_ref().map(|document| document.ledger.clone()))
+    });
+    let partial = Memo::new(move |_| {
+        document.with(|document| document.as_ref().is_some_and(|document| document.partial))
+    });
+    let worst = Memo::new(move |_| ledger.with(|ledger| ledger.as_ref().and_then(worst_of)));
+    let lossy = Memo::new(move |_| worst.get().is_some_and(|worst| worst > SeverityView::Note));
+    // Opened and closed by hand, or by what there is to tell.
+    let chosen = RwSignal::new(None::<bool>);
+    let open = Memo::new(move |_| chosen.get().unwrap_or_else(|| lossy.get()));
+    let exporters = Memo::new(move |_| {
+        document
+            .with(|document| document.as_ref().map(|document| document.exporters.clone()).unwrap_or_default())
+    });
+    let can_export = Memo::new(move |_| {
+        !partial.get()
+            && tab.phase.with(|phase| *phase == Phase::Done)
+            && exporters.with(|all| !all.is_empty())
+    });
+    let export_items = Signal::derive(move || {
+        exporters
+            .get()
+            .into_iter()
+            .map(|exporter| MenuItem {
+                id: exporter.id,
+                label: exporter.title,
+                detail: format!(".{}", exporter.extension),
+                checked: None,
+            })
+            .collect::<Vec<_>>()
+    });
+    let export = Callback::new(move |id: String| {
+        if let Some(exporter) = exporters.get_untracked().into_iter().find(|exporter| exporter.id == id) {
+            tab.export(exporter);
+        }
+    });
+    let details_id = format!("account-{}", tab.id);
+    let controls = details_id.clone();
+    view! {
+        <section class="file" aria-label=words().file_card>
+            <div class="file-head">
+                <div class="file-title">
+                    <h1>
+                        <bdi>{tab.name.get_value()}</bdi>
+                        <Show when=move || partial.get()>
+                            <span class="badge">{words().so_far}</span>
+                        </Show>
+                    </h1>
+                    {move || file.get().map(meta_view)}
+                </div>
+                <div class="file-tools">
+                    <Show when=move || can_export.get()>
+                        <Menu
+                            label=Signal::stored(words().export.to_string())
+                            shape=Shape::Export
+                            key="e"
+                            items=export_items
+                            on_pick=export
+                        />
+                    </Show>
+                    <button
+                        type="button"
+                        class="button button-icon"
+                        aria-label=words().close_tab
+                        title=words().close_tab
+                        on:click=move |_| app.close(tab.id)
+                    >
+                        <Icon shape=Shape::Close />
+                    </button>
+                </div>
+            </div>
+            <p class="exporting" role="status">
+                {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
+            </p>
+            <div class="verdict">
+                <Show when=move || !partial.get() fallback=|| view! { <span class="mark mark-note"><Icon shape=Shape::Info /></span> }>
+                    {move || severity_mark(worst.get())}
+                </Show>
+                <p>{move || document.get().map(|document| verdict(&document))}</p>
+                <button
+                    type="button"
+                    class="link"
+                    aria-expanded=move || open.get().to_string()
+                    aria-controls=controls
+                    on:click=move |_| chosen.set(Some(!open.get_untracked()))
+                >
+                    {move || if open.get() { words().hide_account } else { words().show_account }}
+                </button>
+            </div>
+            {move || ledger.get().map(|ledger| view! { <AccountBar ledger /> })}
+            <div id=details_id hidden=move || !open.get() class="account-body">
+                {move || {
+                    open.get()
+                        .then(|| {
+                            ledger
+                                .get()
+                                .map(|ledger| {
+                                    let file_bytes = file.with(|file| file.as_ref().map_or(0, |file| file.bytes));
+                                    view! {
+                                        {issues_view(&ledger.issues)}
+                                        {account_view(&ledger, file_bytes)}
+                                    }
+                                })
+                        })
+                }}
+            </div>
+        </section>
+    }
+}
+
+fn worst_of(ledger: &LedgerView) -> Option<SeverityView> {
+    let tallies = [(ledger.skipped, SeverityView::Skipped), (ledger.repaired, SeverityView::Repaired)];
+    let counted =
+        tallies.into_iter().filter(|(tally, _)| tally.records > 0).map(|(_, severity)| severity).max();
+    ledger.issues.iter().map(|issue| issue.severity).chain(counted).max()
+}
+
+fn verdict(document: &DocumentView) -> String {
+    let DocumentView { file, ledger, partial, .. } = document;
+    let counts = (ledger.kept.records, ledger.repaired.records, ledger.skipped.records);
+    let noun = &ledger.record_noun;
+    if *partial {
+        (words().verdict_so_far)(ledger.records(), noun)
+    } else if ledger.file_bytes_read < file.bytes {
+        (words().verdict_stopped)(ledger.file_bytes_read, file.bytes, ledger.records(), noun)
+    } else if ledger.is_clean() {
+        (words().verdict_clean)(ledger.records(), noun)
+    } else if counts.1 + counts.2 == 0 {
+        (words().verdict_notes)(ledger.records(), noun)
+    } else {
+        (words().verdict_counts)(counts, noun)
+    }
+}
+
+/// Size, format, compression, producer.
+fn meta_view(file: FileView) -> impl IntoView {
+    let parts = [
+        Some((words().format, file.format_title)).filter(|(_, title)| !title.is_empty()),
+        file.producer.map(|producer| (words().written_by, text::visible(&producer))),
+        (file.bytes > 0).then(|| (words().size, Value::Unsigned(file.bytes).display(Unit::Bytes))),
+        (!file.compression.is_empty()).then(|| (words().compression, file.compression.join(" → "))),
+    ];
+    view! {
+        <dl class="meta">
+            {parts
+                .into_iter()
+                .flatten()
+                .map(|(label, value)| view! { <div><dt>{label}</dt><dd><bdi>{value}</bdi></dd></div> })
+                .collect_view()}
+        </dl>
+    }
+}
+
+#[component]
+fn AccountBar(ledger: LedgerView) -> impl IntoView {
+    let records = ledger.records();
+    let parts = [
+        ("kept", ledger.kept.records),
+        ("repaired", ledger.repaired.records),
+        ("skipped", ledger.skipped.records),
+    ];
+    view! {
+        <div class="account-bar" aria-hidden="true">
+            {parts
+                .into_iter()
+                .filter(|(_, n)| *n > 0)
+                .map(|(name, n)| {
+                    view! { <span class=format!("account-part account-{name}") style=("--share", share(n, records).to_string())></span> }
+                })
+                .collect_view()}
+        </div>
+    }
+}
+
+/// The account as a sum.
+fn account_view(ledger: &LedgerView, file_bytes: u64) -> impl IntoView + use<> {
+    let words = words();
+    let rows = [
+        ("kept", words.kept, ledger.kept),
+        ("repaired", words.repaired, ledger.repaired),
+        ("skipped", words.skipped, ledger.skipped),
+    ];
+    let (records, bytes) = (ledger.records(), ledger.bytes());
+    let framing = ledger.framing_bytes;
+    let compressed = ledger.file_bytes_read != ledger.content_bytes;
+    let unread = file_bytes.saturating_sub(ledger.file_bytes_read);
+    let file_bytes_read = ledger.file_bytes_read;
+    let noun = ledger.record_noun.clone();
+    view! {
+        <table class="account">
+            <caption>{words.account_title}</caption>
+            <thead>
+                <tr>
+                    <td></td>
+                    <th scope="col">{noun}</th>
+                    <th scope="col">{words.share}</th>
+                    <th scope="col">{words.bytes}</th>
+                </tr>
+            </thead>
+            <tbody>
+                {rows
+                    .into_iter()
+                    .map(|(name, label, tally)| {
+                        view! {
+                            <tr class:account-none=tally.records == 0>
+                                <th scope="row"><span class=format!("swatch account-{name}")></span>{label}</th>
+                                <td>{number(tally.records, Unit::Count)}</td>
+                                <td><Number text=Value::Float(share(tally.records, records)).display(Unit::Ratio) /></td>
+                                <td>{number(tally.bytes, Unit::Count)}</td>
+                            </tr>
+                        }
+                    })
+                    .collect_view()}
+                <tr class:account-none=framing == 0>
+                    <th scope="row"><span class="swatch"></span>{words.between}</th>
+                    <td></td>
+                    <td></td>
+                    <td>{number(framing, Unit::Count)}</td>
+                </tr>
+            </tbody>
+            <tfoot>
+                <tr>
+                    <th scope="row">{words.read}</th>
+                    <td>{number(records, Unit::Count)}</td>
+                    <td></td>
+                    <td>{number(bytes, Unit::Count)}</td>
+                </tr>
+                {compressed
+                    .then(|| {
+                        view! {
+                            <tr class="account-aside">
+                                <th scope="row">{words.unpacked_from}</th>
+                                <td></td>
+                                <td></td>
+                                <td>{number(file_bytes_read, Unit::Count)}</td>
+                            </tr>
+                        }
+                    })}
+                {(unread > 0)
+                    .then(|| {
+                        view! {
+                            <tr class="account-aside">
+                                <th scope="row">{words.not_read}</th>
+                                <td></td>
+                                <td></td>
+                                <td>{number(unread, Unit::Count)}</td>
+                            </tr>
+                        }
+                    })}
+            </tfoot>
+        </table>
+    }
+}
+
+fn severity_mark(severity: Option<SeverityView>) -> impl IntoView {
+    let (class, shape) = match severity {
+        None => ("mark-good", Shape::Check),
+        Some(SeverityView::Note) => ("mark-note", Shape::Info),
+        Some(SeverityView::Repaired) => ("mark-repaired", Shape::Repair),
+        Some(SeverityView::Skipped) => ("mark-skipped", Shape::Skip),
+    };
+    view! { <span class=format!("mark {class}")><Icon shape /></span> }
+}
+
+fn issues_view(issues: &[IssueView]) -> impl IntoView + use<> {
+    let mut issues = issues.to_vec();
+    issues.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
+    (!issues.is_empty()).then(|| {
+        view! {
+            <ul class="issues" aria-label=words().issues_title>
+                {issues.into_iter().map(issue_view).collect_view()}
+            </ul>
+        }
+    })
+}
+
+fn issue_view(issue: IssueView) -> impl IntoView {
+    let word = match issue.severity {
+        SeverityView::Note => words().note,
+        SeverityView::Repaired => words().repaired,
+        SeverityView::Skipped => words().skipped,
+    };
+    let IssueView { code, severity, what, hint, count, first_byte, first_line, example } = issue;
+    view! {
+        <li class="issue" data-code=code>
+            {severity_mark(Some(severity))}
+            <div class="issue-body">
+                <p class="issue-what">
+                    <span class="issue-word">{word}</span>
+                    <span>{what}</span>
+                    <span class="issue-count">{(words().times)(count)}</span>
+                </p>
+                <p class="issue-where">{(words().first_at)(first_line, first_byte)}</p>
+                {(!example.is_empty()).then(|| view! { <pre class="issue-example"><bdi>{text::visible(&example)}</bdi></pre> })}
+                {(!hint.is_empty()).then(|| view! { <p class="issue-hint">{hint}</p> })}
+            </div>
+        </li>
+    }
+}

@@ -1,0 +1,21 @@
+//! What fills the page: a component a screen or a part that is always there.
+
+mod document;
+mod drop_overlay;
+mod header;
+mod keys_dialog;
+mod ledger;
+mod panel;
+mod problem;
+mod reading;
+mod start;
+
+pub use document::DocumentScreen;
+pub use drop_overlay::DropOverlay;
+pub use header::Header;
+pub use keys_dialog::KeysDialog;
+pub use ledger::FileCard;
+pub use panel::Panel;
+pub use problem::ProblemScreen;
+pub use reading::ReadingCard;
+pub use start::{FormatList, StartScreen};

@@ -1,0 +1,89 @@
+//! Why a file can not be shown, and what to do.
+
+use super::FormatList;
+use crate::app::browser;
+use crate::app::state::{Phase, Tab, app};
+use crate::app::widgets::{Icon, Shape};
+use crate::app::words::words;
+use leptos::prelude::*;
+use tracedrop::engine::protocol::Failure;
+
+/// Failures that knowing the formats helps with.
+const ABOUT_FORMATS: [&str; 2] = ["unknown-format", "empty-file"];
+
+/// What is told of a problem.
+#[derive(Clone, PartialEq, Eq)]
+struct Problem {
+    title: String,
+    what: String,
+    hint: String,
+    code: String,
+    again: bool,
+    formats: bool,
+}
+
+fn problem_of(phase: &Phase) -> Option<Problem> {
+    let words = words();
+    match phase {
+        Phase::Failed(Failure { code, what, hint }) => Some(Problem {
+            title: words.failed_title.to_string(),
+            what: what.clone(),
+            hint: hint.clone(),
+            code: code.clone(),
+            again: false,
+            formats: ABOUT_FORMATS.contains(&code.as_str()),
+        }),
+        Phase::Died(why) => Some(Problem {
+            title: words.died_title.to_string(),
+            what: words.died_what.to_string(),
+            hint: words.died_hint.to_string(),
+            code: why.clone(),
+            again: true,
+            formats: false,
+        }),
+        _ => None,
+    }
+}
+
+#[component]
+pub fn ProblemScreen(tab: Tab) -> impl IntoView {
+    let app = app();
+    move || {
+        let problem = tab.phase.with(problem_of)?;
+        Some(view! {
+            <div class="problem" role="alert">
+                <p class="problem-file"><Icon shape=Shape::File /><bdi>{tab.name.get_value()}</bdi></p>
+                <h1><Icon shape=Shape::Alert />{problem.title}</h1>
+                <p class="problem-what"><bdi>{problem.what}</bdi></p>
+                {(!problem.hint.is_empty()).then(|| view! { <p class="problem-hint">{problem.hint}</p> })}
+                {(!problem.code.is_empty())
+                    .then(|| view! { <p class="problem-code">{words().problem_code} " " <code>{problem.code}</code></p> })}
+                <div class="problem-actions">
+                    {problem
+                        .again
+                        .then(|| {
+                            view! {
+                                <button type="button" class="button button-main" on:click=move |_| tab.start()>
+                                    {words().start_again}
+                                </button>
+                            }
+                        })}
+                    <button type="button" class="button" on:click=move |_| app.choose_files()>
+                        {words().open_another}
+                    </button>
+                    <button type="button" class="button" on:click=move |_| app.close(tab.id)>{words().close_tab}</button>
+                </div>
+                {problem
+                    .formats
+                    .then(|| {
+                        view! {
+                            <section class="problem-formats">
+                                <h2>{words().formats_title}</h2>
+                                <FormatList />
+                            </section>
+                        }
+                    })}
+            </div>
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! The first screen: the promise, a place to drop files, samples, what can be read.
+
+use crate::app::browser::{self, Picked};
+use crate::app::state::app;
+use crate::app::widgets::{Icon, Shape};
+use crate::app::words::words;
+use leptos::prelude::*;
+
+#[component]
+pub fn StartScreen() -> impl IntoView {
+    let app = app();
+    view! {
+        <div class="start" hidden=move || app.active.get().is_some()>
+            <div class="start-promise">
+                <h1>{words().headline}</h1>
+                <p class="start-lead">{words().lead}</p>
+            </div>
+            <button type="button" class="drop-area" on:click=move |_| app.choose_files()>
+                <span class="drop-area-icon"><Icon shape=Shape::ArrowDown /></span>
+                <span class="drop-area-title">{words().drop_here}</span>
+                <span class="drop-area-hint">{words().drop_hint}</span>
+            </button>
+            <p class="start-lock"><Icon shape=Shape::Lock /> <span><strong>{words().stays_here}</strong> " " {words().why_it_stays}</span></p>
+            <Samples />
+            <section class="start-section" aria-labelledby="formats-title">
+                <h2 id="formats-title">{words().formats_title}</h2>
+                <FormatList />
+            </section>
+            <footer class="start-foot">
+                <span>{(words().version)(&browser::version())}</span>
+                <button type="button" class="link" on:click=move |_| app.keys.set(true)>{words().keys_title} " " <kbd>"?"</kbd></button>
+            </footer>
+        </div>
+    }
+}
+
+#[component]
+fn Samples() -> impl IntoView {
+    let app = app();
+    let samples = browser::samples();
+    (!samples.is_empty()).then(|| {
+        view! {
+            <section class="start-section" aria-labelledby="samples-title">
+                <h2 id="samples-title">{words().samples_title}</h2>
+                <ul class="samples">
+                    {samples
+                        .into_iter()
+                        .map(|sample| {
+                            let picked: browser::Local<Picked> = StoredValue::new_local(Picked {
+                                name: sample.name.clone(),
+                                blob: sample.blob.clone(),
+                            });
+                            view! {
+                                <li>
+                                    <button
+                                        type="button"
+                                        class="sample"
+                                        on:click=move |_| app.open(vec![picked.get_value()])
+                                    >
+                                        <span class="sample-title">{sample.title}</span>
+                                        <span class="sample-about">{sample.description}</span>
+                                    </button>
+                                </li>
+                            }
+                        })
+                        .collect_view()}
+                </ul>
+            </section>
+        }
+    })
+}
+
+/// What can be read, as the worker says.
+#[component]
+pub fn FormatList() -> impl IntoView {
+    let app = app();
+    view! {
+        <ul class="formats">
+            {move || {
+                app.formats
+                    .get()
+                    .into_iter()
+                    .map(|format| {
+                        let endings = format.extensions.iter().map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(" ");
+                        view! {
+                            <li>
+                                <span class="format-title">{format.title}</span>
+                                <span class="format-from">{format.producers}</span>
+                                <span class="format-endings">{endings}</span>
+                            </li>
+                        }
+                    })
+                    .collect_view()
+            }}
+        </ul>
+    }
+}

@@ -1,0 +1,404 @@
+//! What the page knows: one signal a fact. Everything else is worked out from these where it is shown.
+
+use super::browser::{self, Blob, Dropped, Local, Picked, Spot, Theme};
+use super::client::{Answer, Client, Event};
+use super::words::words;
+use leptos::prelude::*;
+use std::sync::Arc;
+use tracedrop::analysis::Query;
+use tracedrop::base::pace::Pace;
+use tracedrop::base::text;
+use tracedrop::engine::protocol::{DocumentView, ExporterView, Failure, FormatView, Progress, Request};
+
+/// Short messages go away by themselves after this time, those about something that failed stay longer.
+const TOAST_MS: u64 = 5_000;
+const ALERT_MS: u64 = 12_000;
+
+/// The whole page.
+#[derive(Clone, Copy)]
+pub struct App {
+    pub tabs: RwSignal<Vec<Tab>>,
+    /// The tab that shows; `None` for the start screen.
+    pub active: RwSignal<Option<u32>>,
+    /// What can be read, once a worker has said so.
+    pub formats: RwSignal<Vec<FormatView>>,
+    pub theme: RwSignal<Theme>,
+    /// Files are held over the page.
+    pub hover: RwSignal<bool>,
+    /// The dialog of keys is open.
+    pub keys: RwSignal<bool>,
+    pub toasts: RwSignal<Vec<Toast>>,
+    pub tip: RwSignal<Option<Tip>>,
+    /// Started with the page to ask for the formats; reads the first file.
+    spare: Local<Option<Client>>,
+    next_id: StoredValue<u32>,
+    /// Signals of tabs belong to the page, not to the click that opened them. What weighs something is dropped when
+    /// the tab is closed; the few bytes of its signals stay until the page is left, so that nothing late can miss them.
+    owner: StoredValue<Owner>,
+}
+
+/// A short message at the edge of the page.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Toast {
+    pub id: u32,
+    pub text: String,
+    pub alert: bool,
+}
+
+/// An explanation beside what has the focus or the pointer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tip {
+    pub text: String,
+    pub at: Spot,
+}
+
+/// How far a tab is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Phase {
+    Reading,
+    /// Asked to stop; the report of what was read is on its way.
+    Stopping,
+    Done,
+    /// The file has nothing to show.
+    Failed(Failure),
+    /// The worker ended, in the browser's words.
+    Died(String),
+}
+
+/// How far reading is, with what the clock says of it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Reading {
+    pub progress: Progress,
+    pub bytes_per_second: Option<f64>,
+    pub seconds_left: Option<f64>,
+}
+
+/// An export that is being written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Exporting {
+    pub title: String,
+    pub bytes: u64,
+}
+
+/// An open file.
+#[derive(Clone, Copy)]
+pub struct Tab {
+    pub id: u32,
+    /// As shown: control characters visible.
+    pub name: StoredValue<String>,
+    pub phase: RwSignal<Phase>,
+    pub reading: RwSignal<Reading>,
+    pub document: RwSignal<Option<Arc<DocumentView>>>,
+    /// `id` of the report that shows; `None` for the first one.
+    pub report: RwSignal<Option<String>>,
+    pub exporting: RwSignal<Option<Exporting>>,
+    /// Where the page was scrolled to when another tab was chosen.
+    pub top_px: StoredValue<f64>,
+    app: App,
+    pace: StoredValue<Pace>,
+    file: Local<Option<Picked>>,
+    client: Local<Option<Client>>,
+}
+
+impl App {
+    pub fn new() -> App {
+        App {
+            tabs: RwSignal::default(),
+            active: RwSignal::new(None),
+            formats: RwSignal::default(),
+            theme: RwSignal::new(browser::stored_theme()),
+            hover: RwSignal::new(false),
+            keys: RwSignal::new(false),
+            toasts: RwSignal::default(),
+            tip: RwSignal::new(None),
+            spare: StoredValue::new_local(None),
+            next_id: StoredValue::new(0),
+            owner: StoredValue::new(Owner::current().unwrap_or_default()),
+        }
+    }
+
+    /// Starts a worker before there is a file, to learn what can be read.
+    pub fn warm_up(self) {
+        let client = Client::start(move |event| {
+            if let Event::Ready { formats } = event {
+                self.formats.set(formats);
+            }
+        });
+        self.spare.set_value(client.ok());
+    }
+
+    fn id(self) -> u32 {
+        let id = self.next_id.get_value() + 1;
+        self.next_id.set_value(id);
+        id
+    }
+
+    pub fn open(self, files: Vec<Picked>) {
+        for file in files {
+            let tab = self.owner.with_value(|owner| owner.with(|| Tab::new(self, file)));
+            self.tabs.update(|tabs| tabs.push(tab));
+            self.show(Some(tab.id));
+            tab.start();
+        }
+    }
+
+    /// Shows the browser's dialog to choose files.
+    pub fn choose_files(self) {
+        browser::press("[data-key=o]");
+    }
+
+    /// Opens what was let go over the page, and says what was not opened.
+    pub fn take(self, dropped: Dropped) {
+        if !dropped.folders.is_empty() {
+            let names: Vec<String> = dropped.folders.iter().map(|name| text::visible(name)).collect();
+            self.alert((words().folders_are_not_opened)(&names.join(", ")));
+        } else if dropped.files.is_empty() {
+            self.alert(words().nothing_to_open.to_string());
+        }
+        self.open(dropped.files);
+    }
+
+    pub fn tab(self, id: u32) -> Option<Tab> {
+        self.tabs.with_untracked(|tabs| tabs.iter().find(|tab| tab.id == id).copied())
+    }
+
+    pub fn active_tab(self) -> Option<Tab> {
+        self.active.get_untracked().and_then(|id| self.tab(id))
+    }
+
+    /// Shows a tab, or the start screen, as it was left.
+    pub fn show(self, id: Option<u32>) {
+        if let Some(tab) = self.active_tab() {
+            tab.top_px.set_value(browser::window_top());
+        }
+        self.tip.set(None);
+        if self.active.get_untracked() != id {
+            self.active.set(id);
+            let top = id.and_then(|id| self.tab(id)).map_or(0.0, |tab| tab.top_px.get_value());
+            browser::after(0, move || browser::scroll_window_to(top));
+        }
+    }
+
+    /// Shows the tab at a place of the strip.
+    pub fn show_at(self, at: usize) -> bool {
+        let id = self.tabs.with_untracked(|tabs| tabs.get(at).map(|tab| tab.id));
+        if id.is_some() {
+            self.show(id);
+        }
+        id.is_some()
+    }
+
+    /// Shows the tab `step` places on, round at the ends.
+    pub fn step(self, step: isize) -> bool {
+        let n_tabs = self.tabs.with_untracked(Vec::len);
+        if n_tabs == 0 {
+            return false;
+        }
+        let at = self.place(self.active.get_untracked());
+        let to = match at {
+            Some(at) => (at as isize + step).rem_euclid(n_tabs as isize) as usize,
+            None if step < 0 => n_tabs - 1,
+            None => 0,
+        };
+        self.show_at(to)
+    }
+
+    fn place(self, id: Option<u32>) -> Option<usize> {
+        self.tabs.with_untracked(|tabs| tabs.iter().position(|tab| Some(tab.id) == id))
+    }
+
+    pub fn close(self, id: u32) {
+        let Some(at) = self.place(Some(id)) else { return };
+        let tab = self.tabs.with_untracked(|tabs| tabs[at]);
+        if self.active.get_untracked() == Some(id) {
+            let next = self.tabs.with_untracked(|tabs| {
+                tabs.get(at + 1)
+                    .or_else(|| at.checked_sub(1).and_then(|before| tabs.get(before)))
+                    .map(|tab| tab.id)
+            });
+            self.show(next);
+        }
+        self.tabs.update(|tabs| tabs.retain(|tab| tab.id != id));
+        tab.drop_contents();
+    }
+
+    pub fn say(self, text: String) {
+        self.toast(text, false);
+    }
+
+    pub fn alert(self, text: String) {
+        self.toast(text, true);
+    }
+
+    fn toast(self, text: String, alert: bool) {
+        let id = self.id();
+        self.toasts.update(|toasts| {
+            // The same thing said twice is said once.
+            toasts.retain(|toast| toast.text != text);
+            toasts.push(Toast { id, text, alert });
+        });
+        browser::after(if alert { ALERT_MS } else { TOAST_MS }, move || self.dismiss(id));
+    }
+
+    pub fn dismiss(self, id: u32) {
+        self.toasts.update(|toasts| toasts.retain(|toast| toast.id != id));
+    }
+
+    pub fn choose_theme(self, theme: Theme) {
+        self.theme.set(theme);
+    }
+}
+
+impl Tab {
+    fn new(app: App, file: Picked) -> Tab {
+        Tab {
+            id: app.id(),
+            name: StoredValue::new(text::visible(&file.name)),
+            phase: RwSignal::new(Phase::Reading),
+            reading: RwSignal::default(),
+            document: RwSignal::new(None),
+            report: RwSignal::new(None),
+            exporting: RwSignal::new(None),
+            top_px: StoredValue::new(0.0),
+            app,
+            pace: StoredValue::default(),
+            file: StoredValue::new_local(Some(file)),
+            client: StoredValue::new_local(None),
+        }
+    }
+
+    /// Reads the file from its beginning, with a worker of its own.
+    pub fn start(self) {
+        let Some(Picked { name, blob }) = self.file.with_value(Clone::clone) else { return };
+        self.document.set(None);
+        self.exporting.set(None);
+        self.pace.set_value(Pace::default());
+        let progress = Progress { file_bytes: blob.size() as u64, ..Progress::default() };
+        self.reading.set(Reading { progress, ..Reading::default() });
+        self.phase.set(Phase::Reading);
+        // The old worker ends before the new one takes memory.
+        self.client.set_value(None);
+        let spare = self.app.spare.try_update_value(Option::take).flatten().filter(|spare| !spare.is_dead());
+        let client = match spare {
+            Some(spare) => {
+                spare.listen(move |event| self.hear(event));
+                Ok(spare)
+            }
+            None => Client::start(move |event| self.hear(event)),
+        };
+        match client {
+            Ok(client) => {
+                self.send_with(client, &Request::Open { file_name: name, query: Query::default() }, blob)
+            }
+            Err(why) => self.hear(Event::Died(why)),
+        }
+    }
+
+    fn send_with(self, client: Client, request: &Request, blob: Blob) {
+        client.send(request, Some(blob));
+        self.client.set_value(Some(client));
+    }
+
+    fn send(self, request: &Request) {
+        self.client.with_value(|client| {
+            if let Some(client) = client {
+                client.send(request, None);
+            }
+        });
+    }
+
+    fn hear(self, event: Event) {
+        match event {
+            Event::Ready { formats } => self.app.formats.set(formats),
+            Event::Progress(progress) => {
+                let mut pace = self.pace.get_value();
+                pace.note(browser::now_ms(), progress.file_bytes_read);
+                let reading = Reading {
+                    bytes_per_second: pace.per_second(),
+                    seconds_left: pace.seconds_left(progress.file_bytes),
+                    progress,
+                };
+                self.pace.set_value(pace);
+                self.reading.set(reading);
+            }
+            Event::Document(document) => {
+                if !document.partial {
+                    self.phase.set(Phase::Done);
+                }
+                self.document.set(Some(document));
+            }
+            Event::Failed(failure) => {
+                self.document.set(None);
+                self.phase.set(Phase::Failed(failure));
+            }
+            Event::Died(why) => {
+                self.exporting.set(None);
+                self.phase.set(Phase::Died(why));
+            }
+        }
+    }
+
+    /// Stops reading and keeps what was read; asked a second time, closes the tab.
+    pub fn stop(self) {
+        match self.phase.get_untracked() {
+            Phase::Reading => {
+                self.phase.set(Phase::Stopping);
+                self.send(&Request::Stop);
+            }
+            _ => self.app.close(self.id),
+        }
+    }
+
+    pub fn set_query(self, query: Query) {
+        self.send(&Request::SetQuery(query));
+    }
+
+    /// Asks the worker; a tab without one gives no answer.
+    pub fn ask(self, request: impl FnOnce(u32) -> Request, answer: impl Fn(Answer) + 'static) {
+        self.client.with_value(|client| {
+            if let Some(client) = client {
+                client.ask(request, answer);
+            }
+        });
+    }
+
+    pub fn export(self, exporter: ExporterView) {
+        if self.exporting.with_untracked(Option::is_some) {
+            return;
+        }
+        let ExporterView { id, title, .. } = exporter;
+        self.exporting.set(Some(Exporting { title, bytes: 0 }));
+        let app = self.app;
+        self.ask(
+            |ticket| Request::Export { ticket, exporter: id },
+            move |answer| match answer {
+                Answer::ExportProgress(bytes) => self.exporting.update(|exporting| {
+                    if let Some(exporting) = exporting {
+                        exporting.bytes = bytes;
+                    }
+                }),
+                Answer::Exported { file_name, bytes, blob } => {
+                    self.exporting.set(None);
+                    browser::download(&file_name, &blob);
+                    app.say((words().exported)(&text::visible(&file_name), bytes));
+                }
+                Answer::Refused(failure) => {
+                    self.exporting.set(None);
+                    app.alert((words().refused)(&failure.what, &failure.hint));
+                }
+                Answer::Rows(_) | Answer::Copied { .. } => {}
+            },
+        );
+    }
+
+    fn drop_contents(self) {
+        self.client.set_value(None);
+        self.file.set_value(None);
+        self.document.set(None);
+    }
+}
+
+/// The page's state, from any component.
+pub fn app() -> App {
+    expect_context::<App>()
+}

@@ -1,0 +1,153 @@
+//! A button with a menu: arrows, Home and End move, Escape and Tab close, the focus goes back to the button.
+
+use super::icon::{Icon, Shape};
+use crate::app::browser;
+use leptos::html;
+use leptos::prelude::*;
+
+/// One thing to choose.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MenuItem {
+    pub id: String,
+    pub label: String,
+    /// A word on what it gives, beside the label; may be empty.
+    pub detail: String,
+    /// `Some` for one of several of which one holds.
+    pub checked: Option<bool>,
+}
+
+const ITEMS: &str = "[role^=menuitem]";
+
+#[component]
+pub fn Menu(
+    #[prop(into)] label: Signal<String>,
+    shape: Shape,
+    /// Shows the icon alone; the label is still read out.
+    #[prop(optional)]
+    icon_only: bool,
+    /// The key that opens it from anywhere in the panel.
+    #[prop(optional)]
+    key: Option<&'static str>,
+    #[prop(into)] items: Signal<Vec<MenuItem>>,
+    #[prop(into)] on_pick: Callback<String>,
+) -> impl IntoView {
+    let open = RwSignal::new(false);
+    let menu = NodeRef::<html::Div>::new();
+    let button = NodeRef::<html::Button>::new();
+    let close = move |give_back_focus: bool| {
+        open.set(false);
+        if let (true, Some(button)) = (give_back_focus, button.get_untracked()) {
+            let _ = button.focus();
+        }
+    };
+    let show = move |step: i32| {
+        open.set(true);
+        // The menu is there after the next frame of the page.
+        browser::after(0, move || {
+            if let Some(menu) = menu.try_get_untracked().flatten() {
+                browser::focus_sibling(&menu, ITEMS, step);
+            }
+        });
+    };
+    let move_focus = move |step: i32| {
+        if let Some(menu) = menu.get_untracked() {
+            browser::focus_sibling(&menu, ITEMS, step);
+        }
+    };
+    view! {
+        <div
+            class="menu"
+            on:focusout=move |_| {
+                // Asked a moment later: between two items nothing has the focus.
+                browser::after(0, move || {
+                    if let Some(menu) = menu.try_get_untracked().flatten()
+                        && !browser::focused_inside(&menu)
+                    {
+                        let _ = open.try_set(false);
+                    }
+                });
+            }
+        >
+            <button
+                type="button"
+                class="button"
+                class:button-icon=icon_only
+                node_ref=button
+                aria-haspopup="menu"
+                aria-expanded=move || open.get().to_string()
+                aria-label=move || icon_only.then(|| label.get())
+                title=move || icon_only.then(|| label.get())
+                data-key=key
+                on:click=move |_| if open.get_untracked() { close(true) } else { show(i32::MIN) }
+                on:keydown=move |event| {
+                    let step = match event.key().as_str() {
+                        "ArrowDown" => i32::MIN,
+                        "ArrowUp" => i32::MAX,
+                        _ => return,
+                    };
+                    event.prevent_default();
+                    show(step);
+                }
+            >
+                <Icon shape />
+                {(!icon_only).then(|| view! { <span>{move || label.get()}</span> <Icon shape=Shape::Chevron /> })}
+            </button>
+            <Show when=move || open.get()>
+                <div
+                    class="menu-list"
+                    role="menu"
+                    aria-label=move || label.get()
+                    node_ref=menu
+                    on:keydown=move |event| {
+                        match event.key().as_str() {
+                            "ArrowDown" => move_focus(1),
+                            "ArrowUp" => move_focus(-1),
+                            "Home" => move_focus(i32::MIN),
+                            "End" => move_focus(i32::MAX),
+                            "Escape" => close(true),
+                            "Tab" => return close(true),
+                            _ => return,
+                        }
+                        event.prevent_default();
+                        event.stop_propagation();
+                    }
+                >
+                    {move || {
+                        items
+                            .get()
+                            .into_iter()
+                            .map(|item| {
+                                let id = item.id;
+                                view! {
+                                    <button
+                                        type="button"
+                                        class="menu-item"
+                                        tabindex="-1"
+                                        role=if item.checked.is_some() { "menuitemradio" } else { "menuitem" }
+                                        aria-checked=item.checked.map(|checked| checked.to_string())
+                                        on:click=move |_| {
+                                            close(true);
+                                            on_pick.run(id.clone());
+                                        }
+                                    >
+                                        {item
+                                            .checked
+                                            .map(|checked| {
+                                                view! {
+                                                    <span class="menu-check">
+                                                        {checked.then(|| view! { <Icon shape=Shape::Check /> })}
+                                                    </span>
+                                                }
+                                            })}
+                                        <span class="menu-label">{item.label}</span>
+                                        <span class="menu-detail">{item.detail}</span>
+                                    </button>
+                                }
+                            })
+                            .collect_view()
+                    }}
+                </div>
+            </Show>
+        </div>
+    }
+}

@@ -1,0 +1,13 @@
+//! Parts that screens are made of; none of them knows what a trace is.
+
+mod icon;
+mod menu;
+mod number;
+mod tip;
+mod toast;
+
+pub use icon::{Icon, Shape};
+pub use menu::{Menu, MenuItem};
+pub use number::Number;
+pub use tip::Tips;
+pub use toast::Toasts;

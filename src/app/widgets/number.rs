@@ -1,0 +1,16 @@
+//! A number with its unit, the unit quieter than the digits.
+
+use leptos::prelude::*;
+
+/// Splits `12.35 µs` and `100.0%` into digits and unit.
+fn split_unit(text: &str) -> (&str, &str) {
+    let end = text.rfind(|c: char| c.is_ascii_digit()).map_or(text.len(), |at| at + 1);
+    text.split_at(end)
+}
+
+#[component]
+pub fn Number(#[prop(into)] text: String) -> impl IntoView {
+    let (digits, unit) = split_unit(&text);
+    let unit = (!unit.is_empty()).then(|| view! { <span class="unit">{unit.to_string()}</span> });
+    view! { {digits.to_string()} {unit} }
+}

@@ -1,0 +1,24 @@
+//! Explanations beside what has the focus or the pointer.
+
+use crate::app::state::{Tip, app};
+use leptos::prelude::*;
+
+/// The one explanation that shows. Readers of the page hear it by `aria-describedby` of what it explains.
+#[component]
+pub fn Tips() -> impl IntoView {
+    let tip = app().tip;
+    move || {
+        tip.get().map(|Tip { text, at }| {
+            view! {
+                <div
+                    class="tip"
+                    aria-hidden="true"
+                    style=("--x", format!("{}px", at.x))
+                    style=("--y", format!("{}px", at.y))
+                >
+                    {text}
+                </div>
+            }
+        })
+    }
+}

@@ -1,0 +1,357 @@
+//! All words of the page. What a file or a report says comes from the library.
+//!
+//! Another language is another constant of [`Words`], and a choice in [`words`].
+
+use super::browser::Theme;
+use tracedrop::base::units::{Unit, format_bytes, group_digits};
+use tracedrop::report::Value;
+
+/// Keys of one subject: their names and what they do.
+pub type Keys = &'static [(&'static [&'static str], &'static str)];
+
+/// Everything the page says by itself.
+pub struct Words {
+    pub page_title: fn(Option<&str>) -> String,
+    pub skip_to_content: &'static str,
+
+    pub headline: &'static str,
+    pub lead: &'static str,
+    pub drop_here: &'static str,
+    pub drop_hint: &'static str,
+    pub stays_here: &'static str,
+    pub why_it_stays: &'static str,
+    pub let_go: &'static str,
+    pub samples_title: &'static str,
+    pub formats_title: &'static str,
+    pub version: fn(&str) -> String,
+
+    pub open: &'static str,
+    pub open_files: &'static str,
+    pub open_another: &'static str,
+    pub to_start: &'static str,
+    pub close: &'static str,
+    pub close_tab: &'static str,
+    pub dismiss: &'static str,
+    pub tab_reading: &'static str,
+    pub tab_problem: &'static str,
+    pub theme_menu: &'static str,
+    pub theme: fn(Theme) -> &'static str,
+    pub theme_is: fn(Theme) -> String,
+
+    pub pasted_name: &'static str,
+    pub nothing_pasted: &'static str,
+    pub nothing_to_open: &'static str,
+    pub folders_are_not_opened: fn(&str) -> String,
+
+    pub reading: &'static str,
+    pub making_reports: &'static str,
+    pub stopping: &'static str,
+    pub stop: &'static str,
+    pub discard: &'static str,
+    pub read_so_far: &'static str,
+    pub bytes_of: fn(u64, u64) -> String,
+    pub speed: &'static str,
+    pub bytes_per_second: fn(f64) -> String,
+    pub time_left: &'static str,
+    pub seconds_left: fn(f64) -> String,
+    pub records: &'static str,
+    pub count: fn(u64) -> String,
+    pub format_unknown_yet: &'static str,
+    pub spoken_progress: fn(u64) -> String,
+
+    pub file_card: &'static str,
+    pub so_far: &'static str,
+    pub format: &'static str,
+    pub size: &'static str,
+    pub written_by: &'static str,
+    pub compression: &'static str,
+    pub verdict_clean: fn(u64, &str) -> String,
+    pub verdict_notes: fn(u64, &str) -> String,
+    pub verdict_counts: fn((u64, u64, u64), &str) -> String,
+    pub verdict_stopped: fn(u64, u64, u64, &str) -> String,
+    pub verdict_so_far: fn(u64, &str) -> String,
+    pub show_account: &'static str,
+    pub hide_account: &'static str,
+    pub account_title: &'static str,
+    pub kept: &'static str,
+    pub repaired: &'static str,
+    pub skipped: &'static str,
+    pub note: &'static str,
+    pub between: &'static str,
+    pub read: &'static str,
+    pub not_read: &'static str,
+    pub unpacked_from: &'static str,
+    pub share: &'static str,
+    pub bytes: &'static str,
+    pub issues_title: &'static str,
+    pub times: fn(u64) -> String,
+    pub first_at: fn(Option<u64>, u64) -> String,
+
+    pub reports: &'static str,
+    pub no_reports: &'static str,
+    pub no_reports_yet: &'static str,
+    pub empty_report: &'static str,
+    pub note_warning: &'static str,
+    pub top_label: &'static str,
+
+    pub no_rows: &'static str,
+    pub nothing_matches: &'static str,
+    pub rows_of: fn(Option<u64>, u64) -> String,
+    pub rows_region: fn(&str) -> String,
+    pub rows_left_out: fn(u64) -> String,
+    pub filter: &'static str,
+    pub filter_table: fn(&str) -> String,
+    pub copy_table: fn(&str) -> String,
+    /// Id, name, what it is good for.
+    pub copy_formats: [(&'static str, &'static str, &'static str); 3],
+    pub copied: fn(u64) -> String,
+    pub not_copied: &'static str,
+
+    pub export: &'static str,
+    pub exporting: fn(&str, u64) -> String,
+    pub exported: fn(&str, u64) -> String,
+    pub refused: fn(&str, &str) -> String,
+
+    pub failed_title: &'static str,
+    pub died_title: &'static str,
+    pub died_what: &'static str,
+    pub died_hint: &'static str,
+    pub problem_code: &'static str,
+    pub start_again: &'static str,
+
+    pub keys_title: &'static str,
+    pub keys: &'static [(&'static str, Keys)],
+}
+
+/// The words in the language of the page.
+pub fn words() -> &'static Words {
+    &ENGLISH
+}
+
+fn number(n: u64) -> String {
+    group_digits(i128::from(n))
+}
+
+/// `3 rows`, `1 row`.
+fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", number(n), if n == 1 { one } else { many })
+}
+
+/// Whole seconds below a minute, then minutes, then hours.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => "under 1 s".to_string(),
+        s if s < 90.0 => format!("about {s:.0} s"),
+        s if s < 5400.0 => format!("about {:.0} min", s / 60.0),
+        s => format!("about {:.1} h", s / 3600.0),
+    }
+}
+
+static ENGLISH: Words = Words {
+    page_title: |file| match file {
+        Some(file) => format!("{file} – Tracedrop"),
+        None => "Tracedrop".to_string(),
+    },
+    skip_to_content: "Skip to content",
+
+    headline: "Drop a trace, read what is slow",
+    lead: "Tracedrop reads a trace as it streams in, says what the time went into, and accounts for every byte it read.",
+    drop_here: "Drop trace files here",
+    drop_hint: "or choose files, or paste",
+    stays_here: "Nothing leaves this page.",
+    why_it_stays: "Files are read here, in your browser, which has been told to refuse this page any connection.",
+    let_go: "Let go to open",
+    samples_title: "Try a sample",
+    formats_title: "What can be read",
+    version: |version| format!("Tracedrop {version}"),
+
+    open: "Open",
+    open_files: "Open files",
+    open_another: "Open another file",
+    to_start: "Start screen",
+    close: "Close",
+    close_tab: "Close this file",
+    dismiss: "Dismiss",
+    tab_reading: "reading",
+    tab_problem: "problem",
+    theme_menu: "Theme",
+    theme: theme_name,
+    theme_is: |theme| format!("Theme: {}", theme_name(theme)),
+
+    pasted_name: "pasted.txt",
+    nothing_pasted: "There is no text and no file on the clipboard.",
+    nothing_to_open: "There was no file in what you dropped.",
+    folders_are_not_opened: |names| {
+        format!("Folders are not opened: {names}. Drop the files that are in it instead.")
+    },
+
+    reading: "Reading",
+    making_reports: "All is read; making the reports",
+    stopping: "Stopping; what was read is kept",
+    stop: "Stop",
+    discard: "Discard",
+    read_so_far: "Read",
+    bytes_of: |read, total| match total {
+        0 => format_bytes(read),
+        total => format!("{} of {}", format_bytes(read), format_bytes(total)),
+    },
+    speed: "Speed",
+    bytes_per_second: |rate| format!("{}/s", format_bytes(rate as u64)),
+    time_left: "Time left",
+    seconds_left: duration,
+    records: "Records",
+    count: number,
+    format_unknown_yet: "finding out",
+    spoken_progress: |percent| format!("{percent} percent read"),
+
+    file_card: "The file",
+    so_far: "so far",
+    format: "Format",
+    size: "Size",
+    written_by: "Written by",
+    compression: "Compression",
+    verdict_clean: |records, noun| {
+        format!("Everything was read: {} {noun}, nothing skipped, nothing changed.", number(records))
+    },
+    verdict_notes: |records, noun| format!("Everything was read: {} {noun}, with remarks.", number(records)),
+    verdict_counts: |(kept, repaired, skipped), noun| {
+        let mut parts = vec![format!("{} kept", number(kept))];
+        if repaired > 0 {
+            parts.push(format!("{} repaired", number(repaired)));
+        }
+        if skipped > 0 {
+            parts.push(format!("{} skipped", number(skipped)));
+        }
+        format!("{} {noun} read = {}", number(kept + repaired + skipped), parts.join(" + "))
+    },
+    verdict_stopped: |read, total, records, noun| {
+        format!(
+            "Reading ended at {} of {}: {} {noun}.",
+            format_bytes(read),
+            format_bytes(total),
+            number(records)
+        )
+    },
+    verdict_so_far: |records, noun| {
+        format!("{} {noun} so far. All numbers below are of these.", number(records))
+    },
+    show_account: "Show the account",
+    hide_account: "Hide the account",
+    account_title: "What became of each byte",
+    kept: "Kept",
+    repaired: "Repaired",
+    skipped: "Skipped",
+    note: "Note",
+    between: "Between records",
+    read: "Read",
+    not_read: "Not read",
+    unpacked_from: "Unpacked from",
+    share: "Share",
+    bytes: "Bytes",
+    issues_title: "Oddities",
+    times: |n| if n == 1 { "once".to_string() } else { format!("{} times", number(n)) },
+    first_at: |line, byte| match line {
+        Some(line) => format!("first in line {}, byte {}", number(line), number(byte)),
+        None => format!("first at byte {}", number(byte)),
+    },
+
+    reports: "Reports",
+    no_reports: "The file was read, but no report fits what is in it.",
+    no_reports_yet: "Reports appear here while the file is read.",
+    empty_report: "There is nothing to report on.",
+    note_warning: "Mind:",
+    top_label: "Longest lists",
+
+    no_rows: "There are no rows.",
+    nothing_matches: "No row holds these words.",
+    rows_of: |matching, total| match matching {
+        Some(matching) => format!("{} of {}", number(matching), counted(total, "row", "rows")),
+        None => counted(total, "row", "rows"),
+    },
+    rows_region: |title| format!("{title}, rows"),
+    rows_left_out: |n| {
+        format!(
+            "{} left out of this table; exports of the trace hold all.",
+            counted(n, "more row is", "more rows are")
+        )
+    },
+    filter: "Filter",
+    filter_table: |title| format!("Filter {title}"),
+    copy_table: |title| format!("Copy {title}"),
+    copy_formats: [
+        ("markdown", "Markdown", "for issues and notes"),
+        ("csv", "CSV", "for scripts"),
+        ("tsv", "TSV", "for spreadsheets"),
+    ],
+    copied: |n| format!("Copied {}.", counted(n, "row", "rows")),
+    not_copied: "The browser did not allow copying. Try an export instead.",
+
+    export: "Export",
+    exporting: |title, bytes| match bytes {
+        0 => format!("Writing {title} …"),
+        bytes => format!("Writing {title}: {} …", format_bytes(bytes)),
+    },
+    exported: |name, bytes| format!("Saved {name}, {}.", Value::Unsigned(bytes).display(Unit::Bytes)),
+    refused: |what, hint| {
+        if hint.is_empty() { sentence(what) } else { format!("{} {}", sentence(what), sentence(hint)) }
+    },
+
+    failed_title: "This file could not be read",
+    died_title: "The reader stopped",
+    died_what: "The part of the page that reads this file ended unexpectedly. Other open files are not affected.",
+    died_hint: "Start again to read the file from its beginning. If it happens again, the file may need more memory than the browser gives to a page.",
+    problem_code: "Details:",
+    start_again: "Start again",
+
+    keys_title: "Keys",
+    keys: &[
+        (
+            "Files",
+            &[
+                (&["o"], "open files"),
+                (&["s"], "start screen and samples"),
+                (&["1", "9"], "show an open file"),
+                (&["[", "]"], "file before, file after"),
+                (&["w"], "close the file"),
+                (&["e"], "export"),
+            ],
+        ),
+        (
+            "Reports",
+            &[
+                (&["j", "k"], "next report, report before"),
+                (&["/"], "filter the first table"),
+                (&["Enter"], "on a column: change the order"),
+                (&["↑", "↓"], "in a table: scroll"),
+                (&["Home", "End"], "in a table: first, last row"),
+            ],
+        ),
+        (
+            "Page",
+            &[
+                (&["t"], "change the theme"),
+                (&["?"], "show these keys"),
+                (&["Esc"], "close what is open, clear a filter"),
+                (&["Delete"], "on a file's tab: close it"),
+            ],
+        ),
+    ],
+};
+
+fn theme_name(theme: Theme) -> &'static str {
+    match theme {
+        Theme::System => "System",
+        Theme::Light => "Light",
+        Theme::Dark => "Dark",
+        Theme::Contrast => "High contrast",
+    }
+}
+
+/// Messages of the library start small and have no final dot.
+fn sentence(message: &str) -> String {
+    let mut chars = message.chars();
+    match chars.next() {
+        Some(first) => format!("{}{}.", first.to_uppercase(), chars.as_str().trim_end_matches('.')),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,78 @@
+//! How fast something goes and how long it still takes, from points in time that someone else reads off a clock.
+
+use std::collections::VecDeque;
+
+/// Points older than this say nothing about the pace of now.
+const MEMORY_MS: f64 = 4_000.0;
+/// Before this time any guess is noise.
+const SETTLE_MS: f64 = 400.0;
+
+/// Watches an amount grow.
+#[derive(Clone, Debug, Default)]
+pub struct Pace {
+    /// Time in milliseconds and amount so far, oldest first.
+    points: VecDeque<(f64, u64)>,
+}
+
+impl Pace {
+    /// At `now_ms`, `done` was reached. Points that go backwards in time or amount start it over.
+    pub fn note(&mut self, now_ms: f64, done: u64) {
+        if self.points.back().is_some_and(|(at, amount)| now_ms < *at || done < *amount) {
+            self.points.clear();
+        }
+        self.points.push_back((now_ms, done));
+        // The oldest point stays until the next one is old enough as well, so that a span is always covered.
+        while self.points.get(1).is_some_and(|(at, _)| now_ms - at >= MEMORY_MS) {
+            self.points.pop_front();
+        }
+    }
+
+    /// Amount a second, over the last few seconds. `None` while it is too early to tell.
+    pub fn per_second(&self) -> Option<f64> {
+        let ((start, from), (end, to)) = (self.points.front()?, self.points.back()?);
+        let span_ms = end - start;
+        (span_ms >= SETTLE_MS).then(|| (to - from) as f64 * 1000.0 / span_ms)
+    }
+
+    /// Seconds until `total` at this pace. `None` while it is too early to tell, nothing moves, or `total` is passed.
+    pub fn seconds_left(&self, total: u64) -> Option<f64> {
+        let (_, done) = self.points.back()?;
+        let rate = self.per_second().filter(|rate| *rate > 0.0)?;
+        let left = total.checked_sub(*done)?;
+        Some(left as f64 / rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rate_and_time_left() {
+        let mut pace = Pace::default();
+        assert_eq!((pace.per_second(), pace.seconds_left(10)), (None, None));
+        pace.note(1000.0, 0);
+        pace.note(1100.0, 50);
+        assert_eq!(pace.per_second(), None);
+        pace.note(2000.0, 500);
+        assert_eq!(pace.per_second(), Some(500.0));
+        assert_eq!(pace.seconds_left(1500), Some(2.0));
+        assert_eq!(pace.seconds_left(400), None);
+    }
+
+    #[test]
+    fn follows_a_change_of_pace_and_a_stall() {
+        let mut pace = Pace::default();
+        for step in 0..=20u64 {
+            pace.note(step as f64 * 500.0, step * 1000);
+        }
+        assert_eq!(pace.per_second(), Some(2000.0));
+        for step in 21..=40u64 {
+            pace.note(step as f64 * 500.0, 20_000);
+        }
+        assert_eq!(pace.per_second(), Some(0.0));
+        assert_eq!(pace.seconds_left(30_000), None);
+        pace.note(0.0, 5);
+        assert_eq!(pace.per_second(), None);
+    }
+}
