@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 # Everything the site is made of, folders too: a deleted file makes its folder newer.
 SITE_SOURCES := $(shell find src www -not -name '.*') index.html Trunk.toml Cargo.toml Cargo.lock \
-	$(wildcard tools/*.sh) tools/finish-site.mjs tools/package-lock.json
+	$(wildcard tools/*.sh) tools/bin/wasm-opt tools/finish-site.mjs tools/package-lock.json
 
 .PHONY: help setup setup-site serve dist screenshots check test test-native test-browser test-fuzz bench fuzz clean
 

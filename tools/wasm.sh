@@ -21,5 +21,5 @@ export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$flags ${TRACEDROP_WASM_EX
 # The remapped folders above are rustup's; when RUSTC is another one, its own were remapped when its std was built.
 # Quieter: no question for newer versions, no backtrace of Trunk itself when a build fails.
 export TRUNK_SKIP_VERSION_CHECK=true RUST_LIB_BACKTRACE=0
-export PATH=$TRACEDROP_WASM_PATH:$PATH
+export TRACEDROP_WASM_OPT PATH=$root/tools/bin:$TRACEDROP_WASM_PATH:$PATH
 exec "$@"
