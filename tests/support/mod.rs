@@ -28,7 +28,9 @@ pub fn files(dir: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(dir)
         .unwrap_or_else(|error| panic!("{}: {error}", dir.display()))
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_file() && endings.iter().any(|ending| path.to_str().unwrap().ends_with(ending)))
+        .filter(|path| {
+            path.is_file() && endings.iter().any(|ending| path.to_str().unwrap().ends_with(ending))
+        })
         .collect();
     files.sort();
     files
