@@ -28,12 +28,14 @@ pub struct Entry {
 /// How many entries are searched for a begin before an index is built.
 const PLAIN_SEARCH: usize = 64;
 
-/// Positions of open entries by name and category, [`StringId::NONE`] standing for any. Closed ones are dropped when
-/// they are come upon.
+/// Name and category, `None` standing for any.
+type OpenKey = (Option<StringId>, Option<StringId>);
+
+/// Positions of open entries by name and category. Closed ones are dropped when they are come upon.
 #[derive(Default)]
 struct OpenIndex {
     /// Invariant: positions ascend; each carries the slice that was there.
-    by_key: FxHashMap<(Option<StringId>, Option<StringId>), Vec<(u32, u32)>>,
+    by_key: FxHashMap<OpenKey, Vec<(u32, u32)>>,
 }
 
 impl OpenIndex {
