@@ -175,16 +175,17 @@ impl Rows {
     /// Members that few events have, if this one has any of use.
     #[inline]
     fn extra(&mut self, event: &RawEvent<'_>, phase: Phase, out: &mut TraceBuilder) -> Option<EventExtra> {
-        let has_id =
-            !matches!(
-                phase,
-                Phase::Complete
-                    | Phase::Begin
-                    | Phase::End
-                    | Phase::Instant
-                    | Phase::Metadata
-                    | Phase::ThreadState
-            ) && !(event.id.is_absent() && event.id2_global.is_absent() && event.id2_local.is_absent());
+        let uses_id = !matches!(
+            phase,
+            Phase::Complete
+                | Phase::Begin
+                | Phase::End
+                | Phase::Instant
+                | Phase::Metadata
+                | Phase::ThreadState
+        );
+        let is_given = !event.id.is_absent() || !event.id2_global.is_absent() || !event.id2_local.is_absent();
+        let has_id = uses_id && is_given;
         let has_frames = !event.sf.is_absent() || !event.esf.is_absent() || event.stack.is_some();
         if !has_id && !has_frames && event.bind_id.is_absent() {
             return None;

@@ -137,6 +137,18 @@ const CLASS: [u8; 256] = {
     class
 };
 
+/// Words of eight bytes in which the end of a string is looked for before a wider search.
+const SHORT_WORDS: usize = 5;
+
+/// The high bit of every byte that is a quote or a backslash, at least up to the first such byte.
+#[inline(always)]
+fn quotes_in(word: u64) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+    zeros(word ^ (ONES * b'"' as u64)) | zeros(word ^ (ONES * b'\\' as u64))
+}
+
 struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -152,6 +164,7 @@ impl<'a> Scan<'a> {
     fn next(&mut self) -> Result<u8, JsonError> {
         loop {
             match self.bytes.get(self.at) {
+                Some(byte) if *byte > b' ' => return Ok(*byte),
                 Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
                 Some(byte) => return Ok(*byte),
                 None => return Err(JsonError::Cut),
@@ -177,18 +190,20 @@ impl<'a> Scan<'a> {
     #[inline(always)]
     fn text(&mut self) -> Result<RawStr<'a>, JsonError> {
         let start = self.at + 1;
-        // Most strings are short: a plain loop beats the set-up of a wide search.
-        let short = self.bytes.len().min(start + 16);
+        // Most strings are short: looking at eight bytes a time beats the set-up of a wider search.
         let mut at = start;
-        while at < short {
-            match self.bytes[at] {
-                b'"' => {
+        for _ in 0..SHORT_WORDS {
+            let Some(word) = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else { break };
+            let found = quotes_in(u64::from_le_bytes(*word));
+            if found != 0 {
+                at += found.trailing_zeros() as usize / 8;
+                if self.bytes[at] == b'"' {
                     self.at = at + 1;
                     return Ok(RawStr { bytes: &self.bytes[start..at], escaped: false });
                 }
-                b'\\' => break,
-                _ => at += 1,
+                break;
             }
+            at += 8;
         }
         self.long_text(start, at)
     }

@@ -28,12 +28,14 @@ pub struct Entry {
 /// How many entries are searched for a begin before an index is built.
 const PLAIN_SEARCH: usize = 64;
 
-/// Positions of open entries by name and category, [`StringId::NONE`] standing for any. Closed ones are dropped when
-/// they are come upon.
+/// Name and category, `None` standing for any.
+type OpenKey = (Option<StringId>, Option<StringId>);
+
+/// Positions of open entries by name and category. Closed ones are dropped when they are come upon.
 #[derive(Default)]
 struct OpenIndex {
     /// Invariant: positions ascend; each carries the slice that was there.
-    by_key: FxHashMap<(Option<StringId>, Option<StringId>), Vec<(u32, u32)>>,
+    by_key: FxHashMap<OpenKey, Vec<(u32, u32)>>,
 }
 
 impl OpenIndex {
@@ -98,33 +100,40 @@ impl Stack {
     #[inline]
     pub fn close(&mut self, ts: i64, zero_length: bool, slices: &mut SliceTable, cut: &mut Vec<u32>) {
         while let Some(position) = self.innermost_finished() {
-            let position = position as usize;
-            let Some(entry) = self.entries.get(position).copied() else { return };
-            if position + 1 == self.entries.len() {
+            let Some(entry) = self.entries.get(position as usize).copied() else { return };
+            if position as usize + 1 == self.entries.len() {
                 let stays = entry.end == ts && zero_length && entry.start == entry.end;
                 if entry.end > ts || stays {
                     return;
                 }
-            } else {
-                if entry.end >= ts {
-                    return;
-                }
-                for above in &self.entries[position + 1..] {
-                    if above.open {
-                        slices.dur[above.slice as usize] = entry.end.saturating_sub(above.start).max(0);
-                        cut.push(above.slice);
-                    }
+                self.truncate(position as usize);
+                continue;
+            }
+            // The top is open. Further down may be one that was finished late and has ended before this one.
+            let late = self.finished_late.peek().filter(|_| entry.end >= ts);
+            let position = late.map_or(position, |late| *late) as usize;
+            let Some(end) = self.entries.get(position).map(|entry| entry.end) else { return };
+            if end >= ts {
+                return;
+            }
+            for above in &self.entries[position + 1..] {
+                if above.open {
+                    slices.dur[above.slice as usize] = end.saturating_sub(above.start).max(0);
+                    cut.push(above.slice);
                 }
             }
             self.truncate(position);
         }
     }
 
-    /// Whether a slice that ends at `end` would stick out of the innermost finished slice it starts in.
+    /// Whether a slice from `ts` to `end` would stick out of the innermost finished slice it starts in. What was
+    /// finished late has ended by now and contains nothing.
     #[inline]
-    pub fn sticks_out(&self, end: i64) -> Option<u32> {
-        let entry = self.entries.get(self.innermost_finished()? as usize)?;
-        (end > entry.end).then_some(entry.slice)
+    pub fn sticks_out(&self, ts: i64, end: i64) -> bool {
+        let around = self.finished.iter().rev().take(PLAIN_SEARCH);
+        let mut ends =
+            around.filter_map(|position| self.entries.get(*position as usize)).map(|entry| entry.end);
+        ends.find(|around| *around > ts).is_some_and(|around| end > around)
     }
 
     /// Adds a slice on top; without an `end` it is open.

@@ -2,8 +2,8 @@
 
 use crate::trace::events::{EventTable, Phase};
 
-/// Indexes of all events by time; at equal times first the ends, then complete slices from long to short, then the
-/// rest; ties keep file order. So a parent comes before its child wherever it stands in the file.
+/// Indexes of all events by time; at equal times first the ends, then complete slices with a length from long to
+/// short, then the rest; ties keep file order. So a parent comes before its child wherever it stands in the file.
 pub fn processing_order(events: &EventTable) -> Vec<u32> {
     let mut order: Vec<(i64, u32)> =
         events.ts.iter().enumerate().map(|(index, ts)| (*ts, index as u32)).collect();
@@ -12,7 +12,7 @@ pub fn processing_order(events: &EventTable) -> Vec<u32> {
     }
     let rank = |index: u32| match events.phase[index as usize] {
         Phase::End => (0, 0),
-        Phase::Complete => (1, i64::MAX - events.dur[index as usize]),
+        Phase::Complete if events.dur[index as usize] > 0 => (1, i64::MAX - events.dur[index as usize]),
         _ => (2, 0),
     };
     let mut start = 0;

@@ -288,7 +288,7 @@ impl Walk<'_> {
         let end = ts.saturating_add(dur);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, dur == 0);
-        let slice = if lane.stack.sticks_out(end).is_none() {
+        let slice = if !lane.stack.sticks_out(ts, end) {
             self.stack_slice(i, &mut lane, dur, SliceKind::Complete)
         } else {
             self.note(i, &OVERLAP);
@@ -306,7 +306,7 @@ impl Walk<'_> {
         let mut lanes = std::mem::take(&mut self.threads[thread.0 as usize].overflow);
         for lane in &mut lanes {
             self.close(&mut lane.stack, ts, dur == 0);
-            if lane.stack.sticks_out(end).is_none() {
+            if !lane.stack.sticks_out(ts, end) {
                 let slice = self.stack_slice(i, lane, dur, SliceKind::Complete);
                 self.threads[thread.0 as usize].overflow = lanes;
                 return slice;
