@@ -90,9 +90,10 @@ pub enum TrackKind {
     ProcessInstants,
     /// Instants of the whole trace.
     GlobalInstants,
-    /// Slices of one asynchronous identity, for the whole trace.
+    /// Slices of asynchronous identities that count for the whole trace: of those with one first name, such that do
+    /// not overlap in time. The track's process is that of the first event.
     AsyncGlobal,
-    /// Slices of one asynchronous identity, for one process.
+    /// The same for identities that count for one process.
     AsyncProcess,
     /// Begin, steps and end in the older asynchronous form.
     AsyncLegacy,

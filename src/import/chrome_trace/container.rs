@@ -298,13 +298,13 @@ impl Container {
                     self.list(bytes, at, eof, kind, in_object, comma, out)
                 }
                 State::Lines => self.lines(bytes, at, eof, out),
-                State::Object => self.object(bytes, at, eof, out),
-                State::Frames => self.frames(bytes, at, eof, out),
+                State::Object => self.object(bytes, at, out),
+                State::Frames => self.frames(bytes, at, out),
                 State::Skipping { scan, start, back } => self.skipping(bytes, at, scan, start, back, out),
                 State::Resync { start, after_comma, back } => {
                     self.resync(bytes, at, start, after_comma, back, out)
                 }
-                State::End => self.end(bytes, at, eof, out),
+                State::End => self.end(bytes, at, out),
             };
             match step {
                 Step::At(next) => at = next,
@@ -428,7 +428,7 @@ impl Container {
                         problem => return self.bad_element(bytes, at, eof, problem.err(), back, out),
                     }
                 }
-                Some(_) => return self.other_element(bytes, at, eof, back, out),
+                Some(_) => return self.other_element(bytes, at, back, out),
             }
         }
     }
@@ -447,7 +447,7 @@ impl Container {
                     }
                     problem => return self.bad_element(bytes, at, eof, problem.err(), Back::Lines, out),
                 },
-                Some(_) => return self.other_element(bytes, at, eof, Back::Lines, out),
+                Some(_) => return self.other_element(bytes, at, Back::Lines, out),
             }
         }
     }
@@ -509,14 +509,7 @@ impl Container {
     }
 
     /// A list element that is no object.
-    fn other_element(
-        &mut self,
-        bytes: &[u8],
-        at: usize,
-        eof: bool,
-        back: Back,
-        out: &mut TraceBuilder,
-    ) -> Step {
+    fn other_element(&mut self, bytes: &[u8], at: usize, back: Back, out: &mut TraceBuilder) -> Step {
         match skip_value(bytes, at) {
             Ok(end) if end - at <= self.max_element => {
                 let place = self.place(bytes, at, end);
@@ -529,14 +522,11 @@ impl Container {
             Ok(_) => self.skip_long(at, back),
             Err(JsonError::Cut) if bytes.len() - at > self.max_element => self.skip_long(at, back),
             Err(JsonError::Cut) => Step::NeedMore(at),
-            Err(JsonError::Syntax { .. }) => {
-                let _ = eof;
-                self.stray(bytes, at, out)
-            }
+            Err(JsonError::Syntax { .. }) => self.stray(bytes, at, out),
         }
     }
 
-    fn object(&mut self, bytes: &[u8], at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
+    fn object(&mut self, bytes: &[u8], at: usize, out: &mut TraceBuilder) -> Step {
         let at = skip_space(bytes, at);
         match bytes.get(at) {
             None => Step::NeedMore(at),
@@ -551,7 +541,7 @@ impl Container {
                 }
                 Err(JsonError::Cut) => Step::NeedMore(at),
                 Err(JsonError::Syntax { .. }) => self.stray(bytes, at, out),
-                Ok((key, value)) => self.top_member(bytes, at, key, value, eof, out),
+                Ok((key, value)) => self.top_member(bytes, at, key, value, out),
             },
             Some(_) => self.stray(bytes, at, out),
         }
@@ -564,7 +554,6 @@ impl Container {
         at: usize,
         key: RawStr<'_>,
         value: usize,
-        eof: bool,
         out: &mut TraceBuilder,
     ) -> Step {
         let list = match key.bytes {
@@ -602,15 +591,12 @@ impl Container {
             Err(JsonError::Cut) if bytes.len() - value > self.max_element => {
                 self.skip_long(value, Back::Object)
             }
-            Err(JsonError::Cut) => {
-                let _ = eof;
-                Step::NeedMore(at)
-            }
+            Err(JsonError::Cut) => Step::NeedMore(at),
             Err(JsonError::Syntax { .. }) => self.stray(bytes, value, out),
         }
     }
 
-    fn frames(&mut self, bytes: &[u8], at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
+    fn frames(&mut self, bytes: &[u8], at: usize, out: &mut TraceBuilder) -> Step {
         let at = skip_space(bytes, at);
         match bytes.get(at) {
             None => Step::NeedMore(at),
@@ -635,10 +621,7 @@ impl Container {
                 Err(JsonError::Cut) if bytes.len() - at > self.max_element => {
                     self.skip_long(at, Back::Frames)
                 }
-                Err(JsonError::Cut) => {
-                    let _ = eof;
-                    Step::NeedMore(at)
-                }
+                Err(JsonError::Cut) => Step::NeedMore(at),
                 Err(JsonError::Syntax { .. }) => self.stray(bytes, at, out),
             },
             Some(_) => self.stray(bytes, at, out),
@@ -711,8 +694,7 @@ impl Container {
         Step::NeedMore(bytes.len())
     }
 
-    fn end(&mut self, bytes: &[u8], at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
-        let _ = eof;
+    fn end(&mut self, bytes: &[u8], at: usize, out: &mut TraceBuilder) -> Step {
         let at = skip_space(bytes, at);
         match bytes.get(at) {
             None => Step::NeedMore(at),
@@ -756,5 +738,53 @@ fn key_and_value(bytes: &[u8], at: usize) -> Result<(RawStr<'_>, usize), JsonErr
             Ok((RawStr { bytes: raw, escaped: raw.contains(&b'\\') }, value))
         }
         Some(_) => Err(JsonError::Syntax { at: colon, expected: "':'" }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records kept and skipped, and the codes of the issues.
+    fn read(text: &[u8], max_element: usize, step: usize) -> (u64, u64, Vec<&'static str>) {
+        let mut container = Container::with_max_element(max_element);
+        let mut out = TraceBuilder::default();
+        for chunk in text.chunks(step) {
+            container.feed(chunk, &mut out);
+        }
+        container.finish(&mut out).unwrap();
+        let ledger = &out.trace.ledger;
+        let codes = ledger.issues.iter().map(|issue| issue.kind.code).collect();
+        (ledger.kept.records, ledger.skipped.records, codes)
+    }
+
+    #[test]
+    fn long_values_are_stepped_over_wherever_they_are_cut() {
+        let long = format!(r#"{{"a":["{}\"]",{{}}]}}"#, "x".repeat(500));
+        let event = r#"{"name":"n","ph":"X","ts":1,"dur":1}"#;
+        let text = format!(
+            r#"{{"big":{long},"traceEvents":[{event},{long},"{{]",{event}],"stackFrames":{{"1":{long}}}}}"#
+        );
+        for step in 1..text.len() {
+            let (kept, skipped, codes) = read(text.as_bytes(), 100, step);
+            assert_eq!((kept, skipped), (2, 2), "{step}");
+            assert_eq!(codes, ["long-metadata", "huge-event", "element-not-object"], "{step}");
+        }
+    }
+
+    #[test]
+    fn broken_syntax_costs_little() {
+        let event = r#"{"name":"n","ph":"X","ts":1,"dur":1}"#;
+        for (broken, n_skipped) in [
+            (r#"{"name":"q" "ph":"X","args":{"a":[{},{}]}}"#, 1),
+            (r#"{"name":"q","ph":"X","ts":1,"dur":1]"#, 1),
+            (r#"{"name":"q"""#, 1),
+        ] {
+            let text = format!("[{event},{broken},{event},{event}]");
+            for step in 1..text.len() {
+                assert_eq!(read(text.as_bytes(), 1 << 20, step).0, 3, "{broken} {step}");
+                assert_eq!(read(text.as_bytes(), 1 << 20, step).1, n_skipped, "{broken} {step}");
+            }
+        }
     }
 }
