@@ -18,7 +18,7 @@ pub use drive::{Import, ImportError, ImportProgress};
 use crate::trace::TraceBuilder;
 
 /// The formats, in the order in which equal confidence is settled.
-pub const FORMATS: &[&FormatInfo] = &[&sway::INFO, &python_sampling::INFO, &chrome_trace::INFO];
+pub const FORMATS: &[&FormatInfo] = &[&chrome_trace::INFO, &sway::INFO, &python_sampling::INFO];
 
 /// What is known of a format without reading a file.
 pub struct FormatInfo {
