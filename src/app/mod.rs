@@ -52,10 +52,10 @@ pub fn App() -> impl IntoView {
             <For each=move || app.tabs.get() key=|tab| tab.id let:tab>
                 <Panel tab />
             </For>
+            <DropOverlay />
         </main>
         <Toasts />
         <Tips />
         <KeysDialog />
-        <DropOverlay />
     }
 }

@@ -310,7 +310,7 @@ static ENGLISH: Words = Words {
             &[
                 (&["o"], "open files"),
                 (&["s"], "start screen and samples"),
-                (&["1", "9"], "show an open file"),
+                (&["1 – 9"], "show an open file"),
                 (&["[", "]"], "file before, file after"),
                 (&["w"], "close the file"),
                 (&["e"], "export"),

@@ -6,8 +6,8 @@ use tracedrop::base::text;
 use tracedrop::engine::protocol::{ColumnView, TableView};
 use tracedrop::report::Value;
 
-/// Text columns are at most this wide before the table has room to spare; longer text loses its middle.
-const MAX_TEXT_CHARS: usize = 44;
+/// Text columns are at most this wide, but for the one that grows; longer text loses its middle.
+const MAX_TEXT_CHARS: usize = 28;
 const MIN_CHARS: usize = 5;
 /// Room for the arrow that shows the order.
 const SORT_CHARS: usize = 3;
@@ -27,11 +27,20 @@ pub fn column_chars(table: &TableView) -> Vec<usize> {
     (0..table.columns.len()).map(|at| chars_of(table, at)).collect()
 }
 
+/// Width in CSS: of one column, or the least of the one that grows. `--grow` says what fits the screen.
+pub fn column_width(chars: usize, numeric: bool, grows: bool) -> String {
+    match (numeric, grows) {
+        (_, true) => format!("calc(min({chars}ch, var(--grow)) + var(--cell-gap))"),
+        (true, _) => format!("calc({chars}ch + var(--cell-gap))"),
+        _ => format!("calc({}ch + var(--cell-gap))", chars.min(MAX_TEXT_CHARS)),
+    }
+}
+
 fn chars_of(table: &TableView, at: usize) -> usize {
     let Some(column) = table.columns.get(at) else { return MIN_CHARS };
     let values = table.first.rows.iter().filter_map(|row| row.get(at));
     let longest = values.map(|value| value.display(column.unit).chars().count()).max().unwrap_or(0);
-    let longest = if column.numeric { longest + SPARE_CHARS } else { longest.min(MAX_TEXT_CHARS) };
+    let longest = if column.numeric { longest + SPARE_CHARS } else { longest };
     longest.max(column.label.chars().count() + SORT_CHARS).max(MIN_CHARS)
 }
 

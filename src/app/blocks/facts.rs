@@ -3,6 +3,7 @@
 use super::cells::text_of;
 use crate::app::widgets::Number;
 use leptos::prelude::*;
+use tracedrop::base::units::Unit;
 use tracedrop::report::{Fact, Facts, Value};
 
 /// So many are shown large.
@@ -11,18 +12,23 @@ const N_LARGE: usize = 4;
 const LARGE_CHARS: usize = 24;
 
 #[component]
-pub fn FactsBlock(#[prop(into)] facts: Signal<Option<Facts>>) -> impl IntoView {
+pub fn FactsBlock(
+    #[prop(into)] facts: Signal<Option<Facts>>,
+    /// Title of the report, which is not said again.
+    #[prop(into)]
+    report_title: Signal<String>,
+) -> impl IntoView {
     move || {
         facts.get().map(|Facts { title, facts }| {
             let n_large = facts
                 .iter()
                 .take(N_LARGE)
-                .take_while(|fact| fact.value.display(fact.unit).chars().count() <= LARGE_CHARS)
+                .take_while(|fact| full_text(fact).chars().count() <= LARGE_CHARS)
                 .count();
             let (large, rest) = facts.split_at(n_large);
             view! {
                 <section class="facts">
-                    {(!title.is_empty()).then(|| view! { <h3>{title}</h3> })}
+                    {(!title.is_empty() && title != report_title.get()).then(|| view! { <h3>{title}</h3> })}
                     {(!large.is_empty())
                         .then(|| view! { <dl class="facts-large">{large.iter().map(fact_view).collect_view()}</dl> })}
                     {(!rest.is_empty())
@@ -33,10 +39,20 @@ pub fn FactsBlock(#[prop(into)] facts: Signal<Option<Facts>>) -> impl IntoView {
     }
 }
 
+/// A fact stands alone, without a column's label to say its unit.
+fn full_text(fact: &Fact) -> String {
+    let text = fact.value.display(fact.unit);
+    match (&fact.value, fact.unit) {
+        (Value::Missing | Value::Text(_), _) => text,
+        (_, Unit::Ms | Unit::Samples) => format!("{text} {}", fact.unit.symbol()),
+        _ => text,
+    }
+}
+
 fn fact_view(fact: &Fact) -> impl IntoView + use<> {
     let value = match &fact.value {
         Value::Text(text) => view! { <bdi>{text_of(text)}</bdi> }.into_any(),
-        value => view! { <Number text=value.display(fact.unit) /> }.into_any(),
+        _ => view! { <Number text=full_text(fact) /> }.into_any(),
     };
     let hint = fact.hint.clone();
     view! {

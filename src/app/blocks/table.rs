@@ -1,6 +1,6 @@
 //! A table of any length: asks the worker for the rows that show, sorted and filtered there.
 
-use super::cells::{cell_view, column_chars, growing_column};
+use super::cells::{cell_view, column_chars, column_width, growing_column};
 use crate::app::browser::{self, Local, Resizing};
 use crate::app::client::Answer;
 use crate::app::state::{Tab, Tip, app};
@@ -10,7 +10,7 @@ use leptos::html;
 use leptos::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
-use tracedrop::engine::protocol::{CopyFormat, Request, TableId, TableView};
+use tracedrop::engine::protocol::{ColumnView, CopyFormat, Request, TableId, TableView};
 use tracedrop::report::Sort;
 use tracedrop::report::scroll::Scroll;
 use tracedrop::report::view::{TableQuery, TableRows};
@@ -354,9 +354,22 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
             (chars, growing)
         })
     });
+    // The width of each column in CSS, and whether it grows.
+    let css_widths = Memo::new(move |_| {
+        widths.with(|(chars, growing)| {
+            columns.with(|columns| {
+                let column = |(at, (chars, column)): (usize, (&usize, &ColumnView))| {
+                    let grows = *growing == Some(at);
+                    (column_width(*chars, column.numeric, grows), grows)
+                };
+                chars.iter().zip(columns).enumerate().map(column).collect::<Vec<_>>()
+            })
+        })
+    });
     let total = move || {
-        widths.with(|(chars, _)| {
-            format!("calc({}ch + {} * var(--cell-gap))", chars.iter().sum::<usize>(), chars.len())
+        css_widths.with(|widths| {
+            let widths: Vec<&str> = widths.iter().map(|(width, _)| width.as_str()).collect();
+            format!("calc({})", widths.join(" + "))
         })
     };
     view! {
@@ -398,14 +411,11 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                 >
                     <colgroup>
                         {move || {
-                            let (chars, growing) = widths.get();
-                            chars
+                            css_widths
+                                .get()
                                 .into_iter()
-                                .enumerate()
-                                .map(|(at, chars)| {
-                                    let width = (growing != Some(at))
-                                        .then(|| format!("calc({chars}ch + var(--cell-gap))"));
-                                    view! { <col style:width=width.unwrap_or_else(|| "auto".to_string()) /> }
+                                .map(|(width, grows)| {
+                                    view! { <col style:width=if grows { "auto".to_string() } else { width } /> }
                                 })
                                 .collect_view()
                         }}
@@ -445,7 +455,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
     }
 }
 
-fn row_view(state: State, columns: &Memo<Vec<tracedrop::engine::protocol::ColumnView>>, row: u64) -> AnyView {
+fn row_view(state: State, columns: &Memo<Vec<ColumnView>>, row: u64) -> AnyView {
     state.rows.with(|rows| {
         let values = row.checked_sub(rows.offset).and_then(|at| rows.rows.get(usize::try_from(at).ok()?));
         columns.with(|columns| match values {

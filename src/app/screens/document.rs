@@ -138,6 +138,9 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
         Memo::new(move |_| with_report(document, id, |report| report.title.clone()).unwrap_or_default());
     let summary =
         Memo::new(move |_| with_report(document, id, |report| report.summary.clone()).unwrap_or_default());
+    let partial = Memo::new(move |_| {
+        document.with(|document| document.as_ref().is_some_and(|document| document.partial))
+    });
     let blocks = Memo::new(move |_| {
         with_report(document, id, |report| {
             report.blocks.iter().enumerate().map(|(at, block)| key_of(at, block)).collect::<Vec<_>>()
@@ -153,7 +156,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
                 })
                 .flatten()
             });
-            view! { <FactsBlock facts /> }.into_any()
+            view! { <FactsBlock facts report_title=title /> }.into_any()
         }
         BlockKey::Note(at) => {
             let note = Memo::new(move |_| {
@@ -175,7 +178,12 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
     view! {
         <header class="report-head">
             <div>
-                <h2>{title}</h2>
+                <h2>
+                    {title}
+                    <Show when=move || partial.get()>
+                        <span class="badge">{words().so_far}</span>
+                    </Show>
+                </h2>
                 <Show when=move || summary.with(|summary| !summary.is_empty())>
                     <p class="report-summary"><bdi>{summary}</bdi></p>
                 </Show>

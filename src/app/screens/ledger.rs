@@ -65,13 +65,11 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     let controls = details_id.clone();
     view! {
         <section class="file" aria-label=words().file_card>
+            <Show when=move || !partial.get()>
             <div class="file-head">
                 <div class="file-title">
                     <h1>
                         <bdi>{tab.name.get_value()}</bdi>
-                        <Show when=move || partial.get()>
-                            <span class="badge">{words().so_far}</span>
-                        </Show>
                     </h1>
                     {move || file.get().map(meta_view)}
                 </div>
@@ -96,6 +94,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                     </button>
                 </div>
             </div>
+            </Show>
             <p class="exporting" role="status">
                 {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
             </p>
@@ -114,7 +113,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                     {move || if open.get() { words().hide_account } else { words().show_account }}
                 </button>
             </div>
-            {move || ledger.get().map(|ledger| view! { <AccountBar ledger /> })}
+            {move || ledger.get().filter(|ledger| !ledger.is_clean()).map(|ledger| view! { <AccountBar ledger /> })}
             <div id=details_id hidden=move || !open.get() class="account-body">
                 {move || {
                     open.get()

@@ -1,7 +1,6 @@
 //! Why a file can not be shown, and what to do.
 
 use super::FormatList;
-use crate::app::browser;
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
