@@ -6,7 +6,7 @@ use super::{ExporterInfo, Input, Options, always};
 use crate::analysis::TextFormat;
 use crate::base::text::visible;
 use crate::base::units::group_digits;
-use crate::report::{Block, Facts, NoteLevel, Report, Table};
+use crate::report::{Block, Column, Facts, NoteLevel, Report, Table};
 use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -85,7 +85,7 @@ impl Terminal<'_> {
                     NoteLevel::Info => self.paragraph(DIM, &format!("note: {}", note.text))?,
                     NoteLevel::Warning => self.paragraph(YELLOW, &format!("warning: {}", note.text))?,
                 },
-                Block::Table(table) => self.table(table)?,
+                Block::Table(table) => self.table(table, &report.title)?,
             }
         }
         Ok(())
@@ -105,30 +105,26 @@ impl Terminal<'_> {
         Ok(())
     }
 
-    fn table(&mut self, table: &Table) -> io::Result<()> {
-        self.styled(BOLD, &visible(&table.title))?;
+    fn table(&mut self, table: &Table, report_title: &str) -> io::Result<()> {
+        if table.title != report_title {
+            self.styled(BOLD, &visible(&table.title))?;
+        }
         if table.n_rows() == 0 {
             let empty = if table.empty.is_empty() { "(no rows)" } else { &table.empty };
             return self.paragraph(DIM, empty);
         }
         let n_rows = table.n_rows().min(self.options.max_rows as usize);
-        let texts: Vec<Vec<String>> = table
-            .columns
-            .iter()
-            .map(|column| {
-                (0..n_rows).map(|row| visible(&column.cells.get(row).display(column.unit))).collect()
-            })
-            .collect();
-        let widths = self.widths(table, &texts);
+        let columns: Vec<Shown> = table.columns.iter().map(|column| Shown::new(column, n_rows)).collect();
+        let (columns, left_out) = fit(columns, self.options.width as usize);
         let mut line = String::new();
-        for (column, width) in table.columns.iter().zip(&widths) {
-            push_cell(&visible(&column.label), *width, column.cells.is_numeric(), &mut line);
+        for column in &columns {
+            push_cell(&column.label, column.width, column.right, &mut line);
         }
         self.styled(DIM, line.trim_end())?;
         for row in 0..n_rows {
             line.clear();
-            for (column, (texts, width)) in table.columns.iter().zip(texts.iter().zip(&widths)) {
-                push_cell(&texts[row], *width, column.cells.is_numeric(), &mut line);
+            for column in &columns {
+                push_cell(&column.texts[row], column.width, column.right, &mut line);
             }
             writeln!(self.out, "{}", line.trim_end())?;
         }
@@ -136,34 +132,67 @@ impl Terminal<'_> {
         if n_more > 0 {
             self.styled(DIM, &format!("… {} more rows", group_digits(i128::from(n_more))))?;
         }
+        if !left_out.is_empty() {
+            let labels: Vec<String> = left_out.into_iter().map(|column| column.label).collect();
+            self.paragraph(DIM, &format!("… no room for: {}", labels.join(", ")))?;
+        }
         Ok(())
     }
+}
 
-    /// Widths of the columns: numbers are never cut, the widest texts give way until the line fits.
-    fn widths(&self, table: &Table, texts: &[Vec<String>]) -> Vec<usize> {
-        const LEAST: usize = 8;
-        let natural = |(column, texts): (&crate::report::Column, &Vec<String>)| {
-            texts.iter().map(|text| text.width()).max().unwrap_or(0).max(column.label.width())
+/// A column as it is laid out.
+struct Shown {
+    label: String,
+    texts: Vec<String>,
+    /// Names the row.
+    key: bool,
+    right: bool,
+    width: usize,
+    /// It is not cut below this.
+    least: usize,
+}
+
+impl Shown {
+    fn new(column: &Column, n_rows: usize) -> Shown {
+        let texts: Vec<String> =
+            (0..n_rows).map(|row| visible(&column.cells.get(row).display(column.unit))).collect();
+        let label = visible(&column.label);
+        let width = texts.iter().map(|text| text.width()).max().unwrap_or(0).max(label.width());
+        let right = column.cells.is_numeric();
+        // A number that is cut is a wrong number.
+        let least = match (right, column.key) {
+            (true, _) => width,
+            (false, true) => width.min(28),
+            (false, false) => width.min(label.width().max(12)),
         };
-        let mut widths: Vec<usize> = table.columns.iter().zip(texts).map(natural).collect();
-        loop {
-            let total: usize = widths.iter().map(|width| width + 2).sum::<usize>().saturating_sub(2);
-            let excess = total.saturating_sub(self.options.width as usize);
-            let text_columns = (0..widths.len()).filter(|i| !table.columns[*i].cells.is_numeric());
-            let Some(widest) = text_columns.max_by_key(|i| widths[*i]) else { return widths };
-            if excess == 0 || widths[widest] <= LEAST {
-                return widths;
-            }
-            let next = (0..widths.len())
-                .filter(|i| !table.columns[*i].cells.is_numeric() && widths[*i] < widths[widest])
-                .map(|i| widths[i])
-                .max()
-                .unwrap_or(LEAST);
-            // Down to the next widest at most, and by one at least.
-            let target = next.max(widths[widest].saturating_sub(excess)).max(LEAST);
-            widths[widest] = target.min(widths[widest] - 1);
-        }
+        Shown { label, texts, key: column.key, right, width, least }
     }
+}
+
+/// Lets go of columns from the right until the rest can stand in `width`, but not of those that name the row at its
+/// beginning; then cuts the widest texts until it does.
+fn fit(mut columns: Vec<Shown>, width: usize) -> (Vec<Shown>, Vec<Shown>) {
+    let gaps = |columns: &[Shown]| columns.len().saturating_sub(1) * 2;
+    let mut left_out = Vec::new();
+    while columns.len() > 2
+        && columns.iter().map(|column| column.least).sum::<usize>() + gaps(&columns) > width
+    {
+        let n_leading_keys = columns.iter().take_while(|column| column.key).count();
+        if columns.len() <= n_leading_keys.max(1) {
+            break;
+        }
+        left_out.extend(columns.pop());
+    }
+    let mut excess =
+        (columns.iter().map(|column| column.width).sum::<usize>() + gaps(&columns)).saturating_sub(width);
+    while excess > 0 {
+        let cuttable = columns.iter_mut().filter(|column| !column.right && column.width > column.least);
+        let Some(widest) = cuttable.max_by_key(|column| column.width) else { break };
+        widest.width -= 1;
+        excess -= 1;
+    }
+    left_out.reverse();
+    (columns, left_out)
 }
 
 /// Appends one cell and the gap after it, cut with `…` where it is too long.
