@@ -1,6 +1,8 @@
 //! Writes a made-up trace of a given size, always the same one: for benches and for trying large files.
 //!
 //! `cargo run --release --example make_trace -- chrome 300 trace.json` (sizes in MB; `sway`, `python` likewise)
+//!
+//! `serving 0 www/samples/serving.json` writes the page's sample, which has one size.
 
 use std::io::{self, BufWriter, Write};
 
@@ -41,7 +43,7 @@ impl<W: Write> Write for Counted<W> {
 fn main() -> io::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [kind, megabytes, path] = &args[..] else {
-        eprintln!("usage: make_trace chrome|sway|python MEGABYTES FILE");
+        eprintln!("usage: make_trace chrome|sway|python|serving MEGABYTES FILE");
         std::process::exit(2);
     };
     let Ok(megabytes) = megabytes.parse::<u64>() else {
@@ -54,6 +56,7 @@ fn main() -> io::Result<()> {
         "chrome" => chrome(&mut out, megabytes * 1_000_000)?,
         "sway" => sway(&mut out, megabytes * 1_000_000)?,
         "python" => python(&mut out, megabytes * 1_000_000)?,
+        "serving" => serving(&mut out)?,
         other => {
             eprintln!("make_trace: there is no kind '{other}'");
             std::process::exit(2);
@@ -113,6 +116,189 @@ fn chrome(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
         }
     }
     writeln!(out, r#"  {{"name":"end","ph":"i","s":"g","ts":{},"pid":7,"tid":100}}"#, ns / 1000)?;
+    writeln!(out, "]}}")
+}
+
+/// Some steps of an inference server: requests, a scheduler, kernel launches and kernels, a KV cache that fills.
+/// One decode step is slow because the cache is compacted on the host while the GPU waits.
+fn serving(out: &mut Counted<impl Write>) -> io::Result<()> {
+    const SCHEDULER: (u32, u32) = (1, 11);
+    const RUNNER: (u32, u32) = (1, 12);
+    const STREAM: (u32, u32) = (2, 7);
+    const COMM: (u32, u32) = (2, 20);
+    let mut random = Random(0xd20b);
+    let micros = |ns: u64| {
+        if ns.is_multiple_of(1000) {
+            format!("{}", ns / 1000)
+        } else {
+            format!("{}.{:03}", ns / 1000, ns % 1000)
+        }
+    };
+    writeln!(
+        out,
+        r#"{{"displayTimeUnit":"ms","otherData":{{"engine":"example 1.0","model":"example-8b","gpu":"example"}},"traceEvents":["#
+    )?;
+    let names = [
+        (1, 0, "process_name", "server"),
+        (2, 0, "process_name", "GPU 0"),
+        (SCHEDULER.0, SCHEDULER.1, "thread_name", "scheduler"),
+        (RUNNER.0, RUNNER.1, "thread_name", "model runner"),
+        (STREAM.0, STREAM.1, "thread_name", "stream 7"),
+        (COMM.0, COMM.1, "thread_name", "stream 20 (NCCL)"),
+    ];
+    for (pid, tid, what, name) in names {
+        writeln!(out, r#"{{"ph":"M","name":"{what}","pid":{pid},"tid":{tid},"args":{{"name":"{name}"}}}},"#)?;
+    }
+    let complete =
+        |out: &mut Counted<_>, at: (u32, u32), name: &str, cat: &str, ts: u64, dur: u64, args: &str| {
+            let args = if args.is_empty() { String::new() } else { format!(r#","args":{{{args}}}"#) };
+            writeln!(
+                out,
+                r#"{{"ph":"X","name":"{name}","cat":"{cat}","pid":{},"tid":{},"ts":{},"dur":{}{args}}},"#,
+                at.0,
+                at.1,
+                micros(ts),
+                micros(dur)
+            )
+        };
+    // Kernels of one layer: name, launch to launch on the host, time in prefill and decode, in nanoseconds.
+    let layer: [(&str, &str, u64, u64, u64); 8] = [
+        ("rms_norm", "norm", 4_200, 9_000, 2_900),
+        ("gemm_qkv_bf16", "gemm", 5_100, 96_000, 11_800),
+        ("rotary_embedding", "elementwise", 3_900, 7_500, 2_200),
+        ("flash_attention", "attention", 6_400, 142_000, 17_500),
+        ("gemm_o_bf16", "gemm", 4_800, 64_000, 8_100),
+        ("gemm_gate_up_bf16", "gemm", 5_000, 210_000, 27_300),
+        ("silu_and_mul", "elementwise", 3_800, 15_000, 3_000),
+        ("gemm_down_bf16", "gemm", 4_900, 105_000, 14_600),
+    ];
+    let mut now = 1_000_000u64;
+    let mut gpu = now;
+    let mut launch = 0u64;
+    let mut blocks = 96u64;
+    for request in 0..6u64 {
+        writeln!(
+            out,
+            r#"{{"ph":"b","name":"request","cat":"request","id":"0x{request:x}","pid":1,"tid":11,"ts":{},"args":{{"prompt_tokens":{},"max_tokens":{}}}}},"#,
+            micros(now - 400_000 + request * 61_000),
+            180 + 57 * request,
+            4 + request
+        )?;
+    }
+    for step in 0..10u64 {
+        let prefill = step == 0;
+        let n_running = if prefill { 6 } else { 6u64.saturating_sub(step.saturating_sub(4)) };
+        let start = now;
+        let schedule = 38_000 + random.below(9_000);
+        complete(out, SCHEDULER, "schedule", "host", now, schedule, &format!(r#""running":{n_running}"#))?;
+        now += schedule + 2_000;
+        if step == 6 {
+            complete(out, SCHEDULER, "compact_kv_cache", "host", now, 2_640_000, r#""moved_blocks":71"#)?;
+            now += 2_645_000;
+        }
+        let forward = now;
+        for n_layer in 0..4 {
+            let layer_start = now;
+            for (name, cat, host, in_prefill, in_decode) in layer {
+                let host = host + random.below(1_400);
+                complete(
+                    out,
+                    RUNNER,
+                    "cudaLaunchKernel",
+                    "cuda_runtime",
+                    now,
+                    host - 600,
+                    &format!(r#""correlation":{launch}"#),
+                )?;
+                writeln!(
+                    out,
+                    r#"{{"ph":"s","name":"ac2g","cat":"ac2g","id":{launch},"pid":1,"tid":12,"ts":{}}},"#,
+                    micros(now)
+                )?;
+                let time = if prefill { in_prefill } else { in_decode };
+                let time = time + random.below(time / 12 + 1);
+                gpu = gpu.max(now + 3_600);
+                complete(
+                    out,
+                    STREAM,
+                    name,
+                    cat,
+                    gpu,
+                    time,
+                    &format!(r#""correlation":{launch},"layer":{n_layer}"#),
+                )?;
+                writeln!(
+                    out,
+                    r#"{{"ph":"f","bp":"e","name":"ac2g","cat":"ac2g","id":{launch},"pid":2,"tid":7,"ts":{}}},"#,
+                    micros(gpu)
+                )?;
+                gpu += time + 700;
+                now += host;
+                launch += 1;
+            }
+            complete(
+                out,
+                COMM,
+                "all_reduce_bf16",
+                "communication",
+                gpu,
+                if prefill { 52_000 } else { 13_400 },
+                r#""bytes":65536,"ranks":2"#,
+            )?;
+            gpu += if prefill { 53_000 } else { 14_000 };
+            complete(out, RUNNER, &format!("layer {n_layer}"), "module", layer_start, now - layer_start, "")?;
+            now += 1_500;
+        }
+        complete(
+            out,
+            RUNNER,
+            if prefill { "forward (prefill)" } else { "forward (decode)" },
+            "module",
+            forward,
+            now - forward,
+            &format!(r#""step":{step}"#),
+        )?;
+        complete(out, RUNNER, "wait for GPU", "sync", now, gpu.saturating_sub(now) + 4_000, "")?;
+        now = gpu.max(now) + 5_000;
+        let sample = 61_000 + random.below(20_000);
+        complete(out, RUNNER, "sample", "host", now, sample, &format!(r#""tokens":{n_running}"#))?;
+        now += sample + 4_000;
+        blocks = if step == 6 { blocks - 71 } else { blocks + if prefill { 92 } else { n_running } };
+        writeln!(
+            out,
+            r#"{{"ph":"C","name":"KV cache blocks","pid":1,"ts":{},"args":{{"used":{blocks},"free":{}}}}},"#,
+            micros(now),
+            256 - blocks
+        )?;
+        writeln!(
+            out,
+            r#"{{"ph":"C","name":"requests","pid":1,"ts":{},"args":{{"running":{n_running}}}}},"#,
+            micros(now)
+        )?;
+        complete(
+            out,
+            SCHEDULER,
+            if prefill { "prefill step" } else { "decode step" },
+            "step",
+            start,
+            now - start,
+            &format!(r#""step":{step},"requests":{n_running}"#),
+        )?;
+        if step >= 4 {
+            writeln!(
+                out,
+                r#"{{"ph":"e","name":"request","cat":"request","id":"0x{:x}","pid":1,"tid":11,"ts":{}}},"#,
+                step - 4,
+                micros(now)
+            )?;
+        }
+        now += 6_000 + random.below(3_000);
+    }
+    writeln!(
+        out,
+        r#"{{"ph":"i","s":"g","name":"all requests done","cat":"step","pid":1,"tid":11,"ts":{}}}"#,
+        micros(now)
+    )?;
     writeln!(out, "]}}")
 }
 
