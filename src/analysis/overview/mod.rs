@@ -144,6 +144,7 @@ fn run(run: &Run, _query: &Query) -> Report {
 fn add_trace(report: &mut Report, trace: &Trace, named: bool) {
     let span = timeline::span(trace);
     let counts = count(trace, span.map_or(0, |(_, end)| end));
+    let n_threads = threads_of_note(trace, &counts).len();
     let title = if named { trace.source.file_name.clone() } else { "Trace".to_string() };
     let mut facts = Facts::new(title);
     facts
@@ -151,7 +152,7 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool) {
         .hint("from the first to the last time of anything in the trace");
     for (id, label, value, hint) in [
         ("processes", "Processes", trace.processes.len() as u64, ""),
-        ("threads", "Threads", trace.threads.len() as u64, ""),
+        ("threads", "Threads", n_threads as u64, "threads that have a name or did something"),
         ("events", "Events", trace.ledger.n_records(), "records in the file, used or not"),
         ("slices", "Slices", counts.slices, "spans of time on threads"),
         ("async_slices", "Async slices", counts.async_slices, "spans from an asynchronous begin to its end"),
@@ -181,7 +182,7 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool) {
             Some(span) => format!(
                 "{} slices on {} threads in {}.",
                 crate::base::units::group_digits(i128::from(counts.slices + counts.async_slices)),
-                crate::base::units::group_digits(trace.threads.len() as i128),
+                crate::base::units::group_digits(n_threads as i128),
                 span
             ),
             None => "The trace is empty.".to_string(),
@@ -275,13 +276,29 @@ fn known(time: i64, none: i64) -> Option<i64> {
     (time != none).then_some(time)
 }
 
+/// Threads that have a name or did something. A process that is only named brings a main thread with it that is
+/// nothing to look at.
+fn threads_of_note(trace: &Trace, counts: &Counts) -> Vec<usize> {
+    let mut sampled = vec![false; trace.threads.len()];
+    for thread in &trace.samples.thread {
+        if let Some(sampled) = sampled.get_mut(thread.0 as usize) {
+            *sampled = true;
+        }
+    }
+    let of_note = |thread: &usize| {
+        let thread = *thread;
+        sampled[thread] || counts.threads[thread].first != i64::MAX || !trace.threads.name[thread].is_none()
+    };
+    (0..trace.threads.len()).filter(of_note).collect()
+}
+
 const BUSY_HINT: &str =
     "time in which at least one slice is open on a thread; asynchronous slices and states do not count";
 
 fn process_table(trace: &Trace, counts: &Counts) -> Table {
     let mut threads = vec![0u64; trace.processes.len()];
-    for process in &trace.threads.process {
-        if let Some(n) = threads.get_mut(process.0 as usize) {
+    for thread in threads_of_note(trace, counts) {
+        if let Some(n) = threads.get_mut(trace.threads.process[thread].0 as usize) {
             *n += 1;
         }
     }
@@ -319,7 +336,7 @@ fn process_table(trace: &Trace, counts: &Counts) -> Table {
 }
 
 fn thread_table(trace: &Trace, counts: &Counts) -> Table {
-    let mut rows: Vec<usize> = (0..trace.threads.len()).collect();
+    let mut rows = threads_of_note(trace, counts);
     let n_left_out = cut(&mut rows);
     let start = timeline::span(trace).map_or(0, |(start, _)| start);
     let table = &trace.threads;

@@ -117,13 +117,20 @@ fn run(run: &Run, _query: &Query) -> Report {
         let text = |row: &Sums| (names.text(row.name), names.text(row.category), row.class);
         b.self_ns.cmp(&a.self_ns).then(b.count.cmp(&a.count)).then_with(|| text(a).cmp(&text(b)))
     });
-    let timed: Vec<usize> =
-        order.iter().copied().filter(|row| groups.rows[*row].class != Class::Instant).collect();
-    let instants: Vec<usize> =
-        order.iter().copied().filter(|row| groups.rows[*row].class == Class::Instant).collect();
+    let of_class = |class: Class| -> Vec<usize> {
+        order.iter().copied().filter(|row| groups.rows[*row].class == class).collect()
+    };
+    let instants = of_class(Class::Instant);
+    // Work of threads is what is asked for first; the others may run at the same time as it.
+    let timed: Vec<usize> = TIMED.iter().flat_map(|class| of_class(*class)).collect();
 
     report.summary = summary(&groups.rows, &names, timed.first().copied(), n_timed);
-    report.table(slice_table(timed.clone(), &groups.rows, &medians, &names, self_total));
+    for class in TIMED {
+        let rows = of_class(class);
+        if class == Class::Thread || !rows.is_empty() {
+            report.table(slice_table(class, rows, &groups.rows, &medians, &names, self_total));
+        }
+    }
     report.table(category_table(&timed, &groups.rows, &names, self_total));
     if !instants.is_empty() {
         report.table(instant_table(instants, &groups.rows, &names));
@@ -212,7 +219,11 @@ const TOTAL_HINT: &str = "sum of durations; a slice inside another of the same n
 const SELF_HINT: &str = "time not covered by direct children";
 const UNFINISHED_HINT: &str = "slices whose end is not in the file; counted up to the end of the trace";
 
+/// Kinds of slices that have a duration, in the order of their tables.
+const TIMED: [Class; 3] = [Class::Thread, Class::State, Class::Async];
+
 fn slice_table(
+    class: Class,
     mut order: Vec<usize>,
     rows: &[Sums],
     medians: &[i64],
@@ -224,36 +235,55 @@ fn slice_table(
     let column = |id, label: &str, get: &dyn Fn(&Sums) -> i64| {
         integers(id, label, Unit::Ns, order.iter().map(|index| get(row(index))))
     };
-    let table = Table::new(
-        "slices",
-        "Slices by name",
-        vec![
-            Column::key("name", "name", texts(order.iter().map(|index| Some(shown(names.text(row(index).name)))))),
-            Column::key("category", "category", texts(order.iter().map(|index| names.text(row(index).category)))),
-            Column::key("kind", "kind", texts(order.iter().map(|index| Some(row(index).class.name()))))
-                .hint("thread: work of a thread; async: from begin to end, across threads; state: what a thread was in"),
-            Column::counts("count", "count", Unit::Count, order.iter().map(|index| row(index).count)),
-            column("total", "total", &|row| row.total_ns).with_bar().hint(TOTAL_HINT),
-            column("self", "self", &|row| row.self_ns).with_bar().hint(SELF_HINT),
-            share_column(&order, rows, self_total),
-            Column::float(
-                "mean",
-                "mean",
-                Unit::Ns,
-                order.iter().map(|index| Some(row(index).total_ns as f64 / row(index).count.max(1) as f64)).collect(),
-            )
-            .hint("total / count"),
-            integers("median", "median", Unit::Ns, order.iter().map(|index| medians[*index]))
-                .hint("half of the slices took this long or less"),
-            column("min", "min", &|row| row.min_ns),
-            column("max", "max", &|row| row.max_ns),
-            Column::counts("unfinished", "unfinished", Unit::Count, order.iter().map(|index| row(index).unfinished))
-                .hint(UNFINISHED_HINT),
-        ],
-    )
-    .caption("A row is a name in a category. Durations are wall time.")
-    .if_empty("The trace holds no slices.")
-    .sorted_by("self", true);
+    let (id, title, caption) = match class {
+        Class::Async => (
+            "async_slices",
+            "Asynchronous slices by name",
+            "From begin to end across threads; they may overlap, so their sum can exceed the time that passed.",
+        ),
+        Class::State => ("states", "Thread states", "What threads were in; not work of their own."),
+        _ => ("slices", INFO.title, "A row is a name in a category. Durations are wall time."),
+    };
+    let mut columns = vec![
+        Column::key(
+            "name",
+            "name",
+            texts(order.iter().map(|index| Some(shown(names.text(row(index).name))))),
+        ),
+        Column::key("category", "category", texts(order.iter().map(|index| names.text(row(index).category)))),
+        Column::counts("count", "count", Unit::Count, order.iter().map(|index| row(index).count)),
+        column("total", "total", &|row| row.total_ns).with_bar().hint(TOTAL_HINT),
+        column("self", "self", &|row| row.self_ns).with_bar().hint(SELF_HINT),
+        share_column(&order, rows, self_total),
+        Column::float(
+            "mean",
+            "mean",
+            Unit::Ns,
+            order
+                .iter()
+                .map(|index| Some(row(index).total_ns as f64 / row(index).count.max(1) as f64))
+                .collect(),
+        )
+        .hint("total / count"),
+        integers("median", "median", Unit::Ns, order.iter().map(|index| medians[*index]))
+            .hint("half of the slices took this long or less"),
+        column("min", "min", &|row| row.min_ns),
+        column("max", "max", &|row| row.max_ns),
+        Column::counts(
+            "unfinished",
+            "unfinished",
+            Unit::Count,
+            order.iter().map(|index| row(index).unfinished),
+        )
+        .hint(UNFINISHED_HINT),
+    ];
+    if class != Class::Thread {
+        columns.retain(|column| column.id != "self_share");
+    }
+    let table = Table::new(id, title, columns)
+        .caption(caption)
+        .if_empty("The trace holds no slices.")
+        .sorted_by("self", true);
     with_left_out(table, n_left_out)
 }
 
@@ -284,7 +314,12 @@ fn category_table(order: &[usize], rows: &[Sums], names: &Names<'_>, self_total:
     }
     groups.sort_by(|a, b| {
         let text = |row: &Sums| (names.text(row.category), row.class);
-        b.self_ns.cmp(&a.self_ns).then(b.count.cmp(&a.count)).then_with(|| text(a).cmp(&text(b)))
+        let place = |row: &Sums| TIMED.iter().position(|class| *class == row.class);
+        place(a)
+            .cmp(&place(b))
+            .then(b.self_ns.cmp(&a.self_ns))
+            .then(b.count.cmp(&a.count))
+            .then_with(|| text(a).cmp(&text(b)))
     });
     let n_left_out = cut(&mut groups);
     let all: Vec<usize> = (0..groups.len()).collect();
