@@ -1,0 +1,74 @@
+// The worker's messages (src/engine/protocol.rs) as far as tests and benches need them, past the page.
+//
+// Functions here run in the page: they take everything they need as arguments.
+
+/**
+ * Reads the file of an <input> in a worker of its own.
+ * Gives milliseconds to the first and to the last report, and what each named exporter wrote, as text.
+ */
+export async function readInWorker(input, { index = 0, exporters = [] } = {}) {
+  const file = input.files[index];
+  const utf8 = (text) => {
+    const bytes = new TextEncoder().encode(text);
+    if (bytes.length > 127) throw new Error(`${text} is too long for a length of one byte`);
+    return [bytes.length, ...bytes];
+  };
+  // Postcard: the number of the variant, then its fields.
+  const open = new Uint8Array([0, ...utf8(file.name), 10]);
+  const exportAs = (ticket, id) => new Uint8Array([5, ticket, ...utf8(id)]);
+  const [PROGRESS, DOCUMENT, FAILED, EXPORTED, REFUSED] = [1, 2, 3, 7, 8];
+
+  const worker = globalThis.tracedrop.startWorker();
+  try {
+    return await new Promise((resolve, reject) => {
+      const exported = {};
+      let [started, first, all] = [0, 0, 0];
+      let finishing = false;
+      const next = () => {
+        const ticket = Object.keys(exported).length;
+        if (ticket === exporters.length) resolve({ first, all, exported });
+        else worker.postMessage([exportAs(ticket, exporters[ticket])]);
+      };
+      worker.onerror = (event) => reject(new Error(event.message));
+      worker.onmessage = async ({ data: [message, blob] }) => {
+        const kind = message[0];
+        if (!started) {
+          started = performance.now();
+          worker.postMessage([open, file]);
+        }
+        if (kind === PROGRESS) finishing ||= message.at(-1) === 1;
+        if (kind === FAILED) resolve({ failed: new TextDecoder().decode(message) });
+        if (kind === DOCUMENT) {
+          first ||= performance.now() - started;
+          if (finishing && !all) {
+            all = performance.now() - started;
+            next();
+          }
+        }
+        if (kind === EXPORTED) {
+          exported[exporters[message[1]]] = await blob.text();
+          next();
+        }
+        if (kind === REFUSED) {
+          exported[exporters[message[1]]] = null;
+          next();
+        }
+      };
+    });
+  } finally {
+    worker.terminate();
+  }
+}
+
+/** An <input> of the page with these files in it. */
+export async function inputWith(page, paths) {
+  const input = await page.evaluateHandle(() => {
+    const element = document.createElement('input');
+    element.type = 'file';
+    element.multiple = true;
+    document.body.append(element);
+    return element;
+  });
+  await input.setInputFiles(paths);
+  return input;
+}
