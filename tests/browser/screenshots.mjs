@@ -3,8 +3,31 @@
 import { mkdir } from 'node:fs/promises';
 import { NARROW, OUTPUT, WIDE, launchBrowser, openPage, startSite } from './support.mjs';
 
+const sample = async (page, title) => {
+  await page.getByRole('button', { name: title }).click();
+  await page.locator('.report h2').first().waitFor();
+};
 const SCREENS = {
   start: async () => {},
+  report: (page) => sample(page, /LLM decoding/),
+  table: async (page) => {
+    await sample(page, /LLM decoding/);
+    await page.keyboard.press('j');
+    await page.getByRole('button', { name: 'Show the account' }).click();
+  },
+  exports: async (page) => {
+    await sample(page, /forward passes/);
+    await page.keyboard.press('e');
+    await page.getByRole('menu').waitFor();
+  },
+  problem: async (page) => {
+    await page.getByTestId('file-input').setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('remember the milk') });
+    await page.getByRole('alert').getByRole('heading').waitFor();
+  },
+  keys: async (page) => {
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+  },
 };
 
 await mkdir(OUTPUT, { recursive: true });

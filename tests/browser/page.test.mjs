@@ -1,0 +1,406 @@
+// What a person does with the page, by pointer and by keys.
+import assert from 'node:assert/strict';
+import { readFile, writeFile, mkdir, rm } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { NARROW, OUTPUT, WIDE, accessibilityProblems, openPage, siteAndBrowser } from './support.mjs';
+
+const given = siteAndBrowser();
+
+/** A Chrome trace of `n` slices with as many names as `nNames`. */
+function slices(n, nNames = n) {
+  const events = Array.from(
+    { length: n },
+    (_, i) => `{"name":"op ${i % nNames}","cat":"made","ph":"X","ts":${i * 10},"dur":${1 + (i % 7)},"pid":1,"tid":1}`,
+  );
+  return `[\n${events.join(',\n')}\n]\n`;
+}
+
+/** As setInputFiles takes it. */
+const file = (name, text) => ({ name, mimeType: 'application/json', buffer: Buffer.from(text) });
+
+const LARGE = `${OUTPUT}/large.json`;
+before(async () => {
+  await mkdir(OUTPUT, { recursive: true });
+  await writeFile(LARGE, slices(600_000, 5_000));
+});
+after(() => rm(LARGE, { force: true }));
+
+/** A page of its own, closed at the end; nothing may be logged or refused meanwhile. */
+function pageTest(name, run, options = {}) {
+  test(name, { timeout: 120_000 }, async () => {
+    const page = await openPage(given.browser, given.site.url, options);
+    try {
+      await run(page);
+      assert.deepEqual(page.console, []);
+      assert.deepEqual(page.violations, []);
+    } finally {
+      await page.context().close();
+    }
+  });
+}
+
+const pick = (page, ...files) => page.getByTestId('file-input').setInputFiles(files);
+const tabs = (page) => page.getByRole('tab');
+const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
+const report = (page) => panel(page).locator('.report:not([hidden])');
+/** Waits until the file is read to its end, and gives its sentence. */
+async function verdict(page) {
+  await panel(page).locator('.file-head').waitFor({ timeout: 60_000 });
+  return panel(page).locator('.verdict p').textContent();
+}
+const showReport = (page, title) => page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: title, exact: true }).click();
+/** The first table of the report that shows. */
+const table = (page) => report(page).locator('section.table').first();
+const header = (page, label) => table(page).getByRole('columnheader', { name: label, exact: true });
+/** Texts of a column, of the rows that are drawn. */
+const column = (page, at) => table(page).locator(`tbody td:nth-child(${at})`).allTextContents();
+
+/** Lets go of files, and of folders by name, over the page. */
+function drop(page, files, folders = []) {
+  return page.evaluate(
+    ([files, folders]) => {
+      const data = new DataTransfer();
+      for (const [name, text] of files) data.items.add(new File([text], name));
+      if (folders.length > 0) {
+        // Scripts cannot drag folders: the list is made up as the browser would give it.
+        const items = folders.map((name) => ({
+          kind: 'file',
+          webkitGetAsEntry: () => ({ isDirectory: true, name }),
+          getAsFile: () => null,
+        }));
+        Object.defineProperty(data, 'items', { value: Object.assign(items, { length: items.length }) });
+        Object.defineProperty(data, 'types', { value: ['Files'] });
+      }
+      const event = (type) => new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true });
+      document.body.dispatchEvent(event('dragover'));
+      const overlay = new Promise((resolve) => setTimeout(() => resolve(document.querySelector('[data-testid=drop-overlay]') !== null), 50));
+      return overlay.then((shown) => (document.body.dispatchEvent(event('drop')), shown));
+    },
+    [files, folders],
+  );
+}
+
+pageTest('a dropped file opens as a tab with reports and an account that adds up', async (page) => {
+  assert.equal(await drop(page, [['made.json', slices(10)]]), true, 'the overlay shows');
+  assert.match(await verdict(page), /^Everything was read: 10 events/);
+  assert.equal(await page.getByTestId('drop-overlay').count(), 0);
+  assert.equal(await page.title(), 'made.json – Tracedrop');
+  await panel(page).getByRole('button', { name: 'Show the account' }).click();
+  const cells = await panel(page).locator('.account td:last-child').allTextContents();
+  const numbers = cells.filter(Boolean).map((text) => Number(text.replaceAll(',', '')));
+  const total = numbers.at(4);
+  assert.equal(numbers.slice(0, 4).reduce((sum, n) => sum + n, 0), total);
+  assert.equal(total, Buffer.byteLength(slices(10)));
+});
+
+pageTest('several files open as tabs, also while reports show, and the same file twice', async (page) => {
+  await pick(page, file('one.json', slices(3)), file('two.json', slices(4)));
+  await verdict(page);
+  await drop(page, [['one.json', slices(3)]]);
+  await verdict(page);
+  assert.deepEqual(await page.locator('.tab-name').allTextContents(), ['one.json', 'two.json', 'one.json']);
+  assert.equal(page.workers().length, 3);
+  await tabs(page).nth(1).click();
+  assert.match(await verdict(page), /4 events/);
+});
+
+pageTest('tabs are walked and closed by keys; closing ends the worker', async (page) => {
+  await pick(page, file('a.json', slices(1)), file('b.json', slices(2)), file('c.json', slices(3)));
+  await verdict(page);
+  await tabs(page).nth(2).focus();
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await page.locator('[role=tab]:focus').getAttribute('title'), 'a.json');
+  assert.match(await verdict(page), /1 event/);
+  await page.keyboard.press('End');
+  await page.keyboard.press('Delete');
+  assert.deepEqual(await page.locator('.tab-name').allTextContents(), ['a.json', 'b.json']);
+  await page.locator('[role=tab][title="b.json"]:focus').waitFor();
+  assert.equal(page.workers().length, 2);
+  await page.keyboard.press('1');
+  await page.locator('[role=tab][title="a.json"][aria-selected=true]').waitFor();
+  await page.keyboard.press(']');
+  await page.locator('[role=tab][title="b.json"][aria-selected=true]').waitFor();
+  await page.keyboard.press('w');
+  await panel(page).getByRole('button', { name: 'Close this file' }).click();
+  assert.equal(await tabs(page).count(), 0);
+  assert.ok(await page.getByRole('heading', { level: 1 }).first().isVisible());
+});
+
+pageTest('each sample opens', async (page) => {
+  const samples = await page.evaluate(() => globalThis.tracedrop.samples.map(({ title }) => title));
+  assert.ok(samples.length > 0);
+  for (const title of samples) {
+    await page.getByRole('button', { name: title }).click();
+    assert.match(await verdict(page), /^Everything was read/, title);
+    await page.keyboard.press('s');
+  }
+});
+
+pageTest('pasted text opens as pasted.txt; in a field it is only text', async (page) => {
+  const paste = (selector, text) =>
+    page.evaluate(
+      ([selector, text]) => {
+        const clipboardData = new DataTransfer();
+        if (text) clipboardData.setData('text/plain', text);
+        document.querySelector(selector).dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+      },
+      [selector, text],
+    );
+  await paste('body', slices(40));
+  assert.match(await verdict(page), /40 events/);
+  assert.equal(await tabs(page).textContent(), 'pasted.txt');
+  await showReport(page, 'Slices by name');
+  await table(page).getByRole('searchbox').waitFor();
+  await paste('.report:not([hidden]) input[type=search]', slices(3));
+  assert.equal(await tabs(page).count(), 1);
+  await paste('body', '');
+  await page.getByRole('alert').getByText('There is no text and no file').waitFor();
+});
+
+pageTest('a folder is not opened, and the page says so', async (page) => {
+  await drop(page, [], ['runs']);
+  await page.getByRole('alert').getByText('Folders are not opened: runs').waitFor();
+  assert.equal(await tabs(page).count(), 0);
+});
+
+pageTest('a table is sorted by pointer and keys: one way, the other, its own order', async (page) => {
+  await pick(page, file('made.json', slices(60, 12)));
+  await verdict(page);
+  await showReport(page, 'Slices by name');
+  const own = await column(page, 1);
+  const name = header(page, 'name');
+  await name.getByRole('button').click();
+  await table(page).locator('th[aria-sort=ascending]').filter({ hasText: 'name' }).waitFor();
+  await page.waitForFunction(() => document.querySelector('.report:not([hidden]) .table:not(.table-stale) tbody td')?.textContent === 'op 0');
+  assert.deepEqual(await column(page, 1), [...own].sort());
+  await name.getByRole('button').focus();
+  await page.keyboard.press('Enter');
+  await table(page).locator('th[aria-sort=descending]').filter({ hasText: 'name' }).waitFor();
+  await page.waitForFunction(() => document.querySelector('.report:not([hidden]) tbody td')?.textContent === 'op 9');
+  assert.deepEqual(await column(page, 1), [...own].sort().reverse());
+  await page.keyboard.press('Enter');
+  await table(page).locator('th[aria-sort=none]').filter({ hasText: 'name' }).waitFor();
+  await page.waitForFunction((first) => document.querySelector('.report:not([hidden]) tbody td')?.textContent === first, own[0]);
+  assert.deepEqual(await column(page, 1), own);
+});
+
+pageTest('a table is filtered by words; the count says how many rows are left', async (page) => {
+  await pick(page, file('made.json', slices(93_000, 93_000)));
+  await verdict(page);
+  await showReport(page, 'Slices by name');
+  await page.keyboard.press('/');
+  await page.keyboard.type('op 9299');
+  await table(page).getByText('11 of 93,000 rows').waitFor();
+  const names = await column(page, 1);
+  assert.equal(names.length, 11);
+  for (const name of names) assert.match(name, /^op 9299/);
+  await page.keyboard.type('x');
+  await table(page).getByText('No row holds these words.').waitFor();
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await page.keyboard.press('Escape');
+  await table(page).getByText(/^93,000 rows$/).waitFor();
+});
+
+pageTest('a long table draws few rows and shows every one of them', async (page) => {
+  await pick(page, file('made.json', slices(93_000, 93_000)));
+  await verdict(page);
+  await showReport(page, 'Slices by name');
+  await header(page, 'name').getByRole('button').click();
+  const frame = table(page).getByRole('region');
+  await frame.focus();
+  for (const [key, row] of [['End', 93_000], ['Home', 1]]) {
+    await page.keyboard.press(key);
+    const last = table(page).locator(`tr[aria-rowindex="${row + 1}"] td`).first();
+    await last.filter({ hasText: /^op/ }).waitFor();
+    assert.equal(await last.textContent(), row === 1 ? 'op 0' : 'op 9999');
+    const box = await last.boundingBox();
+    const around = await frame.boundingBox();
+    assert.ok(box.y >= around.y - 1 && box.y + box.height <= around.y + around.height + 1, `row ${row} is in sight`);
+  }
+  await page.keyboard.press('PageDown');
+  await page.waitForFunction(() => document.querySelector('.report:not([hidden]) .table-frame').scrollTop > 100);
+  assert.ok((await table(page).locator('tbody tr').count()) < 100);
+});
+
+pageTest(
+  'a table goes to the clipboard as Markdown, CSV and TSV',
+  async (page) => {
+    await pick(page, file('made.json', slices(2)));
+    await verdict(page);
+    await showReport(page, 'Slices by name');
+    for (const [format, line] of [['Markdown', /^\| name/m], ['CSV', /^name,/m], ['TSV', /^name\t/m]]) {
+      await table(page).getByRole('button', { name: 'Copy Slices by name' }).click();
+      await page.getByRole('menuitem', { name: format }).click();
+      await page.waitForFunction(async (source) => new RegExp(source, 'm').test(await navigator.clipboard.readText()), line.source);
+      await page.getByRole('status').getByText('Copied 2 rows.').waitFor();
+    }
+  },
+  { permissions: ['clipboard-read', 'clipboard-write'] },
+);
+
+pageTest('the export menu works by keys and saves a file', async (page) => {
+  await pick(page, file('made.json', slices(5)));
+  await verdict(page);
+  await page.keyboard.press('e');
+  const first = page.getByRole('menuitem').first();
+  await page.waitForFunction(() => document.activeElement.getAttribute('role') === 'menuitem');
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await page.keyboard.press('ArrowUp');
+  assert.ok(await page.getByRole('menuitem').last().evaluate((item) => item === document.activeElement));
+  await page.keyboard.press('Escape');
+  assert.equal(await page.getByRole('menu').count(), 0);
+  assert.ok(await page.getByRole('button', { name: 'Export' }).evaluate((button) => button === document.activeElement));
+  await page.keyboard.press('ArrowDown');
+  await first.waitFor();
+  const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
+  assert.match(download.suggestedFilename(), /^made.*\.md$/);
+  assert.match(await readFile(await download.path(), 'utf8'), /op 1/);
+  await page.getByRole('status').getByText('Saved made').waitFor();
+});
+
+pageTest('a large file shows progress and a report so far; stopping keeps what was read', async (page) => {
+  await page.getByTestId('file-input').setInputFiles(LARGE);
+  await panel(page).locator('.badge').first().waitFor();
+  assert.match(await panel(page).locator('.reading').textContent(), /MiB of/);
+  await panel(page).getByRole('button', { name: 'Stop' }).click();
+  assert.match(await verdict(page), /^Reading ended at .* of /);
+  assert.ok(await report(page).getByRole('heading', { level: 2 }).isVisible());
+});
+
+pageTest('a tab that is reading can be closed; the next file opens', async (page) => {
+  await page.getByTestId('file-input').setInputFiles(LARGE);
+  await panel(page).getByRole('button', { name: 'Stop' }).waitFor();
+  await tabs(page).focus();
+  await page.keyboard.press('Delete');
+  assert.equal(page.workers().length, 0);
+  await pick(page, file('made.json', slices(2)));
+  assert.match(await verdict(page), /2 events/);
+});
+
+pageTest('a file of no known format says what could be read', async (page) => {
+  await pick(page, file('notes.txt', 'remember the milk\n'));
+  const problem = panel(page).getByRole('alert');
+  await problem.getByRole('heading', { name: 'This file could not be read' }).waitFor();
+  assert.match(await problem.textContent(), /unknown-format/);
+  assert.ok((await problem.getByRole('listitem').count()) >= 3);
+  assert.deepEqual(await accessibilityProblems(page), []);
+});
+
+pageTest('a worker that ends or does not start is told; starting again reads the same file', async (page) => {
+  await page.evaluate(() => {
+    const { startWorker, ...rest } = globalThis.tracedrop;
+    globalThis.startWorker = startWorker;
+    globalThis.tracedrop = { ...rest, startWorker: () => (globalThis.lastWorker = startWorker()) };
+  });
+  await pick(page, file('first.json', slices(2)));
+  await verdict(page);
+  await pick(page, file('made.json', slices(6)));
+  await verdict(page);
+  await page.evaluate(() => globalThis.lastWorker.dispatchEvent(new ErrorEvent('error', { message: 'unreachable executed', cancelable: true })));
+  const problem = panel(page).getByRole('alert');
+  await problem.getByRole('heading', { name: 'The reader stopped' }).waitFor();
+  assert.match(await problem.textContent(), /unreachable executed/);
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await page.evaluate(() => {
+    globalThis.tracedrop = {
+      ...globalThis.tracedrop,
+      startWorker() {
+        throw new Error('no more workers');
+      },
+    };
+  });
+  await problem.getByRole('button', { name: 'Start again' }).click();
+  await problem.getByText('no more workers').waitFor();
+  await page.evaluate(() => (globalThis.tracedrop = { ...globalThis.tracedrop, startWorker: globalThis.startWorker }));
+  await problem.getByRole('button', { name: 'Start again' }).click();
+  assert.match(await verdict(page), /6 events/);
+});
+
+pageTest('the theme follows the system until one is chosen, and is remembered', async (page) => {
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await paper();
+  await page.emulateMedia({ colorScheme: 'dark' });
+  const dark = await paper();
+  assert.notEqual(light, dark);
+  await page.getByRole('button', { name: 'Theme' }).click();
+  await page.getByRole('menuitemradio', { name: 'Light' }).click();
+  assert.equal(await paper(), light);
+  await page.reload();
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  assert.equal(await paper(), light);
+  await page.keyboard.press('t');
+  assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
+  await page.keyboard.press('t');
+  await page.keyboard.press('t');
+  assert.equal(await page.locator('html').getAttribute('data-theme'), 'system');
+  await page.emulateMedia({ contrast: 'more' });
+  await page.locator('html[data-theme=contrast]').waitFor();
+});
+
+pageTest('keys are listed on ?, and do nothing while text is written', async (page) => {
+  await page.keyboard.press('?');
+  const dialog = page.getByRole('dialog', { name: 'Keys' });
+  await dialog.waitFor();
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'hidden' });
+  await pick(page, file('made.json', slices(60)));
+  await verdict(page);
+  await page.keyboard.press('j');
+  await report(page).getByRole('heading', { level: 2, name: 'Slices by name' }).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('w?');
+  assert.equal(await table(page).getByRole('searchbox').inputValue(), 'w?');
+  assert.equal(await tabs(page).count(), 1);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('k');
+  await report(page).getByRole('heading', { level: 2, name: 'Overview' }).waitFor();
+});
+
+pageTest('text out of a file is only ever text', async (page) => {
+  const nasty = '<img src=x onerror=alert(1)>\u202etxt.exe\u0007';
+  await pick(page, file(`${nasty.slice(0, 30)}.json`, JSON.stringify([{ name: nasty, cat: '<b>', ph: 'X', ts: 1, dur: 2, pid: 1, tid: 1 }])));
+  await verdict(page);
+  await showReport(page, 'Slices by name');
+  const cell = table(page).locator('tbody td').first();
+  assert.equal(await cell.textContent(), '<img src=x onerror=alert(1)>\\u{202e}txt.exe\\x07');
+  assert.equal(await page.locator('main img').count(), 0);
+});
+
+// Everything is looked at by axe in each theme and size.
+const SCREENS = {
+  start: async () => {},
+  report: async (page) => {
+    await pick(page, file('made.json', slices(300)));
+    await verdict(page);
+    await showReport(page, 'Slices by name');
+    await panel(page).getByRole('button', { name: 'Show the account' }).click();
+  },
+  'an account with oddities': async (page) => {
+    await pick(page, file('bad.json', slices(3).replace('"ph":"X"', '"ph":7')), file('other.json', slices(2)));
+    await verdict(page);
+    await tabs(page).first().click();
+    await verdict(page);
+  },
+  reading: async (page) => {
+    await page.getByTestId('file-input').setInputFiles(LARGE);
+    await panel(page).locator('.badge').first().waitFor();
+  },
+};
+for (const [name, goThere] of Object.entries(SCREENS)) {
+  for (const theme of ['light', 'dark', 'contrast']) {
+    const media = { colorScheme: theme === 'dark' ? 'dark' : 'light', contrast: theme === 'contrast' ? 'more' : 'no-preference' };
+    for (const [size, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
+      pageTest(
+        `axe finds nothing on: ${name}, ${theme}, ${size}`,
+        async (page) => {
+          await goThere(page);
+          assert.deepEqual(await accessibilityProblems(page), []);
+          assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing sticks out');
+        },
+        { viewport, ...media },
+      );
+    }
+  }
+}
