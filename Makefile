@@ -8,7 +8,7 @@ SHELL := /bin/bash
 SITE_SOURCES := $(shell find src www -not -name '.*') index.html Trunk.toml Cargo.toml Cargo.lock \
 	$(wildcard tools/*.sh) tools/bin/wasm-opt tools/finish-site.mjs tools/package-lock.json
 
-.PHONY: help setup setup-site serve dist screenshots check test test-native test-browser test-fuzz bench fuzz clean
+.PHONY: help setup setup-site serve quick dist screenshots check test test-native test-browser test-fuzz bench fuzz clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,10 @@ setup-site:
 
 serve: dist/index.html ## build the page and serve it on this computer (PORT=8080)
 	@exec node tools/serve.mjs
+
+quick: setup-site ## the same without optimizing, for trying things out
+	@TRACEDROP_QUICK=1 tools/wasm.sh trunk build --quiet --dist target/quick
+	@exec node tools/serve.mjs target/quick
 
 dist: dist/index.html ## build the static site into dist/ and print its sizes
 	@tools/sizes.sh

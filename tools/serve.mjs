@@ -1,8 +1,8 @@
-// Serves dist/ on this computer: `make serve`, on port PORT or the next free one.
+// Serves dist/, or the folder named, on this computer: `make serve`, on port PORT or the next free one.
 import { fileURLToPath } from 'node:url';
 import { listen, staticServer } from './static-server.mjs';
 
-const site = fileURLToPath(new URL('../dist', import.meta.url));
+const site = process.argv[2] ?? fileURLToPath(new URL('../dist', import.meta.url));
 const wanted = Number(process.env.PORT || 8080);
 const port = await listen(staticServer(site), wanted);
 if (port !== wanted) console.log(`Port ${wanted} is taken.`);

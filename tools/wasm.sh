@@ -17,6 +17,14 @@ flags+=" --remap-path-prefix=$(rustc --print sysroot)/lib/rustlib/src/rust=/rust
 
 export CARGO_TARGET_DIR=$root/target/wasm
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$flags ${TRACEDROP_WASM_EXTRA_RUSTFLAGS:-}"
+if [ -n "${TRACEDROP_QUICK:-}" ]; then
+  # For trying things out: built in seconds instead of minutes, bigger and slower.
+  export CARGO_TARGET_DIR=$root/target/wasm-quick
+  for profile in RELEASE PAGE; do
+    export "CARGO_PROFILE_${profile}_LTO=off" "CARGO_PROFILE_${profile}_CODEGEN_UNITS=16" \
+      "CARGO_PROFILE_${profile}_OPT_LEVEL=1" "CARGO_PROFILE_${profile}_INCREMENTAL=true"
+  done
+fi
 [ -z "$TRACEDROP_WASM_LINKER" ] || export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$TRACEDROP_WASM_LINKER
 [ -z "$TRACEDROP_WASM_CC" ] || export CC_wasm32_unknown_unknown=$TRACEDROP_WASM_CC AR_wasm32_unknown_unknown=$TRACEDROP_WASM_AR
 [ -z "$TRACEDROP_WASM_RUSTC" ] || export RUSTC=$TRACEDROP_WASM_RUSTC
