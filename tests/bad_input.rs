@@ -9,6 +9,19 @@ use tracedrop::engine::Session;
 use tracedrop::export::{self, Options};
 use tracedrop::import::{FORMATS, ImportError};
 
+#[test]
+fn content_is_judged_the_same_however_it_is_cut() {
+    let late = format!("{{\"about\":\"{}\",\"traceEvents\":[]}}", "x".repeat(70_000));
+    let blank = format!("{}{{\"ts\":", " \n".repeat(60_000));
+    for text in [late, blank] {
+        let result = |step: usize| {
+            let chunks = text.as_bytes().chunks(step).map(<[u8]>::to_vec);
+            open("a.json", chunks).map(|session| session.run().traces[0].source.format).map_err(|e| e.to_string())
+        };
+        assert_eq!(result(usize::MAX), result(13));
+    }
+}
+
 /// Feeds `chunks` as a file of unknown size.
 fn open(name: &str, chunks: impl IntoIterator<Item = Vec<u8>>) -> Result<Session, ImportError> {
     let mut session = Session::new(name, 0, None, Query::default());
@@ -51,6 +64,9 @@ fn what_is_no_trace_is_refused_with_a_hint() {
     refused("a.gz", b"\x1f\x8b\x08", "packed-cut-off", "compressed data");
     refused("a.zst", b"\x28\xb5\x2f\xfd", "packed-cut-off", "compressed data");
     refused("a.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\0garbage garbage garbage", "packed-damaged", "damaged");
+    // Too long to be judged by its beginning alone.
+    let settings = format!("{{\"name\":\"x\",\"lines\":[{}0]}}", "12345,".repeat(20_000));
+    refused("a.json", settings.as_bytes(), "no-events", "members name, lines");
     // What it starts with is shown, and can do nothing.
     refused("a.txt", b"\x1b[31m<script>alert(1)</script>", "unknown-format", "\\x1b[31m<script>");
 }

@@ -79,11 +79,17 @@ pub struct Import {
 }
 
 enum Content {
-    /// Collecting the head of the current innermost layer.
-    Head(Vec<u8>),
+    /// Collecting the head of the current innermost layer, which starts with `n_blank` bytes of white space.
+    Head { head: Vec<u8>, n_blank: usize },
     Reading(&'static FormatInfo, Box<dyn Reader>),
     /// An error ended reading.
     Failed,
+}
+
+impl Content {
+    fn no_head() -> Content {
+        Content::Head { head: Vec::new(), n_blank: 0 }
+    }
 }
 
 impl Import {
@@ -100,7 +106,7 @@ impl Import {
             file_bytes,
             forced: format,
             layers: Vec::new(),
-            content: Content::Head(Vec::new()),
+            content: Content::no_head(),
             builder: TraceBuilder::new(source),
             progress: ImportProgress::default(),
             problem: None,
@@ -141,14 +147,14 @@ impl Import {
             return result;
         }
         match &mut self.content {
-            Content::Head(head) => {
+            Content::Head { head, n_blank } => {
                 head.extend_from_slice(bytes);
                 // White space says nothing: wait for more, within reason.
-                let blank = head.iter().all(u8::is_ascii_whitespace);
-                let enough = if blank { MAX_BLANK_BYTES } else { detect::HEAD_BYTES };
+                *n_blank += head[*n_blank..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+                let enough = *n_blank > MAX_BLANK_BYTES || head.len() - *n_blank >= detect::HEAD_BYTES;
                 let packed =
                     head.len() >= 4 && self.layers.len() < MAX_LAYERS && Packing::sniff(head).is_some();
-                if head.len() >= enough || packed { self.settle() } else { Ok(()) }
+                if enough || packed { self.settle() } else { Ok(()) }
             }
             Content::Reading(_, reader) => {
                 self.progress.content_bytes += bytes.len() as u64;
@@ -161,19 +167,21 @@ impl Import {
 
     /// The head is long enough, or the file is over: another layer, or a format.
     fn settle(&mut self) -> Result<(), ImportError> {
-        let Content::Head(head) = &mut self.content else { return Ok(()) };
+        let Content::Head { head, n_blank } = &mut self.content else { return Ok(()) };
         let head = std::mem::take(head);
+        // However the content was cut, formats are shown the same of it.
+        let shown = &head[..head.len().min(*n_blank + detect::HEAD_BYTES)];
         if self.layers.len() < MAX_LAYERS
             && let Some(packing) = Packing::sniff(&head)
         {
             self.builder.trace.source.compression.push(packing.name());
             self.layers.push(Some(Unpacker::new(packing)));
-            self.content = Content::Head(Vec::new());
+            self.content = Content::no_head();
             return self.push(self.layers.len() - 1, &head);
         }
-        let Some(format) = self.forced.or_else(|| detect::detect(&head, &self.file_name)) else {
+        let Some(format) = self.forced.or_else(|| detect::detect(shown, &self.file_name)) else {
             self.content = Content::Failed;
-            return Err(unknown_format(&head));
+            return Err(unknown_format(shown));
         };
         self.builder.trace.source.format = format.id;
         self.content = Content::Reading(format, (format.reader)());
@@ -240,7 +248,7 @@ impl Import {
     /// Content that was still waiting for its format to be known.
     fn drain(&mut self) -> Result<(), ImportError> {
         // Settling may reveal another layer, whose content then has a head of its own.
-        while let Content::Head(head) = &self.content {
+        while let Content::Head { head, .. } = &self.content {
             if head.is_empty() && !self.layers.is_empty() {
                 break;
             }

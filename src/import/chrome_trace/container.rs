@@ -19,6 +19,7 @@ use super::rows::{Place, Rows};
 use super::scanner::{scan_event, skip_value};
 use super::sniff;
 use crate::base::json::{JsonError, RawStr, unescape_to_string};
+use crate::base::text;
 use crate::import::ImportError;
 use crate::trace::TraceBuilder;
 use crate::trace::builder::add_named_frame;
@@ -166,7 +167,14 @@ pub struct Container {
     n_lists: u32,
     events_not_a_list: bool,
     foreign_key: bool,
+    /// A member of the file's object that belongs to no other kind of file.
+    own_key: bool,
+    /// The first members of the file's object, for the message if none of them is of a trace.
+    first_keys: Vec<String>,
 }
+
+/// Members that a message lists.
+const MAX_LISTED_KEYS: usize = 4;
 
 impl Container {
     pub fn new() -> Container {
@@ -187,6 +195,8 @@ impl Container {
             n_lists: 0,
             events_not_a_list: false,
             foreign_key: false,
+            own_key: false,
+            first_keys: Vec::new(),
         }
     }
 
@@ -281,6 +291,16 @@ impl Container {
                     code: "unsupported",
                     what: "this JSON holds spans of a distributed trace, not Chrome trace events".to_string(),
                     hint: "export it as Chrome trace JSON with a traceEvents list".to_string(),
+                });
+            }
+            if !self.own_key && !self.first_keys.is_empty() {
+                return Err(ImportError {
+                    code: "no-events",
+                    what: format!(
+                        "this JSON is no trace: it has no traceEvents; it starts with the members {}",
+                        self.first_keys.join(", ")
+                    ),
+                    hint: "see the list of formats for what is read and which tools write it".to_string(),
                 });
             }
         }
@@ -556,6 +576,14 @@ impl Container {
         value: usize,
         out: &mut TraceBuilder,
     ) -> Step {
+        self.own_key |= sniff::is_container_key(key.bytes) || matches!(key.bytes, b"traceEvents" | b"samples");
+        if self.first_keys.len() < MAX_LISTED_KEYS {
+            let name = text::example(key.bytes, 24);
+            // A member that is not whole yet comes by again.
+            if self.first_keys.last() != Some(&name) {
+                self.first_keys.push(name);
+            }
+        }
         let list = match key.bytes {
             b"traceEvents" => Some(ListKind::Events),
             b"samples" => Some(ListKind::Samples),

@@ -63,16 +63,7 @@ fn walk(bytes: &[u8], mut at: usize, keys: &mut Keys) -> Result<Option<usize>, J
             }
             b"ph" => keys.has_phase = true,
             b"ts" | b"pid" | b"tid" | b"name" | b"cat" => keys.has_event_key = true,
-            b"schemaVersion"
-            | b"deviceProperties"
-            | b"displayTimeUnit"
-            | b"stackFrames"
-            | b"systemTraceEvents"
-            | b"otherData"
-            | b"distributedInfo"
-            | b"controllerTraceDataKey" => {
-                keys.has_container_key = true;
-            }
+            key if is_container_key(key) => keys.has_container_key = true,
             b"traces" | b"spans" | b"projectId" | b"resourceSpans" => keys.has_foreign_key = true,
             _ => {}
         }
@@ -81,6 +72,21 @@ fn walk(bytes: &[u8], mut at: usize, keys: &mut Keys) -> Result<Option<usize>, J
         }
         at = skip_value(bytes, skip_space(bytes, at + 1))?;
     }
+}
+
+/// Whether a member of the object around all events goes with `traceEvents` and with no other kind of file.
+pub fn is_container_key(key: &[u8]) -> bool {
+    matches!(
+        key,
+        b"schemaVersion"
+            | b"deviceProperties"
+            | b"displayTimeUnit"
+            | b"stackFrames"
+            | b"systemTraceEvents"
+            | b"otherData"
+            | b"distributedInfo"
+            | b"controllerTraceDataKey"
+    )
 }
 
 /// Whether the object at the start of `window` is an event, rather than the object around all events; `None` if the
