@@ -16,7 +16,9 @@ fn content_is_judged_the_same_however_it_is_cut() {
     for text in [late, blank] {
         let result = |step: usize| {
             let chunks = text.as_bytes().chunks(step).map(<[u8]>::to_vec);
-            open("a.json", chunks).map(|session| session.run().traces[0].source.format).map_err(|e| e.to_string())
+            open("a.json", chunks)
+                .map(|session| session.run().traces[0].source.format)
+                .map_err(|e| e.to_string())
         };
         assert_eq!(result(usize::MAX), result(13));
     }

@@ -3,7 +3,7 @@
 //! Another language is another constant of [`Words`], and a choice in [`words`].
 
 use super::browser::Theme;
-use tracedrop::base::units::{Unit, format_bytes, group_digits};
+use tracedrop::base::units::{Unit, counted, format_bytes, group_digits};
 use tracedrop::report::Value;
 
 /// Keys of one subject: their names and what they do.
@@ -132,11 +132,6 @@ fn number(n: u64) -> String {
     group_digits(i128::from(n))
 }
 
-/// `3 rows`, `1 row`.
-fn counted(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", number(n), if n == 1 { one } else { many })
-}
-
 /// Whole seconds below a minute, then minutes, then hours.
 fn duration(seconds: f64) -> String {
     match seconds {
@@ -260,7 +255,7 @@ static ENGLISH: Words = Words {
     no_reports_yet: "Reports appear here while the file is read.",
     empty_report: "There is nothing to report on.",
     note_warning: "Mind:",
-    top_label: "Longest lists",
+    top_label: "Rows per list",
 
     no_rows: "There are no rows.",
     nothing_matches: "No row holds these words.",

@@ -148,14 +148,58 @@ pub fn format_float(value: f64, unit: Unit) -> String {
     if !value.is_finite() {
         return non_finite(value);
     }
+    // No minus before a zero.
+    let value = if value == 0.0 { 0.0 } else { value };
     match unit {
         Unit::Ratio => format_ratio(value),
         Unit::Ns | Unit::NsOffset if value.abs() < 9e18 => format_ns(value.round() as i64),
         Unit::Bytes if (0.0..1.8e19).contains(&value) => format_bytes(value as u64),
         Unit::Ms => group_decimal(value, 1),
-        Unit::UnixSeconds => format!("{value:.3}"),
+        Unit::UnixSeconds => format_unix_seconds(value),
         _ => format_plain(value),
     }
+}
+
+/// Seconds since 1970 as date and time of day in UTC, to the millisecond: `2026-11-21 13:29:39.950Z`.
+///
+/// Seconds of a program's own clock look like a day in 1970; they, and what is no date, stay a number.
+fn format_unix_seconds(value: f64) -> String {
+    const DAY_MS: i64 = 86_400_000;
+    const YEAR: i64 = 31_556_952;
+    if !((YEAR as f64)..(8_000 * YEAR) as f64).contains(&value) {
+        return format!("{value:.3}");
+    }
+    let ms = (value * 1e3).round() as i64;
+    let (days, in_day) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
+    let (year, month, day) = date_of(days);
+    let (seconds, ms) = (in_day / 1000, in_day % 1000);
+    format!(
+        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}.{ms:03}Z",
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
+}
+
+/// Year, month and day of the `days`-th day after 1970-01-01, in the Gregorian calendar.
+///
+/// Years are counted from March, so that the leap day is the last day of its year and months have lengths that
+/// repeat every five months; 400 such years have 146 097 days.
+fn date_of(days: i64) -> (i64, i64, i64) {
+    const DAYS_0000_03_01_TO_1970: i64 = 719_468;
+    let days = days + DAYS_0000_03_01_TO_1970;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
+}
+
+/// A count with its noun: `1 slice`, `1,450 slices`.
+pub fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", group_digits(i128::from(n)), if n == 1 { one } else { many })
 }
 
 /// A share as percent with one decimal: the value times 100 in double arithmetic, then rounded.
@@ -194,6 +238,12 @@ mod tests {
         assert_eq!(format_ns(999_999), "1,000 µs");
         assert_eq!(format_bytes(1023), "1023 B");
         assert_eq!(format_bytes(1 << 20), "1.00 MiB");
+        assert_eq!(format_float(-0.0, Unit::Ms), "0.0");
+        assert_eq!(format_float(951_868_799.9996, Unit::UnixSeconds), "2000-03-01 00:00:00.000Z");
+        assert_eq!(format_float(1_795_252_179.95, Unit::UnixSeconds), "2026-11-21 09:09:39.950Z");
+        assert_eq!(format_float(4_107_542_399.0, Unit::UnixSeconds), "2100-02-28 23:59:59.000Z");
+        assert_eq!(format_float(12.5, Unit::UnixSeconds), "12.500");
+        assert_eq!(counted(1, "slice", "slices"), "1 slice");
         assert_eq!(format_float(0.271, Unit::Ratio), "27.1%");
         assert_eq!(format_float(8.333333, Unit::Plain), "8.33333");
         assert_eq!(format_float(250.0, Unit::Plain), "250");

@@ -80,7 +80,10 @@ pub struct Import {
 
 enum Content {
     /// Collecting the head of the current innermost layer, which starts with `n_blank` bytes of white space.
-    Head { head: Vec<u8>, n_blank: usize },
+    Head {
+        head: Vec<u8>,
+        n_blank: usize,
+    },
     Reading(&'static FormatInfo, Box<dyn Reader>),
     /// An error ended reading.
     Failed,

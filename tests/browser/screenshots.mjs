@@ -1,44 +1,74 @@
 // Pictures of the screens, for people to look at: `make screenshots` writes them to tests/browser/output/.
 // Add a screen: a name and what to do with a ready page to get there.
-import { mkdir } from 'node:fs/promises';
+import { appendFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { NARROW, OUTPUT, WIDE, launchBrowser, openPage, startSite } from './support.mjs';
 
-const sample = async (page, title) => {
+/** Opens the sample in the file of that name. */
+const sample = async (page, file) => {
+  const title = await page.evaluate((file) => globalThis.tracedrop.samples.find((sample) => sample.name === file).title, file);
   await page.getByRole('button', { name: title }).click();
-  await page.locator('.report h2').first().waitFor();
+  await page.locator('.file-head').waitFor();
 };
+const report = async (page, title) => {
+  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: title, exact: true }).click();
+  await page.waitForFunction(() => !document.querySelector('.report:not([hidden]) .table-stale'));
+};
+const pick = (page, name, text) => page.getByTestId('file-input').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+/** Slices on a thread, many enough that reading them is to be seen. */
+const MANY = `${OUTPUT}/many.json`;
+await mkdir(OUTPUT, { recursive: true });
+await writeFile(MANY, '[');
+for (let block = 0; block < 10; block++) {
+  const at = block * 600_000;
+  await appendFile(MANY, Array.from({ length: 600_000 }, (_, i) => `{"name":"op ${i % 900}","ph":"X","ts":${(at + i) * 10},"dur":${i % 9},"pid":1,"tid":1},\n`).join(''));
+}
+
 const SCREENS = {
   start: async () => {},
-  report: (page) => sample(page, /LLM decoding/),
+  chrome: (page) => sample(page, 'serving.json'),
   table: async (page) => {
-    await sample(page, /LLM decoding/);
-    await page.keyboard.press('j');
+    await sample(page, 'serving.json');
+    await report(page, 'Slices by name');
     await page.getByRole('button', { name: 'Show the account' }).click();
   },
+  python: (page) => sample(page, 'python-threads.jsonl'),
+  sway: (page) => sample(page, 'scoring-suite.jsonl'),
+  reading: async (page) => {
+    await page.getByTestId('file-input').setInputFiles(MANY);
+    await page.locator('.badge').first().waitFor();
+  },
+  damaged: async (page) => {
+    await pick(page, 'damaged.json', '[{"name":"a","ph":"X","ts":1,"dur":2,"pid":1,"tid":1},{"name":"b","ph":"X","ts":"soon"},{"ph":7},{"name":"c');
+    await page.locator('.file-head').waitFor();
+  },
   exports: async (page) => {
-    await sample(page, /forward passes/);
+    await sample(page, 'scoring-suite.jsonl');
     await page.keyboard.press('e');
     await page.getByRole('menu').waitFor();
   },
   problem: async (page) => {
-    await page.getByTestId('file-input').setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('remember the milk') });
-    await page.getByRole('alert').getByRole('heading').waitFor();
+    await pick(page, 'notes.txt', 'remember the milk');
+    await page.getByRole('alert').getByRole('heading', { level: 1 }).waitFor();
   },
   keys: async (page) => {
     await page.keyboard.press('?');
     await page.getByRole('dialog').waitFor();
   },
 };
+const THEMES = {
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  contrast: { contrast: 'more' },
+};
 
-await mkdir(OUTPUT, { recursive: true });
 const site = await startSite();
 const browser = await launchBrowser();
 for (const [screen, goThere] of Object.entries(SCREENS)) {
-  for (const colorScheme of ['light', 'dark']) {
+  for (const [theme, media] of Object.entries(THEMES)) {
     for (const [size, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
-      const page = await openPage(browser, site.url, { colorScheme, viewport });
+      const page = await openPage(browser, site.url, { ...media, viewport });
       await goThere(page);
-      await page.screenshot({ path: `${OUTPUT}/${screen}-${colorScheme}-${size}.png` });
+      await page.screenshot({ path: `${OUTPUT}/${screen}-${theme}-${size}.png` });
       for (const line of page.console) console.log(`${screen}: ${line}`);
       await page.context().close();
     }
@@ -55,4 +85,5 @@ for (const [name, answer] of Object.entries({ loading: () => {}, failed: (route)
 }
 await browser.close();
 await site.close();
+await rm(MANY);
 console.log('tests/browser/output/');

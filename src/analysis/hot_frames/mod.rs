@@ -8,7 +8,7 @@ pub mod totals;
 
 use super::{AnalysisInfo, Query};
 use crate::base::strings::{StringId, StringTable};
-use crate::base::units::{Unit, format_ratio, group_digits};
+use crate::base::units::{Unit, counted, format_ratio, group_digits};
 use crate::report::{Cells, Column, Facts, Report, Table, TextCells};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::{Run, Trace};
@@ -65,10 +65,10 @@ fn headline(trace: &Trace, profile: &ProfileRun) -> String {
     let name = function_name(profile, hottest.first_row as usize, &trace.strings);
     let share = ratio(hottest.self_samples, samples).unwrap_or(0.0);
     format!(
-        "{} ran itself in {} of {} samples ({}).",
+        "{} ran itself in {} of {} ({}).",
         name.as_deref().unwrap_or("a function without a name"),
         group_digits(hottest.self_samples as i128),
-        group_digits(samples as i128),
+        counted(samples as u64, "sample", "samples"),
         format_ratio(share)
     )
 }

@@ -1,8 +1,8 @@
 //! What is in a trace: how much of what, which processes and threads, and what to know before reading on.
 
 use super::timeline::{self, Class, cut, integers, key_text, process_label, texts, with_left_out};
-use super::{AnalysisInfo, Query};
-use crate::base::units::Unit;
+use super::{AnalysisInfo, Query, slices};
+use crate::base::units::{Unit, counted, group_digits};
 use crate::report::{Column, Facts, Report, Table};
 use crate::trace::slices::UNFINISHED;
 use crate::trace::tracks::TrackKind;
@@ -16,6 +16,9 @@ fn applies(run: &Run) -> bool {
     timeline::applies(run)
         || run.traces.iter().any(|trace| trace.scoring_calls.is_empty() && trace.profiles.is_empty())
 }
+
+/// Rows of the table of the names with the most self time.
+const N_HOTTEST: usize = 10;
 
 /// What is added up for one process or thread.
 #[derive(Clone, Copy)]
@@ -135,13 +138,15 @@ fn count(trace: &Trace, trace_end: i64) -> Counts {
 
 fn run(run: &Run, _query: &Query) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
+    let mut hottest = slices::hottest(run, N_HOTTEST);
     for trace in &run.traces {
-        add_trace(&mut report, trace, run.traces.len() > 1);
+        // What is slow is said once, for all traces together, right after what the first one is.
+        add_trace(&mut report, trace, run.traces.len() > 1, hottest.take());
     }
     report
 }
 
-fn add_trace(report: &mut Report, trace: &Trace, named: bool) {
+fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(Table, String)>) {
     let span = timeline::span(trace);
     let counts = count(trace, span.map_or(0, |(_, end)| end));
     let n_threads = threads_of_note(trace, &counts).len();
@@ -180,9 +185,9 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool) {
     if report.summary.is_empty() {
         report.summary = match span_text {
             Some(span) => format!(
-                "{} slices on {} threads in {}.",
-                crate::base::units::group_digits(i128::from(counts.slices + counts.async_slices)),
-                crate::base::units::group_digits(n_threads as i128),
+                "{} on {} in {}.",
+                counted(counts.slices, "slice", "slices"),
+                counted(n_threads as u64, "thread", "threads"),
                 span
             ),
             None => "The trace is empty.".to_string(),
@@ -190,6 +195,10 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool) {
     }
     report.facts(facts);
     add_notes(report, trace, &counts);
+    if let Some((table, sentence)) = hottest {
+        report.summary = format!("{} {sentence}", report.summary);
+        report.table(table);
+    }
     if !trace.processes.is_empty() {
         report.table(process_table(trace, &counts));
         report.table(thread_table(trace, &counts));
@@ -237,8 +246,11 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool) {
     }
 }
 
+fn number(n: u64) -> String {
+    group_digits(i128::from(n))
+}
+
 fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
-    let number = |n: u64| crate::base::units::group_digits(i128::from(n));
     let has_slices = counts.slices + counts.async_slices + counts.states > 0;
     if timeline::span(trace).is_none() {
         report.info("The trace is empty: nothing in it has a time.");
@@ -247,28 +259,26 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
     }
     if counts.unfinished > 0 {
         report.warning(format!(
-            "{} slices have no end in the file. They count up to the end of the trace, which makes their times upper bounds.",
+            "Slices without an end in the file: {}. They count up to the end of the trace, which makes their times upper bounds.",
             number(counts.unfinished)
         ));
     }
     if counts.overlapping > 0 {
         report.warning(format!(
-            "{} slices partly overlap another slice of their thread, which one thread cannot do. They lie on rows of their own, \
+            "Slices that partly overlap another of their thread, which one thread cannot do: {}. They lie on rows of their own, \
              and the self times of such a thread may add up to more than its busy time.",
             number(counts.overlapping)
         ));
     }
     if counts.async_slices > 0 {
         report.info(format!(
-            "{} asynchronous slices are listed apart: they may run at the same time as others, so they are not part of any busy time.",
+            "Asynchronous slices, listed apart: {}. They may run at the same time as others, so they are not part of any busy time.",
             number(counts.async_slices)
         ));
     }
     if counts.legacy > 0 {
-        report.info(format!(
-            "{} slices come from the older asynchronous form (S, T, p, F).",
-            number(counts.legacy)
-        ));
+        report
+            .info(format!("Slices in the older asynchronous form (S, T, p, F): {}.", number(counts.legacy)));
     }
 }
 

@@ -11,7 +11,8 @@
 
 use super::timeline::{self, Class, Names, cut, integers, shown, texts, with_left_out};
 use super::{AnalysisInfo, Query};
-use crate::base::units::Unit;
+use crate::base::text::visible;
+use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Report, Table};
 use crate::trace::objects::ObjectEvent;
 use crate::trace::samples::StackId;
@@ -94,37 +95,75 @@ impl Groups {
     }
 }
 
-fn run(run: &Run, _query: &Query) -> Report {
-    let mut report = Report::new(INFO.id, INFO.title);
+impl Groups {
+    /// Self time of all thread slices.
+    fn self_total(&self) -> i64 {
+        self.rows
+            .iter()
+            .filter(|row| row.class == Class::Thread)
+            .fold(0, |sum: i64, row| sum.saturating_add(row.self_ns))
+    }
+
+    /// Rows by falling self time; ties go to the more frequent, then by name.
+    fn by_self_time(&self, names: &Names<'_>) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.rows.len()).collect();
+        order.sort_by(|a, b| {
+            let (a, b) = (&self.rows[*a], &self.rows[*b]);
+            let text = |row: &Sums| (names.text(row.name), names.text(row.category), row.class);
+            b.self_ns.cmp(&a.self_ns).then(b.count.cmp(&a.count)).then_with(|| text(a).cmp(&text(b)))
+        });
+        order
+    }
+}
+
+/// The `n_rows` names with the most self time on threads, for another report to lead with, and a sentence on the
+/// first of them. `None` if no thread has slices.
+pub fn hottest(run: &Run, n_rows: usize) -> Option<(Table, String)> {
+    let (names, groups) = sums(run);
+    let mut order = groups.by_self_time(&names);
+    order.retain(|row| groups.rows[*row].class == Class::Thread);
+    let first = groups.rows.get(*order.first()?)?;
+    let sentence = format!("Most self time: {}.", self_time_of(first, &names));
+    let n_names = order.len();
+    order.truncate(n_rows);
+    let mut columns = name_columns(&order, &groups.rows, &names);
+    columns.push(self_share_column(&order, &groups.rows, groups.self_total()));
+    let mut table = Table::new("hottest", "Most self time", columns).sorted_by("self", true);
+    if n_names > order.len() {
+        table = table.caption(format!(
+            "The first {} of {}; all are in the report {}.",
+            order.len(),
+            counted(n_names as u64, "name", "names"),
+            INFO.title
+        ));
+    }
+    Some((table, sentence))
+}
+
+fn sums(run: &Run) -> (Names<'_>, Groups) {
     let mut names = Names::default();
     let mut groups = Groups::default();
     for_each_slice(run, &mut names, &mut groups, |row, dur, self_ns, unfinished| {
         row.add(dur, self_ns, unfinished)
     });
+    (names, groups)
+}
 
-    // Instants have no duration and go to a table of their own.
-    let n_timed = groups.rows.iter().filter(|row| row.class != Class::Instant).count();
-    let self_total: i64 = groups
-        .rows
-        .iter()
-        .filter(|row| row.class == Class::Thread)
-        .fold(0, |sum: i64, row| sum.saturating_add(row.self_ns));
+fn run(run: &Run, _query: &Query) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    let (mut names, mut groups) = sums(run);
+    let self_total = groups.self_total();
     let medians = medians(run, &mut names, &mut groups);
-
-    let mut order: Vec<usize> = (0..groups.rows.len()).collect();
-    order.sort_by(|a, b| {
-        let (a, b) = (&groups.rows[*a], &groups.rows[*b]);
-        let text = |row: &Sums| (names.text(row.name), names.text(row.category), row.class);
-        b.self_ns.cmp(&a.self_ns).then(b.count.cmp(&a.count)).then_with(|| text(a).cmp(&text(b)))
-    });
+    let order = groups.by_self_time(&names);
     let of_class = |class: Class| -> Vec<usize> {
         order.iter().copied().filter(|row| groups.rows[*row].class == class).collect()
     };
+    // Instants have no duration and go to a table of their own.
     let instants = of_class(Class::Instant);
     // Work of threads is what is asked for first; the others may run at the same time as it.
     let timed: Vec<usize> = TIMED.iter().flat_map(|class| of_class(*class)).collect();
 
-    report.summary = summary(&groups.rows, &names, timed.first().copied(), n_timed);
+    report.summary = summary(&groups.rows, &names, &timed);
     for class in TIMED {
         let rows = of_class(class);
         if class == Class::Thread || !rows.is_empty() {
@@ -203,15 +242,22 @@ fn medians<'a>(run: &'a Run, names: &mut Names<'a>, groups: &mut Groups) -> Vec<
         .collect()
 }
 
-fn summary(rows: &[Sums], names: &Names<'_>, first: Option<usize>, n_timed: usize) -> String {
-    let Some(first) = first else { return "No slices: nothing in this trace has a duration.".to_string() };
-    let row = &rows[first];
+fn summary(rows: &[Sums], names: &Names<'_>, timed: &[usize]) -> String {
+    let Some(first) = timed.first() else {
+        return "No slices: nothing in this trace has a duration.".to_string();
+    };
+    let first = &rows[*first];
+    let n_names = timed.iter().filter(|row| rows[**row].class == first.class).count();
+    format!("{}; most self time: {}.", counted(n_names as u64, "name", "names"), self_time_of(first, names))
+}
+
+/// `attention (1.250 ms in 40 slices)`.
+fn self_time_of(row: &Sums, names: &Names<'_>) -> String {
     format!(
-        "{} names; most self time: {} ({} in {} slices).",
-        crate::base::units::group_digits(n_timed as i128),
-        crate::base::text::visible(shown(names.text(row.name))),
-        crate::base::units::format_ns(row.self_ns),
-        crate::base::units::group_digits(i128::from(row.count)),
+        "{} ({} in {})",
+        visible(shown(names.text(row.name))),
+        format_ns(row.self_ns),
+        counted(row.count, "slice", "slices")
     )
 }
 
@@ -244,17 +290,11 @@ fn slice_table(
         Class::State => ("states", "Thread states", "What threads were in; not work of their own."),
         _ => ("slices", INFO.title, "A row is a name in a category. Durations are wall time."),
     };
-    let mut columns = vec![
-        Column::key(
-            "name",
-            "name",
-            texts(order.iter().map(|index| Some(shown(names.text(row(index).name))))),
-        ),
-        Column::key("category", "category", texts(order.iter().map(|index| names.text(row(index).category)))),
-        Column::counts("count", "count", Unit::Count, order.iter().map(|index| row(index).count)),
-        column("total", "total", &|row| row.total_ns).with_bar().hint(TOTAL_HINT),
-        column("self", "self", &|row| row.self_ns).with_bar().hint(SELF_HINT),
-        share_column(&order, rows, self_total),
+    let mut columns = name_columns(&order, rows, names);
+    if class == Class::Thread {
+        columns.push(self_share_column(&order, rows, self_total));
+    }
+    columns.extend([
         Column::float(
             "mean",
             "mean",
@@ -276,10 +316,7 @@ fn slice_table(
             order.iter().map(|index| row(index).unfinished),
         )
         .hint(UNFINISHED_HINT),
-    ];
-    if class != Class::Thread {
-        columns.retain(|column| column.id != "self_share");
-    }
+    ]);
     let table = Table::new(id, title, columns)
         .caption(caption)
         .if_empty("The trace holds no slices.")
@@ -287,7 +324,26 @@ fn slice_table(
     with_left_out(table, n_left_out)
 }
 
-fn share_column(order: &[usize], rows: &[Sums], self_total: i64) -> Column {
+/// Name, category, count, total and self time of the rows at `order`.
+fn name_columns(order: &[usize], rows: &[Sums], names: &Names<'_>) -> Vec<Column> {
+    let row = |index: &usize| &rows[*index];
+    let times = |id, get: &dyn Fn(&Sums) -> i64| {
+        integers(id, id, Unit::Ns, order.iter().map(|index| get(row(index))))
+    };
+    vec![
+        Column::key(
+            "name",
+            "name",
+            texts(order.iter().map(|index| Some(shown(names.text(row(index).name))))),
+        ),
+        Column::key("category", "category", texts(order.iter().map(|index| names.text(row(index).category)))),
+        Column::counts("count", "count", Unit::Count, order.iter().map(|index| row(index).count)),
+        times("total", &|row| row.total_ns).with_bar().hint(TOTAL_HINT),
+        times("self", &|row| row.self_ns).with_bar().hint(SELF_HINT),
+    ]
+}
+
+fn self_share_column(order: &[usize], rows: &[Sums], self_total: i64) -> Column {
     let share = |index: &usize| {
         let row = &rows[*index];
         (row.class == Class::Thread && self_total > 0).then(|| row.self_ns as f64 / self_total as f64)
@@ -334,7 +390,7 @@ fn category_table(order: &[usize], rows: &[Sums], names: &Names<'_>, self_total:
             integers("self", "self", Unit::Ns, groups.iter().map(|row| row.self_ns))
                 .with_bar()
                 .hint(SELF_HINT),
-            share_column(&all, &groups, self_total),
+            self_share_column(&all, &groups, self_total),
             integers("max", "max", Unit::Ns, groups.iter().map(|row| row.max_ns)),
             Column::counts("unfinished", "unfinished", Unit::Count, groups.iter().map(|row| row.unfinished))
                 .hint(UNFINISHED_HINT),

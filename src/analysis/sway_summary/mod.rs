@@ -9,7 +9,7 @@ mod summary;
 use self::summary::{Bucket, CallRef, Summary, find_repeated_misses, probe_of, top_k_of};
 use super::{AnalysisInfo, Query, TextFormat};
 use crate::base::strings::StringId;
-use crate::base::units::{Unit, format_float, format_ratio, group_digits};
+use crate::base::units::{Unit, counted, format_float, format_ratio, group_digits};
 use crate::report::{Column, Facts, Report, Table, TextCells};
 use crate::trace::Run;
 
@@ -41,8 +41,8 @@ fn report(run: &Run, query: &Query) -> Report {
     let repeated = find_repeated_misses(run);
     let mut report = Report::new(INFO.id, INFO.title);
     report.summary = format!(
-        "{} calls took {} ms, {} of them served from the cache.",
-        group_digits(i128::from(summary.n_events)),
+        "{} took {} ms, {} served from the cache.",
+        counted(summary.n_events, "call", "calls"),
         format_float(summary.total_wall_ms, Unit::Ms),
         format_ratio(summary.hit_rate())
     );
@@ -86,13 +86,13 @@ fn report(run: &Run, query: &Query) -> Report {
 
     if clock.n_back > 0 {
         report.warning(format!(
-            "The clock goes back {} times: runs were appended to one file or the clock was set, so no span is given.",
-            group_digits(i128::from(clock.n_back))
+            "The clock goes back {}: runs were appended to one file or the clock was set, so no span is given.",
+            counted(clock.n_back, "time", "times")
         ));
     }
     if clock.n_not_finite > 0 {
         report.warning(format!(
-            "{} calls have a time that is not a finite number; the sums they are part of are not either.",
+            "Calls whose time is not a finite number: {}; the sums they are part of are not either.",
             group_digits(i128::from(clock.n_not_finite))
         ));
     }

@@ -576,7 +576,8 @@ impl Container {
         value: usize,
         out: &mut TraceBuilder,
     ) -> Step {
-        self.own_key |= sniff::is_container_key(key.bytes) || matches!(key.bytes, b"traceEvents" | b"samples");
+        self.own_key |=
+            sniff::is_container_key(key.bytes) || matches!(key.bytes, b"traceEvents" | b"samples");
         if self.first_keys.len() < MAX_LISTED_KEYS {
             let name = text::example(key.bytes, 24);
             // A member that is not whole yet comes by again.
