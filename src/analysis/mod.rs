@@ -56,7 +56,7 @@ pub enum TextFormat {
 /// What the person asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Query {
-    /// Length of "slowest" and "longest" lists.
+    /// Length of lists of the slowest, the longest, the hottest.
     pub top: u32,
 }
 

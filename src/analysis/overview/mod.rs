@@ -17,9 +17,6 @@ fn applies(run: &Run) -> bool {
         || run.traces.iter().any(|trace| trace.scoring_calls.is_empty() && trace.profiles.is_empty())
 }
 
-/// Rows of the table of the names with the most self time.
-const N_HOTTEST: usize = 10;
-
 /// What is added up for one process or thread.
 #[derive(Clone, Copy)]
 struct Activity {
@@ -136,9 +133,9 @@ fn count(trace: &Trace, trace_end: i64) -> Counts {
     counts
 }
 
-fn run(run: &Run, _query: &Query) -> Report {
+fn run(run: &Run, query: &Query) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    let mut hottest = slices::hottest(run, N_HOTTEST);
+    let mut hottest = slices::hottest(run, query.top as usize);
     for trace in &run.traces {
         // What is slow is said once, for all traces together, right after what the first one is.
         add_trace(&mut report, trace, run.traces.len() > 1, hottest.take());
