@@ -1,11 +1,13 @@
 //! The message loop around [`Session`]: one worker serves one file. No logic of its own.
 //!
-//! Reads the file by `Blob` slices, several in flight, and hands them to the session; between two slices messages of
-//! the page are answered, so that a table can be sorted while reading goes on.
+//! Hands the bytes of the file to the session as they come in; now and then messages of the page are answered, so that
+//! a table can be sorted while reading goes on.
 
-use js_sys::{Array, ArrayBuffer, Reflect, Uint8Array};
+mod source;
+
+use js_sys::{Array, Reflect, Uint8Array};
+use source::Source;
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
@@ -14,21 +16,17 @@ use tracedrop::engine::{self, Session};
 use tracedrop::export::{self, Options};
 use tracedrop::import::ImportError;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, BlobPropertyBag, DedicatedWorkerGlobalScope, MessageEvent};
 
-/// Size of the first slice: small, so that something shows at once.
-const FIRST_SLICE_BYTES: u64 = 1 << 20;
-/// Slices below 4 MiB are slow in Chromium.
-const SLICE_BYTES: u64 = 8 << 20;
-/// Slices asked for ahead of the one being read.
-const IN_FLIGHT: usize = 3;
-/// Progress is told this often at most.
+/// Progress is told, and messages are let in, this often.
 const PROGRESS_EVERY_MS: f64 = 80.0;
 /// The first partial report is due after this time.
-const FIRST_PARTIAL_MS: f64 = 200.0;
+const FIRST_PARTIAL_MS: f64 = 150.0;
+/// Time between partial reports, at least.
+const NEXT_PARTIAL_MS: f64 = 1500.0;
 /// Partial reports may take one part in this many of the time.
-const PARTIAL_SHARE: f64 = 8.0;
+const PARTIAL_SHARE: f64 = 12.0;
 /// Exports are handed to the browser in pieces of this size, which it may keep on disk.
 const EXPORT_PIECE_BYTES: usize = 4 << 20;
 
@@ -126,48 +124,33 @@ fn post_document(session: &Session) {
 
 /// Reads the whole file.
 async fn read(state: Rc<State>, blob: Blob, file_name: String, query: Query) {
-    let file_bytes = blob.size() as u64;
-    let session = Session::new(&file_name, file_bytes, None, query);
+    let mut source = Source::new(blob);
+    let session = Session::new(&file_name, source.n_bytes(), None, query);
     *state.session.borrow_mut() = Some(session);
-    let mut progress = Reporter::new(file_bytes);
-    let mut ahead: VecDeque<JsFuture> = VecDeque::new();
-    let mut asked = 0;
+    let mut progress = Reporter::new(source.n_bytes());
     let mut buffer = Vec::new();
     let mut broken = None;
-    loop {
-        while ahead.len() < IN_FLIGHT && asked < file_bytes {
-            let len = if asked == 0 { FIRST_SLICE_BYTES } else { SLICE_BYTES };
-            let end = (asked + len).min(file_bytes);
-            match blob.slice_with_f64_and_f64(asked as f64, end as f64) {
-                Ok(slice) => ahead.push_back(JsFuture::from(slice.array_buffer())),
-                Err(error) => {
-                    broken = Some(error);
-                    break;
-                }
-            }
-            asked = end;
-        }
-        let Some(next) = ahead.pop_front() else { break };
-        match next.await {
-            Ok(array_buffer) => {
-                let array = Uint8Array::new(&array_buffer.unchecked_into::<ArrayBuffer>());
-                buffer.resize(array.length() as usize, 0);
-                array.copy_to(&mut buffer);
-            }
+    while !state.stop.get() {
+        match source.next(&mut buffer).await {
+            Ok(()) if buffer.is_empty() => break,
+            Ok(()) => {}
             Err(error) => {
                 broken = Some(error);
                 break;
             }
         }
-        if let Some(session) = state.session.borrow_mut().as_mut() {
-            session.feed(&buffer);
-            progress.tell(session);
-        }
-        if state.stop.get() || broken.is_some() {
-            break;
+        let told = match state.session.borrow_mut().as_mut() {
+            Some(session) => {
+                session.feed(&buffer);
+                progress.tell(session)
+            }
+            None => false,
+        };
+        if told {
+            source::breathe().await;
         }
     }
-    drop((ahead, buffer));
+    drop((source, buffer));
     let mut guard = state.session.borrow_mut();
     let Some(session) = guard.as_mut() else { return };
     progress.finishing(session);
@@ -209,19 +192,22 @@ impl Reporter {
         Reporter { file_bytes, last_progress: now, next_partial: now + FIRST_PARTIAL_MS }
     }
 
-    fn tell(&mut self, session: &mut Session) {
+    /// Whether the page was told anything.
+    fn tell(&mut self, session: &mut Session) -> bool {
         let start = now_ms();
         if start >= self.next_partial {
             if session.make_partial() {
                 post_document(session);
             }
             let end = now_ms();
-            self.next_partial = end + ((end - start) * PARTIAL_SHARE).max(FIRST_PARTIAL_MS * 2.0);
+            self.next_partial = end + ((end - start) * PARTIAL_SHARE).max(NEXT_PARTIAL_MS);
         }
-        if start - self.last_progress >= PROGRESS_EVERY_MS {
+        let due = start - self.last_progress >= PROGRESS_EVERY_MS;
+        if due {
             self.last_progress = start;
             post(&Response::Progress(self.progress(session, false)));
         }
+        due
     }
 
     fn finishing(&self, session: &Session) {

@@ -1,0 +1,164 @@
+//! The bytes of a file in order, read from a `Blob` ahead of their use.
+//!
+//! A stream that fills buffers of our own is the fastest way; where a browser has none, or one that stops giving
+//! anything, the rest is read by slices. Nothing here knows what the bytes mean.
+
+use js_sys::{Array, ArrayBuffer, Function, Promise, Reflect, Uint8Array};
+use std::collections::VecDeque;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, DedicatedWorkerGlobalScope, ReadableStreamByobReader};
+
+/// Size of the buffers that the stream fills.
+const VIEW_BYTES: u32 = 2 << 20;
+/// Buffers being filled while another is in use.
+const VIEWS_AHEAD: usize = 2;
+/// A stream that gives nothing for so long is given up.
+const PATIENCE_MS: i32 = 10_000;
+/// Slices below 4 MiB are slow in Chromium.
+const SLICE_BYTES: u64 = 16 << 20;
+/// Slices asked for ahead of the one in use.
+const SLICES_AHEAD: usize = 2;
+
+pub struct Source {
+    blob: Blob,
+    bytes: u64,
+    /// Bytes given so far.
+    at: u64,
+    way: Way,
+}
+
+enum Way {
+    Stream(Stream),
+    Slices {
+        /// The first byte not asked for yet.
+        asked: u64,
+        ahead: VecDeque<JsFuture>,
+    },
+}
+
+impl Source {
+    pub fn new(blob: Blob) -> Source {
+        let bytes = blob.size() as u64;
+        let way = Stream::open(&blob).map_or_else(|| Way::slices(0), Way::Stream);
+        Source { blob, bytes, at: 0, way }
+    }
+
+    /// Size of the file, in bytes.
+    pub fn n_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Puts the next bytes into `buffer`, in place of what is there; none at the end of the file.
+    pub async fn next(&mut self, buffer: &mut Vec<u8>) -> Result<(), JsValue> {
+        buffer.clear();
+        if self.at >= self.bytes {
+            return Ok(());
+        }
+        if let Way::Stream(stream) = &mut self.way {
+            if stream.next(buffer).await.is_some() {
+                self.at += buffer.len() as u64;
+                return Ok(());
+            }
+            // If it is the file that is to blame, the slice says so.
+            self.way = Way::slices(self.at);
+        }
+        if let Way::Slices { asked, ahead } = &mut self.way {
+            while ahead.len() < SLICES_AHEAD && *asked < self.bytes {
+                let end = (*asked + SLICE_BYTES).min(self.bytes);
+                let slice = self.blob.slice_with_f64_and_f64(*asked as f64, end as f64)?;
+                ahead.push_back(JsFuture::from(slice.array_buffer()));
+                *asked = end;
+            }
+            if let Some(next) = ahead.pop_front() {
+                let array = Uint8Array::new(&next.await?.unchecked_into::<ArrayBuffer>());
+                copy(&array, buffer);
+                self.at += buffer.len() as u64;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Way {
+    fn slices(from: u64) -> Way {
+        Way::Slices { asked: from, ahead: VecDeque::new() }
+    }
+}
+
+/// Reads of a stream under way. The reader is held here, not by the reads: Chromium forgets one that only they hold.
+struct Stream {
+    reader: ReadableStreamByobReader,
+    reads: VecDeque<Promise>,
+}
+
+impl Stream {
+    /// `None` if the browser has no such streams.
+    fn open(blob: &Blob) -> Option<Stream> {
+        let reader = ReadableStreamByobReader::new(&blob.stream()).ok()?;
+        let mut stream = Stream { reader, reads: VecDeque::new() };
+        for _ in 0..VIEWS_AHEAD {
+            stream.read_into(&ArrayBuffer::new(VIEW_BYTES));
+        }
+        Some(stream)
+    }
+
+    fn read_into(&mut self, buffer: &ArrayBuffer) {
+        self.reads.push_back(self.reader.read_with_array_buffer_view(&Uint8Array::new(buffer)));
+    }
+
+    /// `None` if nothing comes any more.
+    async fn next(&mut self, buffer: &mut Vec<u8>) -> Option<()> {
+        let read = self.reads.pop_front()?;
+        let (timeout, timer) = timeout(PATIENCE_MS)?;
+        let result = JsFuture::from(Promise::race(&Array::of2(&read, &timeout))).await;
+        scope().clear_timeout_with_handle(timer);
+        let value = Reflect::get(&result.ok()?, &"value".into()).ok()?;
+        let array: Uint8Array = value.dyn_into().ok()?;
+        if array.length() == 0 {
+            return None;
+        }
+        copy(&array, buffer);
+        self.read_into(&array.buffer());
+        Some(())
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let _ = self.reader.cancel();
+    }
+}
+
+fn copy(array: &Uint8Array, buffer: &mut Vec<u8>) {
+    buffer.resize(array.length() as usize, 0);
+    array.copy_to(buffer);
+}
+
+fn scope() -> DedicatedWorkerGlobalScope {
+    js_sys::global().unchecked_into()
+}
+
+/// A promise that is kept after some time, and the timer behind it.
+fn timeout(ms: i32) -> Option<(Promise, i32)> {
+    let mut timer = None;
+    let promise = Promise::new(&mut |resolve: Function, _: Function| {
+        timer = scope().set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, ms).ok();
+    });
+    timer.map(|timer| (promise, timer))
+}
+
+/// Lets messages of the page come in between.
+pub async fn breathe() {
+    let promise = Promise::new(&mut |resolve: Function, _: Function| {
+        // A timer would wait for 4 ms at least; a message comes at once.
+        let sent = web_sys::MessageChannel::new().and_then(|channel| {
+            channel.port1().set_onmessage(Some(&resolve));
+            channel.port2().post_message(&JsValue::NULL)
+        });
+        if sent.is_err() {
+            let _ = resolve.call0(&JsValue::NULL);
+        }
+    });
+    let _ = JsFuture::from(promise).await;
+}
