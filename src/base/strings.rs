@@ -46,15 +46,14 @@ pub struct StringTable {
     /// Only a block that no clone shares is written to.
     blocks: Vec<Arc<Vec<u8>>>,
     spans: Vec<Span>,
-    hashes: Vec<u32>,
-    /// Slots hold id + 1; 0 is free. Invariant: a power of two long, at most 3/4 full.
-    slots: Vec<u32>,
+    /// Slots hold the hash in the upper half and id + 1 in the lower; 0 is free. With the hash at hand, the text of
+    /// another string is hardly ever looked at. Invariant: a power of two long, at most 3/4 full.
+    slots: Vec<u64>,
 }
 
 impl Default for StringTable {
     fn default() -> Self {
-        let mut table =
-            StringTable { blocks: Vec::new(), spans: Vec::new(), hashes: Vec::new(), slots: vec![0; 64] };
+        let mut table = StringTable { blocks: Vec::new(), spans: Vec::new(), slots: vec![0; 64] };
         table.intern("");
         table
     }
@@ -68,13 +67,14 @@ impl StringTable {
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
-            match self.slots[slot] {
-                0 => return self.add(text, hash, slot),
-                id => {
-                    let index = (id - 1) as usize;
-                    if self.hashes[index] == hash && self.bytes(index) == text.as_bytes() {
-                        return StringId(id - 1);
-                    }
+            let found = self.slots[slot];
+            if found == 0 {
+                return self.add(text, hash, slot);
+            }
+            if (found >> 32) as u32 == hash {
+                let id = found as u32 - 1;
+                if same_bytes(self.bytes(id as usize), text.as_bytes()) {
+                    return StringId(id);
                 }
             }
             slot = (slot + 1) & mask;
@@ -96,13 +96,14 @@ impl StringTable {
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
-            match self.slots[slot] {
-                0 => return None,
-                id => {
-                    let index = (id - 1) as usize;
-                    if self.hashes[index] == hash && self.bytes(index) == text.as_bytes() {
-                        return Some(StringId(id - 1));
-                    }
+            let found = self.slots[slot];
+            if found == 0 {
+                return None;
+            }
+            if (found >> 32) as u32 == hash {
+                let id = found as u32 - 1;
+                if same_bytes(self.bytes(id as usize), text.as_bytes()) {
+                    return Some(StringId(id));
                 }
             }
             slot = (slot + 1) & mask;
@@ -122,9 +123,7 @@ impl StringTable {
     /// Whether the text of `id` is exactly `bytes`; cheaper than getting it. Never for [`StringId::NONE`].
     #[inline]
     pub fn is(&self, id: StringId, bytes: &[u8]) -> bool {
-        self.spans
-            .get(id.0 as usize)
-            .is_some_and(|span| span.len as usize == bytes.len() && self.bytes(id.0 as usize) == bytes)
+        self.spans.get(id.0 as usize).is_some_and(|_| same_bytes(self.bytes(id.0 as usize), bytes))
     }
 
     /// `None` for [`StringId::NONE`].
@@ -157,8 +156,7 @@ impl StringTable {
         let (block, start) = self.append(text.as_bytes());
         let id = self.spans.len() as u32;
         self.spans.push(Span { block, start, len: text.len() as u32 });
-        self.hashes.push(hash);
-        self.slots[slot] = id + 1;
+        self.slots[slot] = u64::from(hash) << 32 | u64::from(id + 1);
         if self.spans.len() * 4 > self.slots.len() * 3 {
             self.grow();
         }
@@ -184,14 +182,86 @@ impl StringTable {
     fn grow(&mut self) {
         let mask = self.slots.len() * 2 - 1;
         let mut slots = vec![0; mask + 1];
-        for (index, hash) in self.hashes.iter().enumerate() {
-            let mut slot = *hash as usize & mask;
+        for found in self.slots.iter().filter(|found| **found != 0) {
+            let mut slot = (*found >> 32) as usize & mask;
             while slots[slot] != 0 {
                 slot = (slot + 1) & mask;
             }
-            slots[slot] = index as u32 + 1;
+            slots[slot] = *found;
         }
         self.slots = slots;
+    }
+}
+
+/// Slots of [`RecentStrings`]; a power of two.
+const RECENT_SLOTS: usize = 2048;
+
+/// A cache in front of a [`StringTable`], for columns in which few texts come again and again.
+///
+/// It belongs to one table: the ids in it mean nothing to another.
+#[derive(Clone)]
+pub struct RecentStrings {
+    slots: Vec<StringId>,
+}
+
+impl Default for RecentStrings {
+    fn default() -> Self {
+        RecentStrings { slots: vec![StringId::NONE; RECENT_SLOTS] }
+    }
+}
+
+impl RecentStrings {
+    /// The id of `text`, added if new.
+    #[inline]
+    pub fn intern(&mut self, text: &str, strings: &mut StringTable) -> StringId {
+        let slot = &mut self.slots[recent_slot(text.as_bytes())];
+        if !strings.is(*slot, text.as_bytes()) {
+            *slot = strings.intern(text);
+        }
+        *slot
+    }
+
+    /// The same of raw bytes; `None` if they are no UTF-8. What is cached was checked when it came first.
+    #[inline]
+    pub fn intern_bytes(&mut self, bytes: &[u8], strings: &mut StringTable) -> Option<StringId> {
+        let slot = &mut self.slots[recent_slot(bytes)];
+        if !strings.is(*slot, bytes) {
+            *slot = strings.intern(std::str::from_utf8(bytes).ok()?);
+        }
+        Some(*slot)
+    }
+}
+
+/// A cheap hash: length and both ends, which differ most.
+#[inline]
+fn recent_slot(bytes: &[u8]) -> usize {
+    let (head, tail) = match bytes {
+        [a, .., b] if bytes.len() < 8 => (u64::from(*a), u64::from(*b)),
+        [a] => (u64::from(*a), 0),
+        _ => (
+            bytes.first_chunk::<8>().map_or(0, |head| u64::from_le_bytes(*head)),
+            bytes.last_chunk::<8>().map_or(0, |tail| u64::from_le_bytes(*tail)),
+        ),
+    };
+    let mixed =
+        (head.rotate_left(25) ^ tail).wrapping_add(bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 40) as usize & (RECENT_SLOTS - 1)
+}
+
+/// `a == b`, in words: names are short, and the comparison that comes with wasm goes byte by byte.
+#[inline]
+fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    match (a.first_chunk::<8>(), b.first_chunk::<8>(), a.last_chunk::<8>(), b.last_chunk::<8>()) {
+        (Some(a_first), Some(b_first), Some(a_last), Some(b_last)) => {
+            // The last word overlaps the one before it.
+            a_first == b_first
+                && a_last == b_last
+                && a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0).all(|(a, b)| a == b)
+        }
+        _ => a.iter().zip(b).all(|(a, b)| a == b),
     }
 }
 

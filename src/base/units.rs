@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(format_bytes(1023), "1023 B");
         assert_eq!(format_bytes(1 << 20), "1.00 MiB");
         assert_eq!(format_float(-0.0, Unit::Ms), "0.0");
-        assert_eq!(format_float(951_868_799.9996, Unit::UnixSeconds), "2000-03-01 00:00:00.000Z");
+        assert_eq!(format_float(951_868_799.999_6, Unit::UnixSeconds), "2000-03-01 00:00:00.000Z");
         assert_eq!(format_float(1_795_252_179.95, Unit::UnixSeconds), "2026-11-21 09:09:39.950Z");
         assert_eq!(format_float(4_107_542_399.0, Unit::UnixSeconds), "2100-02-28 23:59:59.000Z");
         assert_eq!(format_float(12.5, Unit::UnixSeconds), "12.500");

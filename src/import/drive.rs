@@ -65,6 +65,9 @@ const MAX_LAYERS: usize = 4;
 /// A file that starts with more white space than this is given up.
 const MAX_BLANK_BYTES: usize = 16 << 20;
 
+/// Once so much has been read, the number of rows in the rest of the file can be guessed.
+const RESERVE_AFTER_BYTES: u64 = 4 << 20;
+
 /// One file being read: fed with its bytes in order, in chunks cut anywhere.
 pub struct Import {
     file_name: String,
@@ -75,6 +78,8 @@ pub struct Import {
     content: Content,
     builder: TraceBuilder,
     progress: ImportProgress,
+    /// Room has been made for the rest of the file.
+    reserved: bool,
     problem: Option<ImportError>,
 }
 
@@ -112,6 +117,7 @@ impl Import {
             content: Content::no_head(),
             builder: TraceBuilder::new(source),
             progress: ImportProgress::default(),
+            reserved: false,
             problem: None,
         }
     }
@@ -162,7 +168,15 @@ impl Import {
             Content::Reading(_, reader) => {
                 self.progress.content_bytes += bytes.len() as u64;
                 self.builder.trace.ledger.content_bytes += bytes.len() as u64;
-                reader.feed(bytes, &mut self.builder)
+                reader.feed(bytes, &mut self.builder)?;
+                if !self.reserved && self.progress.content_bytes >= RESERVE_AFTER_BYTES {
+                    self.reserved = true;
+                    // What is packed gives no hint at how long it is.
+                    if self.layers.is_empty() {
+                        self.builder.reserve_for(self.progress.content_bytes, self.file_bytes);
+                    }
+                }
+                Ok(())
             }
             Content::Failed => Ok(()),
         }

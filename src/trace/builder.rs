@@ -23,6 +23,9 @@ use rustc_hash::FxHashMap;
 pub use members::{find_member, for_each_element, for_each_member};
 pub use samples::{add_named_frame, add_named_frames};
 
+/// Events for which room is made ahead, at most.
+const MAX_RESERVED_EVENTS: usize = 1 << 24;
+
 /// What readers add rows to.
 ///
 /// It is `Clone` so that a partial report can be made of what has been read so far.
@@ -77,6 +80,18 @@ impl TraceBuilder {
         }
         self.thread_ids.insert((process, key), id);
         id
+    }
+
+    /// Makes room for the events of the whole file, of whose `file_bytes` bytes the first `read_bytes` are read.
+    /// Growing step by step would copy every column again and again.
+    pub fn reserve_for(&mut self, read_bytes: u64, file_bytes: u64) {
+        let n_events = self.events.n_events() as u64;
+        if read_bytes > 0 && file_bytes > read_bytes {
+            let rest = u128::from(n_events) * u128::from(file_bytes - read_bytes) / u128::from(read_bytes);
+            // A little more than that; and no more than a guess that is wrong may cost.
+            let rest = usize::try_from(rest + rest / 32).unwrap_or(usize::MAX).min(MAX_RESERVED_EVENTS);
+            self.events.reserve_exact(rest);
+        }
     }
 
     /// Sorts, pairs, nests.

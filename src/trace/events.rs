@@ -166,6 +166,21 @@ impl EventTable {
         self.ts.len()
     }
 
+    /// Makes room for `n` more events.
+    pub fn reserve_exact(&mut self, n: usize) {
+        self.ts.reserve_exact(n);
+        self.dur.reserve_exact(n);
+        self.phase.reserve_exact(n);
+        self.flags.reserve_exact(n);
+        self.thread.reserve_exact(n);
+        self.name.reserve_exact(n);
+        self.category.reserve_exact(n);
+        self.args.reserve_exact(n);
+        self.offset.reserve_exact(n);
+        self.len.reserve_exact(n);
+        self.extra.reserve_exact(n);
+    }
+
     /// Adds an event; gives its index.
     #[inline]
     pub fn push(&mut self, event: Event, extra: Option<EventExtra>) -> u32 {

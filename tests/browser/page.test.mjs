@@ -249,8 +249,8 @@ pageTest('the export menu works by keys and saves a file', async (page) => {
   await pick(page, file('made.json', slices(5)));
   await verdict(page);
   await page.keyboard.press('e');
-  const first = page.getByRole('menuitem').first();
-  await page.waitForFunction(() => document.activeElement.getAttribute('role') === 'menuitem');
+  const onFirst = () => page.waitForFunction(() => document.activeElement === document.querySelector('[role=menuitem]'));
+  await onFirst();
   assert.deepEqual(await accessibilityProblems(page), []);
   await page.keyboard.press('ArrowUp');
   assert.ok(await page.getByRole('menuitem').last().evaluate((item) => item === document.activeElement));
@@ -258,7 +258,7 @@ pageTest('the export menu works by keys and saves a file', async (page) => {
   assert.equal(await page.getByRole('menu').count(), 0);
   assert.ok(await page.getByRole('button', { name: 'Export' }).evaluate((button) => button === document.activeElement));
   await page.keyboard.press('ArrowDown');
-  await first.waitFor();
+  await onFirst();
   const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
   assert.match(download.suggestedFilename(), /^made.*\.md$/);
   assert.match(await readFile(await download.path(), 'utf8'), /op 1/);

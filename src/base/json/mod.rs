@@ -5,10 +5,12 @@
 //! It does not decode text or numbers; [`unescape`] and [`Number`] do, on demand.
 
 mod number;
+mod skip;
 mod unescape;
 pub mod write;
 
 pub use number::{Number, is_number};
+pub use skip::{skip_container, skip_container_plain};
 pub use unescape::{Unescape, unescape, unescape_to_string};
 
 use memchr::memchr2;

@@ -1,6 +1,6 @@
 //! What lies around the events: brackets, top-level members, lines, and whatever is broken there.
 //!
-//! Takes chunks cut anywhere and finds the elements in them; [`scan_event`] reads an element once it is whole.
+//! Takes chunks cut anywhere and finds the elements in them; [`Layouts`] reads an element once it is whole.
 //! What an element means is decided in [`Rows`].
 //!
 //! ```text
@@ -15,8 +15,9 @@
 
 use super::facts::Facts;
 use super::issues::*;
+use super::layouts::Layouts;
 use super::rows::{Place, Rows};
-use super::scanner::{scan_event, skip_value};
+use super::scanner::{RawEvent, skip_value};
 use super::sniff;
 use crate::base::json::{JsonError, RawStr, unescape_to_string};
 use crate::base::text;
@@ -160,6 +161,7 @@ pub struct Container {
     /// Byte of the file of the start of `carry`, or of the next chunk.
     offset: u64,
     max_element: usize,
+    layouts: Layouts,
     pub rows: Rows,
     pub facts: Facts,
     after_end_filed: bool,
@@ -188,6 +190,7 @@ impl Container {
             retry_at: 0,
             offset: 0,
             max_element,
+            layouts: Layouts::default(),
             rows: Rows::default(),
             facts: Facts::default(),
             after_end_filed: false,
@@ -432,8 +435,9 @@ impl Container {
                     // Noted once, also if the element has to be tried again.
                     comma = Comma::One;
                     self.state = State::List { kind, in_object, comma };
-                    match scan_event(bytes, at) {
-                        Ok((event, end)) if end - at <= self.max_element => {
+                    let mut event = RawEvent::default();
+                    match self.layouts.scan(bytes, at, &mut event) {
+                        Ok(end) if end - at <= self.max_element => {
                             let place = self.place(bytes, at, end);
                             match kind {
                                 ListKind::Events => self.rows.add(&event, place, out),
@@ -459,14 +463,17 @@ impl Container {
             match bytes.get(at) {
                 None => return Step::NeedMore(at),
                 Some(b',') => at += 1,
-                Some(b'{') => match scan_event(bytes, at) {
-                    Ok((event, end)) if end - at <= self.max_element => {
-                        let place = self.place(bytes, at, end);
-                        self.rows.add(&event, place, out);
-                        at = end;
+                Some(b'{') => {
+                    let mut event = RawEvent::default();
+                    match self.layouts.scan(bytes, at, &mut event) {
+                        Ok(end) if end - at <= self.max_element => {
+                            let place = self.place(bytes, at, end);
+                            self.rows.add(&event, place, out);
+                            at = end;
+                        }
+                        problem => return self.bad_element(bytes, at, eof, problem.err(), Back::Lines, out),
                     }
-                    problem => return self.bad_element(bytes, at, eof, problem.err(), Back::Lines, out),
-                },
+                }
                 Some(_) => return self.other_element(bytes, at, Back::Lines, out),
             }
         }

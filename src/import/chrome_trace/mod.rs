@@ -11,6 +11,7 @@
 mod container;
 mod facts;
 mod issues;
+mod layouts;
 mod rows;
 mod scanner;
 mod sniff;

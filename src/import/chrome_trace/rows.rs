@@ -8,15 +8,13 @@ use super::scanner::{
     ORDER_NAME_CAT_PH_TS_DUR_PID_TID, ORDER_NAME_CAT_PH_TS_DUR_PID_TID_ARGS, RawEvent, RawId, Scope, Time,
 };
 use crate::base::json::{Number, RawStr, unescape};
-use crate::base::strings::{StringId, StringTable};
+use crate::base::strings::{RecentStrings, StringId, StringTable};
 use crate::trace::TraceBuilder;
 use crate::trace::args::ArgsId;
 use crate::trace::events::{Event, EventExtra, EventKey, ListedSample, Phase, flag};
 use crate::trace::ledger::{IssueKind, Position};
 use crate::trace::tracks::{Key, ThreadId};
 
-/// Slots of the cache in front of the string table; a power of two.
-const TEXT_SLOTS: usize = 2048;
 /// Slots of the thread cache; a power of two.
 const THREAD_SLOTS: usize = 64;
 
@@ -31,7 +29,7 @@ pub struct Seen {
 
 pub struct Rows {
     pub seen: Seen,
-    texts: Vec<StringId>,
+    recent: RecentStrings,
     threads: Vec<Option<((i64, i64), ThreadId)>>,
     text: String,
 }
@@ -40,7 +38,7 @@ impl Default for Rows {
     fn default() -> Self {
         Rows {
             seen: Seen { n_by_phase: [0; 256], only_ferrum_like: true, n_elements: 0 },
-            texts: vec![StringId::NONE; TEXT_SLOTS],
+            recent: RecentStrings::default(),
             threads: vec![None; THREAD_SLOTS],
             text: String::new(),
         }
@@ -242,16 +240,9 @@ impl Rows {
         if raw.escaped {
             return self.odd_text(raw, strings, repaired);
         }
-        let slot = &mut self.texts[text_slot(raw.bytes)];
-        if strings.is(*slot, raw.bytes) {
-            return *slot;
-        }
-        match std::str::from_utf8(raw.bytes) {
-            Ok(text) => {
-                *slot = strings.intern(text);
-                *slot
-            }
-            Err(_) => self.odd_text(raw, strings, repaired),
+        match self.recent.intern_bytes(raw.bytes, strings) {
+            Some(id) => id,
+            None => self.odd_text(raw, strings, repaired),
         }
     }
 
@@ -332,22 +323,6 @@ impl Rows {
         let offset = place.offset;
         out.listed_samples.push(ListedSample { ts, process, thread_key, name, frame, weight, offset, len });
     }
-}
-
-/// A cheap hash: length and both ends, which differ most.
-#[inline]
-fn text_slot(bytes: &[u8]) -> usize {
-    let (head, tail) = match bytes {
-        [a, .., b] if bytes.len() < 8 => (u64::from(*a), u64::from(*b)),
-        [a] => (u64::from(*a), 0),
-        _ => (
-            bytes.first_chunk::<8>().map_or(0, |head| u64::from_le_bytes(*head)),
-            bytes.last_chunk::<8>().map_or(0, |tail| u64::from_le_bytes(*tail)),
-        ),
-    };
-    let mixed =
-        (head.rotate_left(25) ^ tail).wrapping_add(bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 40) as usize & (TEXT_SLOTS - 1)
 }
 
 /// `None` for phases that mean nothing here.

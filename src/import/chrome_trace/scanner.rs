@@ -4,7 +4,7 @@
 //! object ends. It keeps no state and knows nothing of what lies around the object, so that parts of a file can be
 //! scanned apart. Members it does not know are stepped over; `args` is not looked into.
 
-use crate::base::json::{JsonError, RawStr, unescape_to_string};
+use crate::base::json::{JsonError, RawStr, skip_container, unescape_to_string};
 use crate::base::time::parse_ns;
 use memchr::memchr2;
 
@@ -84,58 +84,121 @@ pub const ORDER_NAME_CAT_PH_TS_DUR_PID_TID: u64 = 0x0123_4567;
 /// The same with `args` at the end.
 pub const ORDER_NAME_CAT_PH_TS_DUR_PID_TID_ARGS: u64 = 0x1234_5678;
 
-/// Reads the object whose `{` is at `start`; gives it and the place after its `}`.
-pub fn scan_event(bytes: &[u8], start: usize) -> Result<(RawEvent<'_>, usize), JsonError> {
-    let mut scan = Scan { bytes, at: start + 1 };
-    let mut event = RawEvent::default();
-    if scan.next()? == b'}' {
-        return Ok((event, scan.at + 1));
-    }
-    loop {
-        let key = scan.key()?;
-        event.n_keys += 1;
+/// A member of an event, by its key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Field {
+    Name,
+    Category,
+    Phase,
+    Ts,
+    Dur,
+    Pid,
+    Tid,
+    Args,
+    Id,
+    Tts,
+    Tdur,
+    /// `s`: how far an instant reaches.
+    InstantScope,
+    BindPoint,
+    Id2,
+    BindId,
+    /// `scope`: within which `id` counts.
+    IdScope,
+    FlowIn,
+    FlowOut,
+    StartFrame,
+    EndFrame,
+    Stack,
+    Weight,
+    /// Any other; stepped over.
+    Unknown,
+}
+
+impl Field {
+    #[inline(always)]
+    pub(super) fn of(key: RawStr<'_>) -> Field {
         if key.escaped {
-            let text = unescape_to_string(key);
-            scan.member(text.as_bytes(), &mut event)?;
+            Field::of_bytes(unescape_to_string(key).as_bytes())
         } else {
-            scan.member(key.bytes, &mut event)?;
-        }
-        match scan.next()? {
-            b',' => {
-                scan.at += 1;
-                // One comma too many before the end does no harm.
-                if scan.next()? == b'}' {
-                    return Ok((event, scan.at + 1));
-                }
-            }
-            b'}' => return Ok((event, scan.at + 1)),
-            _ => return scan.syntax("',' or '}'"),
+            Field::of_bytes(key.bytes)
         }
     }
+
+    #[inline(always)]
+    fn of_bytes(key: &[u8]) -> Field {
+        match key {
+            b"name" => Field::Name,
+            b"cat" => Field::Category,
+            b"ph" => Field::Phase,
+            b"ts" => Field::Ts,
+            b"dur" => Field::Dur,
+            b"pid" => Field::Pid,
+            b"tid" => Field::Tid,
+            b"args" => Field::Args,
+            b"id" => Field::Id,
+            b"tts" => Field::Tts,
+            b"tdur" => Field::Tdur,
+            b"s" => Field::InstantScope,
+            b"bp" => Field::BindPoint,
+            b"id2" => Field::Id2,
+            b"bind_id" => Field::BindId,
+            b"scope" => Field::IdScope,
+            b"flow_in" => Field::FlowIn,
+            b"flow_out" => Field::FlowOut,
+            b"sf" => Field::StartFrame,
+            b"esf" => Field::EndFrame,
+            b"stack" => Field::Stack,
+            b"weight" => Field::Weight,
+            _ => Field::Unknown,
+        }
+    }
+
+    /// Four bits for [`RawEvent::key_order`].
+    #[inline(always)]
+    fn order_code(self) -> u64 {
+        if (self as u64) < Field::InstantScope as u64 { self as u64 + 1 } else { 15 }
+    }
+}
+
+/// Reads the object whose `{` is at `start`; gives it and the place after its `}`.
+#[cfg(test)]
+pub fn scan_event(bytes: &[u8], start: usize) -> Result<(RawEvent<'_>, usize), JsonError> {
+    let mut scan = Scan::new(bytes, start + 1);
+    let mut event = RawEvent::default();
+    match scan_members(&mut scan, &mut event) {
+        Ok(()) => Ok((event, scan.at)),
+        Err(stop) => Err(scan.error(stop)),
+    }
+}
+
+#[cfg(test)]
+fn scan_members<'a>(scan: &mut Scan<'a>, event: &mut RawEvent<'a>) -> Result<(), Stop> {
+    let mut last = scan.next()?;
+    while last != b'}' {
+        let key = scan.key()?;
+        scan.value(Field::of(key), event)?;
+        last = scan.next()?;
+        if last == b',' {
+            scan.at += 1;
+            // One comma too many before the end does no harm.
+            last = scan.next()?;
+        } else if last != b'}' {
+            return scan.syntax("',' or '}'");
+        }
+    }
+    scan.at += 1;
+    Ok(())
 }
 
 /// The end of the value that starts at `at` (no white space before it), however deep; strings are respected.
 pub fn skip_value(bytes: &[u8], at: usize) -> Result<usize, JsonError> {
-    let mut scan = Scan { bytes, at };
-    scan.skip()?;
-    Ok(scan.at)
+    let mut scan = Scan::new(bytes, at);
+    match scan.skip() {
+        Ok(()) => Ok(scan.at),
+        Err(stop) => Err(scan.error(stop)),
+    }
 }
-
-/// What a byte means between the brackets of a skipped value.
-const PLAIN: u8 = 0;
-const QUOTE: u8 = 1;
-const OPEN: u8 = 2;
-const CLOSE: u8 = 3;
-
-const CLASS: [u8; 256] = {
-    let mut class = [PLAIN; 256];
-    class[b'"' as usize] = QUOTE;
-    class[b'{' as usize] = OPEN;
-    class[b'[' as usize] = OPEN;
-    class[b'}' as usize] = CLOSE;
-    class[b']' as usize] = CLOSE;
-    class
-};
 
 /// Words of eight bytes in which the end of a string is looked for before a wider search.
 const SHORT_WORDS: usize = 5;
@@ -149,32 +212,80 @@ fn quotes_in(word: u64) -> u64 {
     zeros(word ^ (ONES * b'"' as u64)) | zeros(word ^ (ONES * b'\\' as u64))
 }
 
-struct Scan<'a> {
-    bytes: &'a [u8],
-    at: usize,
+const POWERS_OF_TEN: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// The digits at the start of eight bytes, the first one lowest, as a number; and how many they are.
+#[inline(always)]
+fn leading_digits(word: u64) -> (u64, usize) {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    // Digits become 0 to 9; of other bytes, those that do not exceed 9 here do so with what is added.
+    let values = word ^ (ONES * b'0' as u64);
+    let others = (values | values.wrapping_add(ONES * 0x76)) & (ONES << 7);
+    // A carry only runs on behind the first byte that is no digit.
+    let n = others.trailing_zeros() as usize / 8;
+    if n == 0 {
+        return (0, 0);
+    }
+    // Zeros in front, so that eight digits are there in any case; then pairs, then fours, then all of them.
+    let digits = values << (64 - 8 * n);
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    const EVERY_FOURTH: u64 = 0x0000_00ff_0000_00ff;
+    let high = (pairs & EVERY_FOURTH).wrapping_mul(100 + (1_000_000 << 32));
+    let low = ((pairs >> 16) & EVERY_FOURTH).wrapping_mul(1 + (10_000 << 32));
+    (high.wrapping_add(low) >> 32, n)
+}
+
+/// Why scanning ended. One byte, as it comes back from every call; [`Scan::error`] says more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stop {
+    Cut,
+    Syntax,
+}
+
+/// A place in the bytes of an event.
+pub(super) struct Scan<'a> {
+    pub bytes: &'a [u8],
+    pub at: usize,
+    /// What stood not where it should at [`Stop::Syntax`].
+    expected: &'static str,
 }
 
 impl<'a> Scan<'a> {
-    fn syntax<T>(&self, expected: &'static str) -> Result<T, JsonError> {
-        Err(JsonError::Syntax { at: self.at, expected })
+    pub(super) fn new(bytes: &'a [u8], at: usize) -> Scan<'a> {
+        Scan { bytes, at, expected: "" }
+    }
+
+    /// What `stop` means at the current place.
+    #[cold]
+    pub(super) fn error(&self, stop: Stop) -> JsonError {
+        match stop {
+            Stop::Cut => JsonError::Cut,
+            Stop::Syntax => JsonError::Syntax { at: self.at, expected: self.expected },
+        }
+    }
+
+    #[cold]
+    pub(super) fn syntax<T>(&mut self, expected: &'static str) -> Result<T, Stop> {
+        self.expected = expected;
+        Err(Stop::Syntax)
     }
 
     /// The next byte that is not white space, not consumed.
     #[inline(always)]
-    fn next(&mut self) -> Result<u8, JsonError> {
+    pub(super) fn next(&mut self) -> Result<u8, Stop> {
         loop {
             match self.bytes.get(self.at) {
                 Some(byte) if *byte > b' ' => return Ok(*byte),
                 Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
                 Some(byte) => return Ok(*byte),
-                None => return Err(JsonError::Cut),
+                None => return Err(Stop::Cut),
             }
         }
     }
 
     /// A key and the colon after it.
     #[inline(always)]
-    fn key(&mut self) -> Result<RawStr<'a>, JsonError> {
+    pub(super) fn key(&mut self) -> Result<RawStr<'a>, Stop> {
         if self.next()? != b'"' {
             return self.syntax("a key");
         }
@@ -188,7 +299,7 @@ impl<'a> Scan<'a> {
 
     /// A string whose opening quote is at the current place.
     #[inline(always)]
-    fn text(&mut self) -> Result<RawStr<'a>, JsonError> {
+    fn text(&mut self) -> Result<RawStr<'a>, Stop> {
         let start = self.at + 1;
         // Most strings are short: looking at eight bytes a time beats the set-up of a wider search.
         let mut at = start;
@@ -209,11 +320,11 @@ impl<'a> Scan<'a> {
     }
 
     /// The rest of a string from `at` on.
-    fn long_text(&mut self, start: usize, mut at: usize) -> Result<RawStr<'a>, JsonError> {
+    fn long_text(&mut self, start: usize, mut at: usize) -> Result<RawStr<'a>, Stop> {
         let mut escaped = false;
         loop {
             let Some(found) = self.bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) else {
-                return Err(JsonError::Cut);
+                return Err(Stop::Cut);
             };
             at += found;
             if self.bytes[at] == b'"' {
@@ -227,7 +338,7 @@ impl<'a> Scan<'a> {
 
     /// A number or a bare word, up to what ends it.
     #[inline]
-    fn literal(&mut self) -> Result<&'a [u8], JsonError> {
+    fn literal(&mut self) -> Result<&'a [u8], Stop> {
         let start = self.at;
         let mut at = start;
         loop {
@@ -235,7 +346,7 @@ impl<'a> Scan<'a> {
                 Some(b'0'..=b'9' | b'.' | b'-' | b'+' | b'a'..=b'z' | b'A'..=b'Z') => at += 1,
                 Some(_) if at == start => return self.syntax("a value"),
                 Some(_) => break,
-                None => return Err(JsonError::Cut),
+                None => return Err(Stop::Cut),
             }
         }
         let literal = &self.bytes[start..at];
@@ -248,7 +359,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Steps over any value.
-    fn skip(&mut self) -> Result<(), JsonError> {
+    fn skip(&mut self) -> Result<(), Stop> {
         match self.next()? {
             b'"' => self.text().map(drop),
             b'{' | b'[' => self.skip_container().map(drop),
@@ -257,39 +368,15 @@ impl<'a> Scan<'a> {
     }
 
     /// Steps over a container, however deep. Only brackets and strings are looked at.
-    fn skip_container(&mut self) -> Result<&'a [u8], JsonError> {
+    fn skip_container(&mut self) -> Result<&'a [u8], Stop> {
         let start = self.at;
-        let bytes = self.bytes;
-        let mut at = start;
-        let mut depth = 0u32;
-        loop {
-            let Some(byte) = bytes.get(at) else { return Err(JsonError::Cut) };
-            match CLASS[*byte as usize] {
-                PLAIN => at += 1,
-                QUOTE => {
-                    self.at = at;
-                    self.text()?;
-                    at = self.at;
-                }
-                OPEN => {
-                    depth += 1;
-                    at += 1;
-                }
-                _ => {
-                    at += 1;
-                    depth -= 1;
-                    if depth == 0 {
-                        self.at = at;
-                        return Ok(&bytes[start..at]);
-                    }
-                }
-            }
-        }
+        self.at = skip_container(self.bytes, start).map_err(|_| Stop::Cut)?;
+        Ok(&self.bytes[start..self.at])
     }
 
     /// A text; `None` for a value of another type.
-    #[inline]
-    fn text_value(&mut self) -> Result<Option<RawStr<'a>>, JsonError> {
+    #[inline(always)]
+    fn text_value(&mut self) -> Result<Option<RawStr<'a>>, Stop> {
         if self.next()? == b'"' {
             return self.text().map(Some);
         }
@@ -297,10 +384,35 @@ impl<'a> Scan<'a> {
         Ok(None)
     }
 
-    /// Microseconds as a number, or a text that holds one.
+    /// The same, put in place.
     #[inline]
-    fn time(&mut self) -> Result<Time, JsonError> {
+    fn text_into(&mut self, out: &mut Option<RawStr<'a>>) -> Result<(), Stop> {
+        *out = self.text_value()?;
+        Ok(())
+    }
+
+    #[inline]
+    fn time_into(&mut self, out: &mut Time) -> Result<(), Stop> {
+        *out = self.time()?;
+        Ok(())
+    }
+
+    #[inline]
+    fn id_into(&mut self, out: &mut RawId<'a>) -> Result<(), Stop> {
+        *out = self.id()?;
+        Ok(())
+    }
+
+    /// Microseconds as a number, or a text that holds one.
+    #[inline(always)]
+    fn time(&mut self) -> Result<Time, Stop> {
         let literal = match self.next()? {
+            b'1'..=b'9' => {
+                if let Some(ns) = self.plain_microseconds() {
+                    return Ok(Time::Ns(ns));
+                }
+                self.literal()?
+            }
             b'"' => self.text()?.bytes,
             b'{' | b'[' => {
                 self.skip_container()?;
@@ -311,23 +423,80 @@ impl<'a> Scan<'a> {
         Ok(parse_ns(literal, 6).map_or(Time::Bad, Time::Ns))
     }
 
-    #[inline]
-    fn id(&mut self) -> Result<RawId<'a>, JsonError> {
+    /// The digits at `at` as a number, and how many there are. More than 19 wrap around.
+    #[inline(always)]
+    fn digits(&self, mut at: usize) -> (u64, usize) {
+        let start = at;
+        let mut value = 0u64;
+        // Eight at a time, as long as there are so many bytes.
+        while let Some(word) = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+            let (part, n) = leading_digits(u64::from_le_bytes(*word));
+            value = value.wrapping_mul(POWERS_OF_TEN[n]).wrapping_add(part);
+            at += n;
+            if n < 8 {
+                return (value, at - start);
+            }
+        }
+        while let Some(digit @ b'0'..=b'9') = self.bytes.get(at) {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            at += 1;
+        }
+        (value, at - start)
+    }
+
+    /// Whether the byte at `at` ends a number, as nothing that could go on does.
+    #[inline(always)]
+    fn ends_number(&self, at: usize) -> bool {
+        matches!(self.bytes.get(at), Some(b',' | b'}' | b' ' | b'\n' | b'\r' | b'\t'))
+    }
+
+    /// `digits` or `digits.digits` with at most three decimals, as nearly all times are written; `None` for others.
+    #[inline(always)]
+    fn plain_microseconds(&mut self) -> Option<i64> {
+        let (whole, n_whole) = self.digits(self.at);
+        let mut end = self.at + n_whole;
+        let mut ns = whole.wrapping_mul(1000);
+        if self.bytes.get(end) == Some(&b'.') {
+            let (fraction, n_fraction) = self.digits(end + 1);
+            ns = ns.wrapping_add(fraction.wrapping_mul(*[0, 100, 10, 1].get(n_fraction)?));
+            end += 1 + n_fraction;
+            if n_fraction == 0 {
+                return None;
+            }
+        }
+        // Fifteen digits of microseconds are less than 2^63 nanoseconds.
+        if n_whole > 15 || !self.ends_number(end) {
+            return None;
+        }
+        self.at = end;
+        Some(ns as i64)
+    }
+
+    #[inline(always)]
+    fn id(&mut self) -> Result<RawId<'a>, Stop> {
         match self.next()? {
+            b'0'..=b'9' => {
+                let (value, n_digits) = self.digits(self.at);
+                if n_digits <= 18 && self.ends_number(self.at + n_digits) {
+                    self.at += n_digits;
+                    return Ok(RawId::Int(value as i64));
+                }
+                Ok(parse_int(self.literal()?).map_or(RawId::Absent, RawId::Int))
+            }
             b'"' => self.text().map(RawId::Text),
             b'{' | b'[' => self.skip_container().map(|_| RawId::Absent),
             _ => Ok(parse_int(self.literal()?).map_or(RawId::Absent, RawId::Int)),
         }
     }
 
-    fn flag(&mut self) -> Result<bool, JsonError> {
+    fn flag(&mut self) -> Result<bool, Stop> {
         match self.next()? {
             b't' => Ok(self.literal()? == b"true"),
             _ => self.skip().map(|()| false),
         }
     }
 
-    fn id2(&mut self, event: &mut RawEvent<'a>) -> Result<(), JsonError> {
+    fn id2(&mut self, event: &mut RawEvent<'a>) -> Result<(), Stop> {
         if self.next()? != b'{' {
             return self.skip();
         }
@@ -349,38 +518,30 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
+    /// The value of `field`, from the white space before it to its end.
     #[inline(always)]
-    fn member(&mut self, key: &[u8], event: &mut RawEvent<'a>) -> Result<(), JsonError> {
-        let code = match key {
-            b"name" => {
-                event.name = self.text_value()?;
-                1
+    pub(super) fn value(&mut self, field: Field, event: &mut RawEvent<'a>) -> Result<(), Stop> {
+        match field {
+            Field::Name => self.text_into(&mut event.name)?,
+            Field::Phase => {
+                // One letter and its quotes, as good as always.
+                if let Some([b'"', phase, b'"']) =
+                    self.bytes.get(self.at..).and_then(|rest| rest.first_chunk())
+                    && !matches!(phase, b'"' | b'\\')
+                {
+                    event.phase = *phase;
+                    self.at += 3;
+                } else {
+                    event.phase =
+                        self.text_value()?.and_then(|text| text.bytes.first().copied()).unwrap_or(0);
+                }
             }
-            b"ph" => {
-                event.phase = self.text_value()?.and_then(|text| text.bytes.first().copied()).unwrap_or(0);
-                3
-            }
-            b"ts" => {
-                event.ts = self.time()?;
-                4
-            }
-            b"dur" => {
-                event.dur = self.time()?;
-                5
-            }
-            b"pid" => {
-                event.pid = self.id()?;
-                6
-            }
-            b"tid" => {
-                event.tid = self.id()?;
-                7
-            }
-            b"cat" => {
-                event.cat = self.text_value()?;
-                2
-            }
-            b"args" => {
+            Field::Ts => self.time_into(&mut event.ts)?,
+            Field::Dur => self.time_into(&mut event.dur)?,
+            Field::Pid => self.id_into(&mut event.pid)?,
+            Field::Tid => self.id_into(&mut event.tid)?,
+            Field::Category => self.text_into(&mut event.cat)?,
+            Field::Args => {
                 event.args = match self.next()? {
                     b'{' => Some(self.skip_container()?),
                     _ => {
@@ -388,47 +549,37 @@ impl<'a> Scan<'a> {
                         None
                     }
                 };
-                8
             }
-            b"id" => {
-                event.id = self.id()?;
-                9
-            }
-            b"tts" => {
-                event.tts = self.time()?;
-                10
-            }
-            b"tdur" => {
-                event.tdur = self.time()?;
-                11
-            }
-            _ => {
-                self.rare_member(key, event)?;
-                15
-            }
-        };
-        event.key_order = event.key_order << 4 | code;
+            Field::Id => self.id_into(&mut event.id)?,
+            Field::Tts => self.time_into(&mut event.tts)?,
+            Field::Tdur => self.time_into(&mut event.tdur)?,
+            _ => self.rare_value(field, event)?,
+        }
+        event.n_keys += 1;
+        event.key_order = event.key_order << 4 | field.order_code();
         Ok(())
     }
 
-    fn rare_member(&mut self, key: &[u8], event: &mut RawEvent<'a>) -> Result<(), JsonError> {
-        match key {
-            b"s" => {
+    fn rare_value(&mut self, field: Field, event: &mut RawEvent<'a>) -> Result<(), Stop> {
+        match field {
+            Field::InstantScope => {
                 event.instant_scope = match self.text_value()?.map(|text| text.bytes) {
                     Some(b"p") => Scope::Process,
                     Some(b"g") => Scope::Global,
                     _ => Scope::Thread,
                 };
             }
-            b"bp" => event.bind_enclosing = self.text_value()?.is_some_and(|text| text.bytes == b"e"),
-            b"id2" => self.id2(event)?,
-            b"bind_id" => event.bind_id = self.id()?,
-            b"scope" => event.scope = self.text_value()?,
-            b"flow_in" => event.flow_in = self.flag()?,
-            b"flow_out" => event.flow_out = self.flag()?,
-            b"sf" => event.sf = self.id()?,
-            b"esf" => event.esf = self.id()?,
-            b"stack" => {
+            Field::BindPoint => {
+                event.bind_enclosing = self.text_value()?.is_some_and(|text| text.bytes == b"e");
+            }
+            Field::Id2 => self.id2(event)?,
+            Field::BindId => event.bind_id = self.id()?,
+            Field::IdScope => event.scope = self.text_value()?,
+            Field::FlowIn => event.flow_in = self.flag()?,
+            Field::FlowOut => event.flow_out = self.flag()?,
+            Field::StartFrame => event.sf = self.id()?,
+            Field::EndFrame => event.esf = self.id()?,
+            Field::Stack => {
                 event.stack = match self.next()? {
                     b'[' => Some(self.skip_container()?),
                     _ => {
@@ -437,7 +588,7 @@ impl<'a> Scan<'a> {
                     }
                 };
             }
-            b"weight" => {
+            Field::Weight => {
                 event.weight = match self.next()? {
                     b'"' => Some(self.text()?.bytes),
                     b'{' | b'[' => self.skip_container().map(|_| None)?,
@@ -492,6 +643,28 @@ mod tests {
                 "{}",
                 String::from_utf8_lossy(bad)
             );
+        }
+    }
+
+    #[test]
+    fn digits_eight_at_a_time() {
+        for text in [
+            "",
+            "7",
+            "07",
+            "12345678",
+            "123456789",
+            "1234567890123456789",
+            "9999999.5",
+            "12a45678",
+            "\u{80}1",
+        ] {
+            for tail in ["", ",", ":", "/", "x and more", "\u{ff}\u{ff}\u{ff}"] {
+                let whole = format!("{text}{tail}");
+                let n = whole.bytes().take_while(u8::is_ascii_digit).count();
+                let value = whole[..n].parse().unwrap_or(0);
+                assert_eq!(Scan::new(whole.as_bytes(), 0).digits(0), (value, n), "{whole}");
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use self::line::{Call, Oddities, Refusal, TopK, find_keys, parse_any, parse_usua
 use super::{Confidence, FormatInfo, ImportError, Reader, detect};
 use crate::base::lines::{Line, LineEnds, LineSplitter};
 use crate::base::python;
-use crate::base::strings::StringId;
+use crate::base::strings::{RecentStrings, StringId};
 use crate::trace::scoring_calls::ProbeKind;
 use crate::trace::{IssueKind, Position, Severity, TraceBuilder};
 use memchr::memmem;
@@ -93,24 +93,31 @@ impl Refusal {
 
 struct SwayReader {
     lines: LineSplitter,
+    /// Probes, views and operations are few.
+    recent: RecentStrings,
 }
 
 impl Default for SwayReader {
     fn default() -> SwayReader {
-        SwayReader { lines: LineSplitter::new(LineEnds::Universal, MAX_LINE_BYTES) }
+        SwayReader {
+            lines: LineSplitter::new(LineEnds::Universal, MAX_LINE_BYTES),
+            recent: RecentStrings::default(),
+        }
     }
 }
 
 impl Reader for SwayReader {
     fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
         out.trace.ledger.record_noun = "lines";
-        self.lines.feed(bytes, |line| read_line(line, false, out));
+        let recent = &mut self.recent;
+        self.lines.feed(bytes, |line| read_line(line, false, recent, out));
         Ok(())
     }
 
     fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
         out.trace.ledger.record_noun = "lines";
-        self.lines.finish(|line| read_line(line, true, out));
+        let recent = &mut self.recent;
+        self.lines.finish(|line| read_line(line, true, recent, out));
         describe_source(out);
         Ok(())
     }
@@ -132,12 +139,12 @@ fn describe_source(out: &mut TraceBuilder) {
 }
 
 /// One line becomes one call, or one entry in the ledger; a blank one is framing.
-fn read_line(line: Line<'_>, last_line: bool, out: &mut TraceBuilder) {
+fn read_line(line: Line<'_>, last_line: bool, recent: &mut RecentStrings, out: &mut TraceBuilder) {
     if !line.too_long
         && let Some(call) = parse_usual(line.bytes)
     {
         out.trace.ledger.keep(line.text_bytes);
-        push_call(call, line.offset, out);
+        push_call(call, line.offset, recent, out);
         return;
     }
     let at = Position { byte: line.offset, line: Some(line.number) };
@@ -178,10 +185,10 @@ fn read_line(line: Line<'_>, last_line: bool, out: &mut TraceBuilder) {
             }
         }
     }
-    push_call(call, line.offset, out);
+    push_call(call, line.offset, recent, out);
 }
 
-fn push_call(call: Call<'_>, offset: u64, out: &mut TraceBuilder) {
+fn push_call(call: Call<'_>, offset: u64, recent: &mut RecentStrings, out: &mut TraceBuilder) {
     let strings = &mut out.trace.strings;
     let calls = &mut out.trace.scoring_calls;
     calls.ts.push(call.ts);
@@ -189,11 +196,11 @@ fn push_call(call: Call<'_>, offset: u64, out: &mut TraceBuilder) {
     calls.probe_kind.push(call.probe_kind);
     calls.probe.push(match call.probe_kind {
         ProbeKind::Null => StringId::NONE,
-        _ => strings.intern(&call.probe),
+        _ => recent.intern(&call.probe, strings),
     });
-    calls.view_id.push(strings.intern(&call.view_id));
+    calls.view_id.push(recent.intern(&call.view_id, strings));
     calls.prompt_hash.push(strings.intern(&call.prompt_hash));
-    calls.op.push(strings.intern(&call.op));
+    calls.op.push(recent.intern(&call.op, strings));
     calls.top_k.push(match call.top_k {
         TopK::Small(value) => value,
         TopK::Wide(digits) => {

@@ -136,7 +136,7 @@ impl Asyncs {
     }
 
     /// A part of the older form.
-    pub fn legacy(&mut self, walk: &mut Walk<'_>, part: LegacyPart) {
+    pub fn legacy(&mut self, walk: &mut Walk<'_>, part: &LegacyPart) {
         let end = if part.dur == UNFINISHED { i64::MAX } else { part.ts.saturating_add(part.dur) };
         let (track, depth, parent) = if part.is_step {
             let Some((track, whole)) = self.sessions.get(&part.session).copied() else { return };

@@ -71,10 +71,13 @@ pub(super) fn pair(builder: &mut TraceBuilder) {
     let mut counters = Counters::default();
     let mut sampler = Sampler::default();
     let legacy = legacy_parts(&mut walk, &order);
-    let mut legacy = legacy.into_iter().peekable();
+    let mut n_legacy = 0;
     for &i in &order {
-        while let Some(part) = legacy.next_if(|part| part.ts <= events.ts[i as usize]) {
+        while let Some(part) = legacy.get(n_legacy)
+            && part.ts <= events.ts[i as usize]
+        {
             asyncs.legacy(&mut walk, part);
+            n_legacy += 1;
         }
         match events.phase[i as usize] {
             Phase::Complete => walk.complete(i),
@@ -97,7 +100,7 @@ pub(super) fn pair(builder: &mut TraceBuilder) {
             Phase::ClockSync => walk.object(i, ObjectEvent::ClockSync),
         }
     }
-    for part in legacy {
+    for part in &legacy[n_legacy..] {
         asyncs.legacy(&mut walk, part);
     }
     walk.finish(&asyncs);

@@ -1,0 +1,139 @@
+//! Stepping over a container without looking at what is in it.
+//!
+//! Sixty-four bytes at a time are turned into bit masks, one bit a byte:
+//!
+//! ```text
+//! bytes    {"a":"}","b":[1]},
+//! quotes   .x.x.x.xx.x.......      every other quote ends a string
+//! inside   .xx..xx.xx........      a running xor of the quotes
+//! closes   ...............xx.      brackets that are not inside
+//! ```
+//! [`skip_container_plain`] does the same byte by byte. It takes over where a backslash or the end of the bytes comes
+//! in the way, and the two must always agree.
+
+use super::JsonError;
+use wide::u8x16;
+
+const BLOCK: usize = 64;
+
+/// The end of the container whose bracket is at `start`, however deep. Only brackets and strings are looked at: which
+/// bracket closes which, and whether what is between them is JSON, is not checked.
+///
+/// [`JsonError::Cut`] if the bytes end before it does.
+#[inline]
+pub fn skip_container(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
+    let mut at = start;
+    let mut depth = 0u32;
+    let mut in_string = false;
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
+        let masks = Masks::of(block);
+        if masks.backslashes != 0 {
+            break;
+        }
+        let carried = if in_string { u64::MAX } else { 0 };
+        let inside = prefix_xor(masks.quotes) ^ carried;
+        let opens = masks.opens & !inside;
+        let mut closes = masks.closes & !inside;
+        if closes.count_ones() >= depth {
+            // The end may be in this block: look at the closing brackets one by one.
+            let mut n_closed = 0;
+            while closes != 0 {
+                let place = closes.trailing_zeros();
+                n_closed += 1;
+                let n_opened = (opens & ((1u64 << place) - 1)).count_ones();
+                if depth + n_opened <= n_closed {
+                    return Ok(at + place as usize + 1);
+                }
+                closes &= closes - 1;
+            }
+            depth = depth + opens.count_ones() - n_closed;
+        } else {
+            depth = depth + opens.count_ones() - closes.count_ones();
+        }
+        in_string = inside >> 63 == 1;
+        at += BLOCK;
+    }
+    skip_rest(bytes, at, depth, in_string)
+}
+
+/// [`skip_container`], byte by byte.
+pub fn skip_container_plain(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
+    skip_rest(bytes, start, 0, false)
+}
+
+fn skip_rest(bytes: &[u8], mut at: usize, mut depth: u32, mut in_string: bool) -> Result<usize, JsonError> {
+    loop {
+        let Some(byte) = bytes.get(at) else { return Err(JsonError::Cut) };
+        at += 1;
+        match byte {
+            b'"' => in_string = !in_string,
+            b'\\' if in_string => at += 1,
+            b'{' | b'[' if !in_string => depth += 1,
+            b'}' | b']' if !in_string => {
+                depth -= 1;
+                if depth == 0 {
+                    return Ok(at);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// One bit for each byte of a block, the first byte lowest.
+struct Masks {
+    quotes: u64,
+    backslashes: u64,
+    opens: u64,
+    closes: u64,
+}
+
+impl Masks {
+    #[inline(always)]
+    fn of(block: &[u8; BLOCK]) -> Masks {
+        let mut masks = Masks { quotes: 0, backslashes: 0, opens: 0, closes: 0 };
+        for (i, part) in block.as_chunks::<16>().0.iter().enumerate() {
+            let part = u8x16::new(*part);
+            // The bit that tells `[` and `]` from `{` and `}`, and no other pair of which one is a bracket.
+            let folded = part | u8x16::splat(0x20);
+            let bits = |found: u8x16| u64::from(found.to_bitmask()) << (16 * i);
+            masks.quotes |= bits(part.simd_eq(u8x16::splat(b'"')));
+            masks.backslashes |= bits(part.simd_eq(u8x16::splat(b'\\')));
+            masks.opens |= bits(folded.simd_eq(u8x16::splat(b'{')));
+            masks.closes |= bits(folded.simd_eq(u8x16::splat(b'}')));
+        }
+        masks
+    }
+}
+
+/// Bit i of the result is the xor of bits 0 to i.
+#[inline(always)]
+fn prefix_xor(mut bits: u64) -> u64 {
+    for shift in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << shift;
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ends_where_the_container_does() {
+        let text = format!(r#"{{"a":"}}]","b":[{{}},"{}"]}} rest}}"#, "x]".repeat(90));
+        assert_eq!(skip_container(text.as_bytes(), 0), Ok(text.len() - " rest}".len()));
+        assert_eq!(skip_container(b"[]", 0), Ok(2));
+        assert_eq!(skip_container(b"[", 0), Err(JsonError::Cut));
+        let deep = "[".repeat(1000) + &"]".repeat(1000);
+        assert_eq!(skip_container(deep.as_bytes(), 0), Ok(2000));
+    }
+
+    proptest! {
+        #[test]
+        fn wide_and_plain_agree(text in r#"[\[{][a\[\]{}"\\]{0,300}"#) {
+            prop_assert_eq!(skip_container(text.as_bytes(), 0), skip_container_plain(text.as_bytes(), 0));
+        }
+    }
+}
