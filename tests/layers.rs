@@ -32,7 +32,7 @@ fn sources(dir: &Path) -> Vec<PathBuf> {
 
 /// Paths after `prefix`, with grouped imports (`{a::b, c}`) spread out; test modules and comments are left out.
 fn paths(text: &str, prefix: &str) -> Vec<String> {
-    let code = text.split("#[cfg(test)]").next().unwrap_or("");
+    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or("");
     let code: String =
         code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
     let mut found = Vec::new();

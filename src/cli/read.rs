@@ -52,6 +52,9 @@ pub fn open(path: &Path, format: Option<&'static FormatInfo>, query: Query, quie
             Ok(chunk) => {
                 session.feed(&chunk);
                 bar.inc(chunk.len() as u64);
+                if session.has_given_up() {
+                    break session.finish();
+                }
             }
             Err(error) => break session.stop(&error.to_string()),
         }

@@ -58,6 +58,12 @@ impl Session {
         }
     }
 
+    /// Whether reading on makes no difference any more; [`Session::finish`] says why.
+    pub fn has_given_up(&self) -> bool {
+        self.import.as_ref().is_none_or(Import::has_given_up)
+    }
+
+    /// How far reading has come.
     pub fn progress(&self) -> ImportProgress {
         self.import.as_ref().map(Import::progress).unwrap_or_default()
     }

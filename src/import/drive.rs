@@ -9,7 +9,8 @@ use crate::trace::{IssueKind, SourceInfo, Trace, TraceBuilder};
 /// Why there is nothing to show for a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ImportError {
-    /// Stable name in kebab case: `empty`, `unknown-format`, `unsupported`, `changed`, `read-failed`.
+    /// Stable name in kebab case: `empty`, `unknown-format`, `no-events`, `unsupported`, `read-failed`, or the code of
+    /// the oddity that left nothing to show.
     pub code: &'static str,
     /// What is wrong and where, lower case, no final dot.
     pub what: String,
@@ -135,12 +136,17 @@ impl Import {
         }
     }
 
+    /// Whether what comes next makes no difference any more: the file is of no known format, or can not be read on.
+    pub fn has_given_up(&self) -> bool {
+        self.problem.is_some()
+    }
+
     /// Takes the next chunk of the file.
     pub fn feed(&mut self, chunk: &[u8]) {
-        self.progress.file_bytes += chunk.len() as u64;
-        if self.problem.is_some() {
+        if self.has_given_up() {
             return;
         }
+        self.progress.file_bytes += chunk.len() as u64;
         if let Err(error) = self.push(0, chunk) {
             self.problem = Some(error);
         }
@@ -241,6 +247,7 @@ impl Import {
             return Err(cause.unwrap_or_else(|| nothing_read(&self.builder, why)));
         };
         let at = Position { byte: self.progress.content_bytes, line: None };
+        let is_whole = self.problem.is_none() && why.is_none();
         if let Some(problem) = self.problem.take() {
             // A reader gave up. If it had something by then, that is shown with the reason.
             if self.builder.trace.ledger.n_records() == 0 {
@@ -252,7 +259,7 @@ impl Import {
         }
         if let Some(why) = why {
             self.builder.trace.ledger.file(&READ_STOPPED, at, why.as_bytes());
-        } else if self.file_bytes > 0 && self.file_bytes != self.progress.file_bytes {
+        } else if is_whole && self.file_bytes > 0 && self.file_bytes != self.progress.file_bytes {
             let sizes = format!("{} bytes at first, {} read", self.file_bytes, self.progress.file_bytes);
             self.builder.trace.ledger.file(&SIZE_CHANGED, at, sizes.as_bytes());
         }

@@ -59,26 +59,26 @@ pub enum Cells {
 #[derive(Clone, Debug, Default)]
 pub struct TextCells {
     arena: String,
-    /// Byte range of each cell; `u32::MAX` as start marks a missing one.
-    ranges: Vec<(u32, u32)>,
+    /// Byte range of each cell; `usize::MAX` as start marks a missing one.
+    ranges: Vec<(usize, usize)>,
 }
 
 impl TextCells {
     pub fn push(&mut self, text: Option<&str>) {
         match text {
             Some(text) => {
-                let start = self.arena.len() as u32;
+                let start = self.arena.len();
                 self.arena.push_str(text);
-                self.ranges.push((start, self.arena.len() as u32));
+                self.ranges.push((start, self.arena.len()));
             }
-            None => self.ranges.push((u32::MAX, u32::MAX)),
+            None => self.ranges.push((usize::MAX, usize::MAX)),
         }
     }
 
     pub fn get(&self, row: usize) -> Option<&str> {
         match self.ranges[row] {
-            (u32::MAX, _) => None,
-            (start, end) => Some(&self.arena[start as usize..end as usize]),
+            (usize::MAX, _) => None,
+            (start, end) => Some(&self.arena[start..end]),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The message loop around [`Session`]: one worker serves one file. No logic of its own.
+//! The message loop around [`Session`]: one worker serves one file. What it decides is when the page hears of it.
 //!
 //! Hands the bytes of the file to the session as they come in; now and then messages of the page are answered, so that
 //! a table can be sorted while reading goes on.
@@ -139,13 +139,16 @@ async fn read(state: Rc<State>, blob: Blob, file_name: String, query: Query) {
                 break;
             }
         }
-        let told = match state.session.borrow_mut().as_mut() {
+        let (told, over) = match state.session.borrow_mut().as_mut() {
             Some(session) => {
                 session.feed(&buffer);
-                progress.tell(session)
+                (progress.tell(session), session.has_given_up())
             }
-            None => false,
+            None => (false, true),
         };
+        if over {
+            break;
+        }
         if told {
             source::breathe().await;
         }
@@ -192,7 +195,7 @@ impl Reporter {
         Reporter { file_bytes, last_progress: now, next_partial: now + FIRST_PARTIAL_MS }
     }
 
-    /// Whether the page was told anything.
+    /// Whether the page was told of progress, and should be listened to.
     fn tell(&mut self, session: &mut Session) -> bool {
         let start = now_ms();
         if start >= self.next_partial {

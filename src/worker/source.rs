@@ -20,6 +20,7 @@ const SLICE_BYTES: u64 = 16 << 20;
 /// Slices asked for ahead of the one in use.
 const SLICES_AHEAD: usize = 2;
 
+/// A file being read from front to back.
 pub struct Source {
     blob: Blob,
     bytes: u64,
@@ -38,6 +39,7 @@ enum Way {
 }
 
 impl Source {
+    /// Starts reading.
     pub fn new(blob: Blob) -> Source {
         let bytes = blob.size() as u64;
         let way = Stream::open(&blob).map_or_else(|| Way::slices(0), Way::Stream);
@@ -104,7 +106,9 @@ impl Stream {
     }
 
     fn read_into(&mut self, buffer: &ArrayBuffer) {
-        self.reads.push_back(self.reader.read_with_array_buffer_view(&Uint8Array::new(buffer)));
+        let read = self.reader.read_with_array_buffer_view(&Uint8Array::new(buffer));
+        forgive(&read);
+        self.reads.push_back(read);
     }
 
     /// `None` if nothing comes any more.
@@ -126,8 +130,18 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        let _ = self.reader.cancel();
+        forgive(&self.reader.cancel());
     }
+}
+
+/// A promise that may be broken without anyone waiting for it: when a stream fails, all its reads do.
+fn forgive(promise: &Promise) {
+    thread_local! {
+        static IGNORE: Closure<dyn FnMut(JsValue)> = Closure::new(|_| {});
+    }
+    IGNORE.with(|ignore| {
+        let _ = promise.catch(ignore);
+    });
 }
 
 fn copy(array: &Uint8Array, buffer: &mut Vec<u8>) {

@@ -1,6 +1,6 @@
 // What a person does with the page, by pointer and by keys.
 import assert from 'node:assert/strict';
-import { appendFile, readFile, writeFile, mkdir, rm } from 'node:fs/promises';
+import { appendFile, copyFile, readFile, truncate, writeFile, mkdir, rm } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { NARROW, OUTPUT, WIDE, accessibilityProblems, openPage, siteAndBrowser } from './support.mjs';
 
@@ -272,6 +272,21 @@ pageTest('a large file shows progress and a report so far; stopping keeps what w
   await panel(page).getByRole('button', { name: 'Stop' }).click();
   assert.match(await verdict(page), /^Reading ended at .* of /);
   assert.ok(await report(page).getByRole('heading', { level: 2 }).isVisible());
+});
+
+pageTest('a file that changes while it is read says so, and keeps what was read', async (page) => {
+  const path = `${OUTPUT}/changing.json`;
+  await copyFile(LARGE, path);
+  try {
+    await page.getByTestId('file-input').setInputFiles(path);
+    await panel(page).locator('.badge').first().waitFor();
+    await truncate(path, 1_000_000);
+    assert.match(await verdict(page), /^Reading ended at .* of /);
+    assert.match(await panel(page).locator('.issues').textContent(), /the browser could no longer read the file/);
+    assert.ok(await report(page).getByRole('heading', { level: 2 }).isVisible());
+  } finally {
+    await rm(path, { force: true });
+  }
 });
 
 pageTest('a tab that is reading can be closed; the next file opens', async (page) => {

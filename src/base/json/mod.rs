@@ -10,7 +10,7 @@ mod unescape;
 pub mod write;
 
 pub use number::{Number, is_number};
-pub use skip::{skip_container, skip_container_plain};
+pub use skip::skip_container;
 pub use unescape::{Unescape, unescape, unescape_to_string};
 
 use memchr::memchr2;

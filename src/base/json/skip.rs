@@ -8,7 +8,7 @@
 //! inside   .xx..xx.xx........      a running xor of the quotes
 //! closes   ...............xx.      brackets that are not inside
 //! ```
-//! [`skip_container_plain`] does the same byte by byte. It takes over where a backslash or the end of the bytes comes
+//! [`skip_rest`] does the same byte by byte. It takes over where a backslash or the end of the bytes comes
 //! in the way, and the two must always agree.
 
 use super::JsonError;
@@ -17,7 +17,7 @@ use wide::u8x16;
 const BLOCK: usize = 64;
 
 /// The end of the container whose bracket is at `start`, however deep. Only brackets and strings are looked at: which
-/// bracket closes which, and whether what is between them is JSON, is not checked.
+/// bracket closes which, and whether what is between them is JSON, is not checked. At `start` there must be a bracket.
 ///
 /// [`JsonError::Cut`] if the bytes end before it does.
 #[inline]
@@ -56,11 +56,7 @@ pub fn skip_container(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
     skip_rest(bytes, at, depth, in_string)
 }
 
-/// [`skip_container`], byte by byte.
-pub fn skip_container_plain(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
-    skip_rest(bytes, start, 0, false)
-}
-
+/// The rest, byte by byte, from a place at this depth.
 fn skip_rest(bytes: &[u8], mut at: usize, mut depth: u32, mut in_string: bool) -> Result<usize, JsonError> {
     loop {
         let Some(byte) = bytes.get(at) else { return Err(JsonError::Cut) };
@@ -70,7 +66,7 @@ fn skip_rest(bytes: &[u8], mut at: usize, mut depth: u32, mut in_string: bool) -
             b'\\' if in_string => at += 1,
             b'{' | b'[' if !in_string => depth += 1,
             b'}' | b']' if !in_string => {
-                depth -= 1;
+                depth = depth.saturating_sub(1);
                 if depth == 0 {
                     return Ok(at);
                 }
@@ -130,10 +126,36 @@ mod tests {
         assert_eq!(skip_container(deep.as_bytes(), 0), Ok(2000));
     }
 
+    /// Containers within containers, long enough for several blocks, mostly of what means nothing here.
+    fn containers() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            8 => "[a-z0-9 ,:]{0,40}",
+            4 => "\"[a-z{}\\[\\]]{0,40}\"",
+            1 => "\"[a-z]{0,9}\\\\[\"\\\\n][a-z}]{0,9}\"",
+        ];
+        leaf.prop_recursive(5, 60, 6, |inner| {
+            (proptest::collection::vec(inner, 0..6), any::<bool>()).prop_map(|(parts, is_list)| {
+                let body = parts.join(",");
+                if is_list { format!("[{body}]") } else { format!("{{{body}}}") }
+            })
+        })
+    }
+
     proptest! {
         #[test]
-        fn wide_and_plain_agree(text in r#"[\[{][a\[\]{}"\\]{0,300}"#) {
-            prop_assert_eq!(skip_container(text.as_bytes(), 0), skip_container_plain(text.as_bytes(), 0));
+        fn wide_and_plain_agree(
+            before in "[a-z\"]{0,70}",
+            parts in proptest::collection::vec(containers(), 1..8),
+            after in "[a-z\"\\]}]{0,90}",
+            cut in 0usize..2000,
+        ) {
+            let start = before.len();
+            let text = format!("{before}[{}]{after}", parts.join(","));
+            let whole = text.as_bytes();
+            let cut = &whole[..whole.len().min(start + 1 + cut)];
+            for bytes in [whole, cut] {
+                prop_assert_eq!(skip_container(bytes, start), skip_rest(bytes, start, 0, false));
+            }
         }
     }
 }

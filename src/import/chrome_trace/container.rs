@@ -25,11 +25,18 @@ use crate::import::ImportError;
 use crate::trace::TraceBuilder;
 use crate::trace::builder::add_named_frame;
 use crate::trace::ledger::{IssueKind, Position};
+use memchr::memmem;
 
 /// Elements and values longer than this are stepped over without holding them in memory.
 const MAX_ELEMENT_BYTES: usize = 256 << 20;
 /// How far the end of a broken element is looked for by its brackets.
 const RECOVERY_BYTES: usize = 64 << 10;
+/// How much may be looked through for that beyond the bytes read so far.
+const FREE_SEARCH_BYTES: u64 = 16 << 20;
+/// Where each line is an event, one that seems longer than this is looked at for lines that it has swallowed.
+const LONG_LINE_BYTES: usize = 1 << 20;
+/// How much of a broken event is kept to be shown.
+const EXAMPLE_BYTES: usize = 200;
 /// How much is looked at to tell an event from the object around all events.
 const HEAD_BYTES: usize = 64 << 10;
 /// While an element is cut, at least this much more of the chunk is added to it before trying again.
@@ -65,7 +72,8 @@ enum State {
     /// After broken syntax in an element that started at `start`, looking for the next one.
     Resync {
         start: u64,
-        after_comma: bool,
+        /// An event may start at the next `{`.
+        ready: bool,
         back: Back,
     },
     End,
@@ -169,6 +177,10 @@ pub struct Container {
     n_lists: u32,
     events_not_a_list: bool,
     foreign_key: bool,
+    /// Bytes looked through for the ends of broken events.
+    searched_bytes: u64,
+    /// The beginning of the event that is being left behind.
+    broken_example: Vec<u8>,
     /// A member of the file's object that belongs to no other kind of file.
     own_key: bool,
     /// The first members of the file's object, for the message if none of them is of a trace.
@@ -198,6 +210,8 @@ impl Container {
             n_lists: 0,
             events_not_a_list: false,
             foreign_key: false,
+            searched_bytes: 0,
+            broken_example: Vec::new(),
             own_key: false,
             first_keys: Vec::new(),
         }
@@ -262,7 +276,7 @@ impl Container {
                     &BROKEN_EVENT,
                     Position { byte: start, line: None },
                     end.byte - start,
-                    rest,
+                    &self.broken_example,
                 );
             }
             _ => {}
@@ -324,9 +338,7 @@ impl Container {
                 State::Object => self.object(bytes, at, out),
                 State::Frames => self.frames(bytes, at, out),
                 State::Skipping { scan, start, back } => self.skipping(bytes, at, scan, start, back, out),
-                State::Resync { start, after_comma, back } => {
-                    self.resync(bytes, at, start, after_comma, back, out)
-                }
+                State::Resync { start, ready, back } => self.resync(bytes, at, start, ready, back, out),
                 State::End => self.end(bytes, at, out),
             };
             match step {
@@ -466,12 +478,32 @@ impl Container {
                 Some(b'{') => {
                     let mut event = RawEvent::default();
                     match self.layouts.scan(bytes, at, &mut event) {
-                        Ok(end) if end - at <= self.max_element => {
+                        Ok(end) if end - at <= LONG_LINE_BYTES.min(self.max_element) => {
                             let place = self.place(bytes, at, end);
                             self.rows.add(&event, place, out);
                             at = end;
                         }
-                        problem => return self.bad_element(bytes, at, eof, problem.err(), Back::Lines, out),
+                        problem => {
+                            // Brackets left open by a line that was cut would take in all lines after it.
+                            let is_long = bytes.len() - at > LONG_LINE_BYTES;
+                            let is_open = matches!(problem, Ok(_) | Err(JsonError::Cut));
+                            if is_open && (is_long || eof) {
+                                let head = &bytes[at..bytes.len().min(at + LONG_LINE_BYTES)];
+                                if let Some(len) = memmem::find(head, b"\n{") {
+                                    return self.lose_sync(bytes, at, at + len, Back::Lines);
+                                }
+                            }
+                            match problem {
+                                Ok(end) if end - at <= self.max_element => {
+                                    let place = self.place(bytes, at, end);
+                                    self.rows.add(&event, place, out);
+                                    at = end;
+                                }
+                                problem => {
+                                    return self.bad_element(bytes, at, eof, problem.err(), Back::Lines, out);
+                                }
+                            }
+                        }
                     }
                 }
                 Some(_) => return self.other_element(bytes, at, Back::Lines, out),
@@ -494,24 +526,39 @@ impl Container {
             Some(JsonError::Cut) if bytes.len() - at > self.max_element => self.skip_long(at, back),
             Some(JsonError::Cut) => Step::NeedMore(at),
             Some(JsonError::Syntax { at: error_at, .. }) => {
+                // What looking for the ends of broken events costs is kept in proportion to the file.
+                let position = self.offset + at as u64;
+                if back == Back::Lines || self.searched_bytes > position + FREE_SEARCH_BYTES {
+                    return self.lose_sync(bytes, at, error_at, back);
+                }
                 let limit = bytes.len().min(error_at + RECOVERY_BYTES);
                 let is_whole = eof || limit == error_at + RECOVERY_BYTES;
                 let end = skip_value(&bytes[..limit], at);
                 let follows = end.map(|end| bytes[..limit].get(skip_space(&bytes[..limit], end)));
+                let need_more = matches!((&end, &follows), (Ok(_), Ok(None)) | (Err(JsonError::Cut), _));
+                if need_more && !is_whole {
+                    return Step::NeedMore(at);
+                }
+                self.searched_bytes += (end.as_ref().map_or(limit, |end| *end) - at) as u64;
                 match (end, follows) {
                     (Ok(end), Ok(Some(b',' | b']' | b'{'))) => self.skip_broken(bytes, at, end, back, out),
-                    (Ok(end), Ok(None)) if is_whole && limit == bytes.len() => {
+                    (Ok(end), Ok(None)) if limit == bytes.len() => {
                         self.skip_broken(bytes, at, end, back, out)
                     }
-                    (Ok(_), Ok(None)) | (Err(JsonError::Cut), _) if !is_whole => Step::NeedMore(at),
-                    _ => {
-                        let start = self.offset + at as u64;
-                        self.state = State::Resync { start, after_comma: false, back };
-                        Step::At(error_at.max(at + 1))
-                    }
+                    _ => self.lose_sync(bytes, at, error_at, back),
                 }
             }
         }
+    }
+
+    /// The element at `at` is broken at `error_at`, and where it ends is not to be told.
+    fn lose_sync(&mut self, bytes: &[u8], at: usize, error_at: usize, back: Back) -> Step {
+        let start = self.offset + at as u64;
+        self.broken_example.clear();
+        self.broken_example.extend_from_slice(&bytes[at..error_at.clamp(at + 1, at + EXAMPLE_BYTES)]);
+        self.state = State::Resync { start, ready: false, back };
+        // A line may have ended long before what shows that it is broken.
+        Step::At(if back == Back::Lines { at + 1 } else { error_at.max(at + 1) })
     }
 
     fn skip_broken(
@@ -690,7 +737,7 @@ impl Container {
                         b"",
                     );
                 } else {
-                    out.trace.ledger.file(&LONG_VALUE, position, b"");
+                    out.trace.ledger.file(&HUGE_MEMBER, position, b"");
                 }
                 self.state = back.state();
                 Step::At(end)
@@ -698,35 +745,36 @@ impl Container {
         }
     }
 
-    /// After broken syntax: goes to the next `{` after a comma.
+    /// After broken syntax: goes to the next `{` after a comma, or where events are lines, at the start of one.
     fn resync(
         &mut self,
         bytes: &[u8],
         at: usize,
         start: u64,
-        mut after_comma: bool,
+        mut ready: bool,
         back: Back,
         out: &mut TraceBuilder,
     ) -> Step {
         for (index, byte) in bytes.iter().enumerate().skip(at) {
             match byte {
-                b'{' if after_comma => {
+                b'{' if ready => {
                     let end = self.offset + index as u64;
                     self.rows.seen.n_elements += 1;
                     let position = Position { byte: start, line: None };
-                    out.trace.ledger.skip_record(&BROKEN_EVENT, position, end - start, b"");
+                    out.trace.ledger.skip_record(&BROKEN_EVENT, position, end - start, &self.broken_example);
                     self.state = match back {
                         Back::List { kind, in_object } => State::List { kind, in_object, comma: Comma::One },
                         other => other.state(),
                     };
                     return Step::At(index);
                 }
-                b',' => after_comma = true,
+                b'\n' if back == Back::Lines => ready = true,
+                b',' if back != Back::Lines => ready = true,
                 byte if byte.is_ascii_whitespace() => {}
-                _ => after_comma = false,
+                _ => ready = false,
             }
         }
-        self.state = State::Resync { start, after_comma, back };
+        self.state = State::Resync { start, ready, back };
         Step::NeedMore(bytes.len())
     }
 
@@ -804,7 +852,7 @@ mod tests {
         for step in 1..text.len() {
             let (kept, skipped, codes) = read(text.as_bytes(), 100, step);
             assert_eq!((kept, skipped), (2, 2), "{step}");
-            assert_eq!(codes, ["long-metadata", "huge-event", "element-not-object"], "{step}");
+            assert_eq!(codes, ["huge-member", "huge-event", "element-not-object"], "{step}");
         }
     }
 
@@ -822,5 +870,32 @@ mod tests {
                 assert_eq!(read(text.as_bytes(), 1 << 20, step).1, n_skipped, "{broken} {step}");
             }
         }
+    }
+    #[test]
+    fn a_line_that_was_cut_costs_no_other_line() {
+        let event = r#"{"name":"n","ph":"X","ts":1,"dur":1}"#;
+        for broken in [
+            r#"{"name":"n","ph":"X","ts":1,"na"#,
+            r#"{"name":"n","ph":"X","args":{"a":[1,2"#,
+            r#"{"name":"n","ph":"X","ts""#,
+            r#"{"name":"n","ph":"X",,"#,
+        ] {
+            let text = format!("{event}\n{broken}\n{event}\n{event}\n");
+            for step in 1..text.len() {
+                assert_eq!(read(text.as_bytes(), 1 << 24, step).0, 3, "{broken} {step}");
+                assert_eq!(read(text.as_bytes(), 1 << 24, step).1, 1, "{broken} {step}");
+            }
+        }
+        // Also where more than can be held for one event comes after it.
+        let text = format!("{event}\n{{\"args\":{{\"a\":[\n{}", format!("{event}\n").repeat(60_000));
+        for step in [1000, text.len()] {
+            assert_eq!(read(text.as_bytes(), 1 << 24, step).0, 60_001, "{step}");
+        }
+    }
+
+    #[test]
+    fn many_broken_events_take_no_quadratic_time() {
+        let text = format!("[{}", r#"{"a" [,"#.repeat(300_000));
+        assert_eq!(read(text.as_bytes(), 1 << 20, text.len()), read(text.as_bytes(), 1 << 20, 1 << 16));
     }
 }

@@ -22,6 +22,7 @@ issues! {
     STRAY_TEXT = "stray-text", Skipped, "text that belongs to no member of the file's object, skipped", "";
     NOT_AN_ARRAY = "not-an-array", Skipped, "the member should be a list but is none, skipped", "";
     LONG_VALUE = "long-metadata", Note, "metadata value is very long, only its beginning kept", "";
+    HUGE_MEMBER = "huge-member", Skipped, "value is too long to be held in memory, skipped", "";
     FTRACE_TEXT = "ftrace-text", Skipped, "systemTraceEvents holds ftrace text, which is not read", "";
     // Elements.
     NOT_AN_OBJECT = "element-not-object", Skipped, "list element is not an object, skipped", "";
@@ -37,6 +38,7 @@ issues! {
     NEGATIVE_DURATION = "negative-duration", Skipped, "negative duration, event skipped", "";
     BAD_THREAD_TIME = "bad-thread-time", Repaired, "thread time (tts or tdur) is no number, that member dropped", "";
     NOT_USED = "phase-not-used", Skipped, "event of a phase that means nothing here, skipped", "";
+    WRONG_TYPE = "wrong-type", Repaired, "name, cat, args or stack has a value of a type it can not have, that member dropped", "";
     BAD_TEXT = "bad-text", Repaired, "name or category has bad UTF-8 or bad escapes, shown with replacement characters", "";
     BAD_SAMPLE = "bad-sample", Skipped, "sample without a time or a thread, skipped", "";
 }

@@ -125,6 +125,10 @@ impl Rows {
             out.trace.ledger.file(&BAD_THREAD_TIME, place.position(), place.bytes);
             repaired = repaired.or(Some(&BAD_THREAD_TIME));
         }
+        if event.wrong_type {
+            out.trace.ledger.file(&WRONG_TYPE, place.position(), place.bytes);
+            repaired = repaired.or(Some(&WRONG_TYPE));
+        }
         if repaired.is_some_and(|kind| kind.code == BAD_TEXT.code) {
             out.trace.ledger.file(&BAD_TEXT, place.position(), place.bytes);
         }
@@ -281,7 +285,7 @@ impl Rows {
         let process_key = self.process_key(pid, out);
         let process = out.process(process_key);
         let thread_key = match tid {
-            // The main thread of a process has its number.
+            // As in Perfetto: an event of no thread, or of thread 0, is of the main thread, which has the process's number.
             RawId::Absent | RawId::Int(0) => process_key,
             tid => self.process_key(tid, out),
         };

@@ -74,6 +74,8 @@ pub struct RawEvent<'a> {
     pub stack: Option<&'a [u8]>,
     /// Only samples have it.
     pub weight: Option<&'a [u8]>,
+    /// A member had a value of a type that it can not have, and counts as absent. `null` is absent for good.
+    pub wrong_type: bool,
     pub n_keys: u32,
     /// Codes of the keys in the order in which they stand, four bits each; tells writers apart.
     pub key_order: u64,
@@ -384,11 +386,12 @@ impl<'a> Scan<'a> {
         Ok(None)
     }
 
-    /// The same, put in place.
+    /// The same, put in place; gives whether the type was wrong.
     #[inline]
-    fn text_into(&mut self, out: &mut Option<RawStr<'a>>) -> Result<(), Stop> {
+    fn text_into(&mut self, out: &mut Option<RawStr<'a>>) -> Result<bool, Stop> {
+        let first = self.next()?;
         *out = self.text_value()?;
-        Ok(())
+        Ok(first != b'"' && first != b'n')
     }
 
     #[inline]
@@ -522,7 +525,7 @@ impl<'a> Scan<'a> {
     #[inline(always)]
     pub(super) fn value(&mut self, field: Field, event: &mut RawEvent<'a>) -> Result<(), Stop> {
         match field {
-            Field::Name => self.text_into(&mut event.name)?,
+            Field::Name => event.wrong_type |= self.text_into(&mut event.name)?,
             Field::Phase => {
                 // One letter and its quotes, as good as always.
                 if let Some([b'"', phase, b'"']) =
@@ -540,11 +543,12 @@ impl<'a> Scan<'a> {
             Field::Dur => self.time_into(&mut event.dur)?,
             Field::Pid => self.id_into(&mut event.pid)?,
             Field::Tid => self.id_into(&mut event.tid)?,
-            Field::Category => self.text_into(&mut event.cat)?,
+            Field::Category => event.wrong_type |= self.text_into(&mut event.cat)?,
             Field::Args => {
                 event.args = match self.next()? {
                     b'{' => Some(self.skip_container()?),
-                    _ => {
+                    first => {
+                        event.wrong_type |= first != b'n';
                         self.skip()?;
                         None
                     }
@@ -582,7 +586,8 @@ impl<'a> Scan<'a> {
             Field::Stack => {
                 event.stack = match self.next()? {
                     b'[' => Some(self.skip_container()?),
-                    _ => {
+                    first => {
+                        event.wrong_type |= first != b'n';
                         self.skip()?;
                         None
                     }
