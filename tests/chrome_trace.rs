@@ -85,10 +85,10 @@ const STATS: &[(&str, &[&str])] = &[
     ("slice_negative_duration", &["negative-duration"]),
     ("misplaced_end_event", &["misplaced-end"]),
     ("slice_spill_overlapping_complete_event", &["overlapping-slice"]),
-    ("flow_invalid_id", &["bad-flow-id"]),
+    ("flow_invalid_id", &["bad-flow-id", "bad-bind-id"]),
     ("flow_without_direction", &["flow-without-direction"]),
     ("flow_no_enclosing_slice", &["flow-without-slice"]),
-    ("flow_duplicate_id", &["duplicate-flow-start"]),
+    ("flow_duplicate_id", &["duplicate-flow-start", "duplicate-bound-flow"]),
     ("legacy_v8_cpu_profile_invalid_callsite", &["profile-node-without-parent"]),
     ("legacy_v8_cpu_profile_invalid_sample", &["profile-sample-without-node"]),
 ];

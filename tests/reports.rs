@@ -164,7 +164,7 @@ fn the_longest_come_first_with_their_arguments() {
             "leaf worker (8) 2 5 1 ",
         ]
     );
-    assert_eq!(rows(table(&report, "async_slices"), &["name", "duration"]), ["request 25"]);
+    assert_eq!(rows(table(&report, "longest_async"), &["name", "duration"]), ["request 25"]);
 }
 
 #[test]

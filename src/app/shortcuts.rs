@@ -36,7 +36,8 @@ pub fn listen(app: App) {
         },
         "[" => app.step(-1),
         "]" => app.step(1),
-        "/" => browser::focus_first(&in_shown_panel("/")),
+        // Filters of reports that do not show are in the page all the same.
+        "/" => browser::focus_first(&in_shown_panel("/").replace(" [", " .report:not([hidden]) [")),
         "e" => browser::press(&in_shown_panel("e")),
         "j" => browser::press(&in_shown_panel("j")),
         "k" => browser::press(&in_shown_panel("k")),

@@ -40,7 +40,7 @@ struct ReportArgs {
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
     /// Length of the lists of slowest and longest.
-    #[arg(long, value_name = "K", default_value_t = Query::default().top)]
+    #[arg(long, value_name = "K", default_value_t = Query::default().top, value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
     /// Columns of the terminal layout [default: the terminal's, else 100].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
@@ -166,6 +166,9 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     let options = Options { width: width as u32, color, ..Options::default() };
     let several = args.files.len() > 1;
+    // Several documents in one stream would be no JSON.
+    let as_list = several && matches!(args.format, Format::Json);
+    let mut n_written = 0;
     for (n, file) in args.files.iter().enumerate() {
         let Some(session) = read::open(file, format, Query { top: args.top }, args.input.quiet) else {
             code = ExitCode::from(1);
@@ -174,6 +177,10 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
         if several && matches!(args.format, Format::Terminal) {
             writeln!(out, "{}==> {} <==", if n > 0 { "\n" } else { "" }, read::shown(file))?;
         }
+        if as_list {
+            out.write_all(if n_written == 0 { b"[\n" } else { b",\n" })?;
+        }
+        n_written += 1;
         let mut out = LineEnd { inner: &mut out, last: b'\n' };
         match &args.table {
             Some(id) => match session.table_csv(id) {
@@ -186,6 +193,9 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
         if out.last != b'\n' {
             out.write_all(b"\n")?;
         }
+    }
+    if as_list {
+        out.write_all(if n_written == 0 { b"[]\n" } else { b"]\n" })?;
     }
     out.flush()?;
     Ok(code)

@@ -24,7 +24,7 @@ use std::io::{self, Write};
 pub const INFO: ExporterInfo = ExporterInfo {
     id: "json",
     title: "JSON report",
-    extension: "json",
+    extension: "report.json",
     media_type: "application/json",
     in_menu: true,
     applies: always,

@@ -254,6 +254,9 @@ impl Import {
                 return Err(problem);
             }
             self.builder.trace.ledger.file(&READ_STOPPED, at, problem.to_string().as_bytes());
+        } else if why.is_some() {
+            // What is cut off here was cut by no fault of the file.
+            reader.snapshot(&mut self.builder);
         } else {
             reader.finish(&mut self.builder)?;
         }

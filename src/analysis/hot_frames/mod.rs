@@ -144,7 +144,7 @@ fn runs_table(all: &[(&Trace, &ProfileRun)]) -> Table {
                 "complete",
                 all.iter().map(|(_, profile)| Some(profile.complete)).collect(),
             )
-            .hint("the closing record is there"),
+            .hint("whether the closing record is there"),
         ],
     )
     .caption("One row a profile, in the order of the file.")
@@ -190,7 +190,9 @@ fn facts(profile: &ProfileRun, n_functions: usize, n_files: usize) -> Facts {
     facts.push("mode", "mode", mode, Unit::None).hint(meaning);
     let interval_ns = profile.sample_interval_us.and_then(|interval| interval.checked_mul(1000));
     facts.push("interval_ns", "interval", interval_ns, Unit::Ns).hint("between two samples, as asked for");
-    facts.push("complete", "complete", profile.complete, Unit::None).hint("the closing record is there");
+    facts
+        .push("complete", "complete", profile.complete, Unit::None)
+        .hint("whether the closing record is there");
     facts
         .push("frames", "frames", profile.n_frames(), Unit::Count)
         .hint("places in the source; a function has one for each place it was seen at");

@@ -30,7 +30,7 @@ fn run(run: &Run, query: &Query) -> Report {
     let top = (query.top as usize).clamp(10, MAX_TOP);
     let classes = [
         (Class::Thread, "thread_slices", "Longest slices of threads"),
-        (Class::Async, "async_slices", "Longest asynchronous slices"),
+        (Class::Async, "longest_async", "Longest asynchronous slices"),
         (Class::State, "states", "Longest thread states"),
     ];
     let mut heaps: [BinaryHeap<Reverse<Rank>>; 3] = Default::default();

@@ -327,7 +327,8 @@ fn process_table(trace: &Trace, counts: &Counts) -> Table {
                 "slices",
                 Unit::Count,
                 rows.iter().map(|row| counts.processes[*row].slices),
-            ),
+            )
+            .hint("asynchronous ones too"),
             Column::counts(
                 "instants",
                 "instants",

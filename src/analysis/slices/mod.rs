@@ -119,25 +119,46 @@ impl Groups {
 /// The `n_rows` names with the most self time on threads, for another report to lead with, and a sentence on the
 /// first of them. `None` if no thread has slices.
 pub fn hottest(run: &Run, n_rows: usize) -> Option<(Table, String)> {
-    let (names, groups) = sums(run);
+    let mut names = Names::default();
+    let mut groups = Groups::default();
+    let spans = run.traces.iter().filter_map(timeline::span);
+    let longest_span = spans.map(|(start, end)| end.saturating_sub(start)).max().unwrap_or(0);
+    let mut n_left_out = 0u64;
+    let mut self_total = 0i64;
+    for_each_slice(run, &mut names, &mut groups, |row, dur, self_ns, unfinished| {
+        if row.class == Class::Thread {
+            self_total = self_total.saturating_add(self_ns);
+        }
+        // What is drawn to the end of the trace, or stands around all of it, says nothing of where time went.
+        if unfinished || dur > longest_span / 10 * 9 {
+            n_left_out += u64::from(row.class == Class::Thread);
+        } else {
+            row.add(dur, self_ns, unfinished);
+        }
+    });
     let mut order = groups.by_self_time(&names);
-    order.retain(|row| groups.rows[*row].class == Class::Thread);
+    order.retain(|row| groups.rows[*row].class == Class::Thread && groups.rows[*row].count > 0);
     let first = groups.rows.get(*order.first()?)?;
     let sentence = format!("Most self time: {}.", self_time_of(first, &names));
     let n_names = order.len();
     order.truncate(n_rows);
     let mut columns = name_columns(&order, &groups.rows, &names);
-    columns.push(self_share_column(&order, &groups.rows, groups.self_total()));
-    let mut table = Table::new("hottest", "Most self time", columns).sorted_by("self", true);
+    columns.push(self_share_column(&order, &groups.rows, self_total));
+    let mut caption = String::new();
     if n_names > order.len() {
-        table = table.caption(format!(
+        caption = format!(
             "The first {} of {}; all are in the report {}.",
             order.len(),
             counted(n_names as u64, "name", "names"),
             INFO.title
-        ));
+        );
     }
-    Some((table, sentence))
+    if n_left_out > 0 {
+        let slices = counted(n_left_out, "slice", "slices");
+        caption = format!("{caption} Left out: {slices} around nearly all of the trace or without an end.");
+    }
+    let table = Table::new("hottest", "Most self time", columns).sorted_by("self", true);
+    Some((if caption.is_empty() { table } else { table.caption(caption.trim()) }, sentence))
 }
 
 fn sums(run: &Run) -> (Names<'_>, Groups) {

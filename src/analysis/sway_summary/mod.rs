@@ -66,7 +66,7 @@ fn report(run: &Run, query: &Query) -> Report {
         .push(
             "repeated_ms",
             "computed again",
-            repeated.iter().map(|miss| miss.repeated_ms).sum::<f64>(),
+            repeated.iter().map(|miss| miss.repeated_ms).fold(0.0, |sum: f64, ms| sum + ms),
             Unit::Ms,
         )
         .hint("time of misses whose result had been computed before in the same file");

@@ -61,18 +61,18 @@ impl Flows {
 
     /// A slice with a `bind_id`.
     pub fn bound(&mut self, walk: &mut Walk<'_>, i: u32, id: EventKey, slice: u32) {
-        let Some(id) = flow_id(walk, id) else { return walk.note(i, &FLOW_ID) };
+        let Some(id) = flow_id(walk, id) else { return walk.repair_event(i, &BIND_ID) };
         let key = FlowKey { id, category: StringId::NONE, name: StringId::NONE, bound: true };
         match (walk.has(i, flag::FLOW_IN), walk.has(i, flag::FLOW_OUT)) {
             (false, false) => walk.note(i, &FLOW_DIRECTION),
             (false, true) => {
                 if !self.start(key, slice) {
-                    walk.note(i, &FLOW_DUPLICATE);
+                    walk.repair_event(i, &BIND_DUPLICATE);
                 }
             }
             (true, goes_on) => {
                 if !self.arrive(walk, key, slice, goes_on) {
-                    walk.note(i, &FLOW_NO_START);
+                    walk.repair_event(i, &BIND_NO_START);
                 }
             }
         }

@@ -44,6 +44,11 @@ issues! {
     FLOW_NO_START = "flow-without-start", Skipped, "flow step or end without a start before it, skipped", "";
     FLOW_NO_END = "flow-without-end", Skipped, "flow end without a later slice on its thread, skipped", "";
     FLOW_DUPLICATE = "duplicate-flow-start", Skipped, "second start of a flow that exists, skipped", "";
+    BIND_ID = "bad-bind-id", Repaired, "bind_id is neither a number nor hexadecimal text, slice kept without its arrow", "";
+    BIND_NO_START = "bound-flow-without-start", Repaired,
+        "arrow of a slice ends here but started nowhere before, slice kept without it", "";
+    BIND_DUPLICATE = "duplicate-bound-flow", Repaired,
+        "second start of an arrow that exists, slice kept without it", "";
     METADATA_VALUE = "bad-metadata", Skipped, "metadata event without a usable value, skipped", "";
     UNKNOWN_FRAME = "unknown-frame", Note, "stack frame is not in the file, stack cut there", "";
     PROFILE_NODE = "profile-node-without-parent", Note, "profile node whose parent is not in the file, dropped", "";
