@@ -42,7 +42,7 @@ fn report(run: &Run, _query: &Query) -> Report {
     }
     report.info(
         "The file holds counts by place, without stacks, threads or times: no flame graph, call tree or timeline can \
-         be made from it. The profiler writes those with `--flamegraph` or `--gecko`.",
+         be made from it. The profiler writes those with --flamegraph or --gecko.",
     );
     for (number, (trace, profile)) in all.iter().take(MAX_DETAILED_RUNS).enumerate() {
         run_blocks(&mut report, trace, profile, number);

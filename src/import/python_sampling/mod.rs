@@ -36,7 +36,7 @@ use std::collections::BTreeMap;
 pub static INFO: FormatInfo = FormatInfo {
     id: "python-sampling",
     title: "Python sampling profile (JSONL)",
-    producers: "CPython 3.15+ `python -m profiling.sampling`",
+    producers: "CPython 3.15+ python -m profiling.sampling",
     extensions: &["jsonl", "ndjson"],
     sniff,
     reader: || Box::new(SamplingReader::new()),
@@ -147,7 +147,7 @@ fn nothing_found(ledger: &Ledger) -> ImportError {
             "no record of a Python sampling profile in {} lines; the first is: {example}",
             ledger.n_records()
         ),
-        hint: "write one with `python -m profiling.sampling run --jsonl -o FILE`".to_string(),
+        hint: "write one with python -m profiling.sampling run --jsonl -o FILE".to_string(),
     }
 }
 
