@@ -1,7 +1,7 @@
 //! "Forward passes": where the time of an evaluation's scoring calls goes.
 //!
 //! Takes the scoring calls of a run, gives totals by probe, view and operation, the slowest calls, and what was
-//! computed more than once. Its first tables are those of `sway trace`, see [`reference`](self::reference).
+//! computed more than once. Its first tables are those of `sway trace`, see `reference`.
 
 mod reference;
 mod summary;

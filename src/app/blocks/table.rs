@@ -395,7 +395,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                 style:min-width=total
                 style=(
                     "--rows-height",
-                    move || long.get().then(|| format!("{}px", state.scroll.with(Scroll::space_px))).unwrap_or_default(),
+                    move || if long.get() { format!("{}px", state.scroll.with(Scroll::space_px)) } else { String::new() },
                 )
             >
                 <table

@@ -12,7 +12,7 @@
 //! - Older asynchronous forms are written as `b` and `e`, all asynchronous identities get ids of their own.
 //! - Arguments become strict JSON.
 //!
-//! Calls of a scoring backend are laid out as threads by view, see [`calls`]. Sample counts without times are never
+//! Calls of a scoring backend are laid out as threads by view, see `calls`. Sample counts without times are never
 //! given a made-up time axis: their file holds metadata and one counter.
 
 mod calls;

@@ -9,7 +9,7 @@
 //! ======   ======  =======    runs; the values between them are read as ever
 //! ```
 //! What follows no known run is scanned the plain way and learned. So a layout never decides what an event means: the
-//! result is that of [`scan_event`](super::scanner::scan_event), always.
+//! result is that of the plain scanner, always.
 
 use super::scanner::{Field, RawEvent, Scan, Stop};
 use crate::base::json::JsonError;
