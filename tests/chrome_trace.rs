@@ -7,6 +7,7 @@ mod support;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use support::{Random, data_dirs, files, for_each_cut, import, import_cut, stem};
@@ -205,17 +206,21 @@ fn flatten(flat_key: &str, key: &str, raw: &[u8], out: &mut Vec<(String, String,
     }
 }
 
+fn lossy(raw: Cow<'_, [u8]>) -> String {
+    String::from_utf8_lossy(&raw).into_owned()
+}
+
 fn dump_args(trace: &Trace) -> Vec<Value> {
     let slices = &trace.slices;
     let mut rows = Vec::new();
     for (id, &i) in shown_slices(trace).iter().enumerate() {
         let mut members = Vec::new();
-        let mut add = |raw: Option<&[u8]>| {
+        let mut add = |raw: Option<Cow<'_, [u8]>>| {
             if let Some(raw) = raw {
-                flatten("args", "args", raw, &mut members);
+                flatten("args", "args", &raw, &mut members);
             }
         };
-        add(trace.args.get(slices.args[i]));
+        add(trace.args.get(slices.args_of(i)));
         for (_, args) in slices.end_args.iter().filter(|row| row.0 == SliceId(i as u32)) {
             add(trace.args.get(*args));
         }
@@ -577,7 +582,7 @@ fn dump_text(trace: &Trace, with_slices: bool) -> String {
             slices.depth[i],
             slices.parent[i].some().map(|parent| parent.0),
             trace.tracks.kind[track],
-            trace.args.get(slices.args[i]).map(String::from_utf8_lossy),
+            trace.args.get(slices.args_of(i)).map(lossy),
             slices.offset[i],
         ));
     }
@@ -585,7 +590,7 @@ fn dump_text(trace: &Trace, with_slices: bool) -> String {
         line(format!("thread time of {}: {tts} +{tdur}", slice.0));
     }
     for (slice, args) in &slices.end_args {
-        line(format!("end args of {}: {:?}", slice.0, trace.args.get(*args).map(String::from_utf8_lossy)));
+        line(format!("end args of {}: {:?}", slice.0, trace.args.get(*args).map(lossy)));
     }
     let stack = |mut id: StackId| {
         let mut frames = Vec::new();
@@ -601,7 +606,7 @@ fn dump_text(trace: &Trace, with_slices: bool) -> String {
     }
     let objects = &trace.objects;
     for i in 0..objects.len() {
-        let args = trace.args.get(objects.args[i]).map(String::from_utf8_lossy);
+        let args = trace.args.get(objects.args[i]).map(lossy);
         let (name, id) = (text(objects.name[i]), text(objects.id[i]));
         line(format!("object {:?} {} {name} {id} {args:?}", objects.event[i], objects.ts[i]));
     }
@@ -785,8 +790,10 @@ fn agrees_with_perfetto_on_thread_time_and_states() {
     check_csv("perfetto_json_thread_state", &columns, &|trace, i| {
         let slices = &trace.slices;
         assert_eq!(slices.kind[i], SliceKind::State);
-        let args: Value =
-            trace.args.get(slices.args[i]).map_or(Value::Null, |raw| serde_json::from_slice(raw).unwrap());
+        let args: Value = trace
+            .args
+            .get(slices.args_of(i))
+            .map_or(Value::Null, |raw| serde_json::from_slice(&raw).unwrap());
         let thread = trace.tracks.thread[slices.track[i].0 as usize].unwrap().0 as usize;
         let process = trace.threads.process[thread].0 as usize;
         let key = |key: Key| key_value(key).to_string();

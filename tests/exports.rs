@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::panic::AssertUnwindSafe;
 use support::{assert_same_text, data_dirs, files, import};
 use tracedrop::analysis::timeline::{self, Class};
 use tracedrop::analysis::{self, Query};
@@ -249,7 +250,11 @@ fn can_be_written(trace: &Trace) -> bool {
 fn chrome_traces_read_back_the_same() {
     let mut failed = Vec::new();
     for (name, trace) in traces("chrome", &[".json", ".gz"]) {
-        if std::panic::catch_unwind(|| check_round_trip(&name, &trace, can_be_written(&trace))).is_err() {
+        if std::panic::catch_unwind(AssertUnwindSafe(|| {
+            check_round_trip(&name, &trace, can_be_written(&trace))
+        }))
+        .is_err()
+        {
             failed.push(name);
         }
     }

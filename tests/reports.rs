@@ -3,7 +3,7 @@
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::strings::StringId;
 use tracedrop::report::{Report, Table, Value};
-use tracedrop::trace::args::ArgsId;
+use tracedrop::trace::args::ArgsPlace;
 use tracedrop::trace::samples::{FrameId, StackId};
 use tracedrop::trace::slices::{SliceId, SliceKind, UNFINISHED};
 use tracedrop::trace::tracks::{Key, ProcessId, ThreadId, TrackId, TrackKind};
@@ -39,7 +39,7 @@ fn trace() -> Trace {
             slices.kind.push(kind);
             slices.depth.push(depth);
             slices.parent.push(parent);
-            slices.args.push(ArgsId::NONE);
+            slices.args.push((0, 0));
             slices.offset.push(0);
         };
     use SliceKind::{Async, BeginEnd, Complete, Instant};
@@ -51,9 +51,11 @@ fn trace() -> Trace {
     add(1010, 6, 6, "leaf", None, on_thread, Complete, 1, SliceId(0));
     add(1012, 0, 0, "tick", None, on_thread, Instant, 2, SliceId(4));
     add(1020, UNFINISHED, 30, "outer", Some("io"), on_thread, BeginEnd, 0, none);
-    trace.slices.args[0] = trace.args.push(br#"{"a": 1, "b": "x"}"#);
-    let end = trace.args.push(br#"{"b":2}"#);
-    trace.slices.end_args.push((SliceId(0), end));
+    let (begin, end) = (br#"{"a": 1, "b": "x"}"#, br#"{"b":2}"#);
+    trace.args.keep(0, begin);
+    trace.args.keep(100, end);
+    trace.slices.args[0] = (0, begin.len() as u32);
+    trace.slices.end_args.push((SliceId(0), ArgsPlace { offset: 100, len: end.len() as u32 }));
 
     let (mem, used) = (trace.strings.intern("mem"), trace.strings.intern("used"));
     trace.counter_series.process.push(ProcessId(0));

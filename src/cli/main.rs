@@ -3,6 +3,7 @@
 //! Reports and exports go to standard output, everything about them to standard error.
 //! Ends with 0; 1 when a file gave nothing to report on; 2 on wrong usage.
 
+mod content;
 mod read;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -1,9 +1,11 @@
 //! From a path to a finished session, with a progress bar and the ledger on standard error.
 
+use crate::content::FileContent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
+use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::base::text;
 use tracedrop::base::units::group_digits;
@@ -45,11 +47,15 @@ pub fn open(path: &Path, format: Option<&'static FormatInfo>, query: Query, quie
         _ => "stdin".to_string(),
     };
     let mut session = Session::new(&file_name, size, format, query);
+    if let Some(content) = FileContent::open(path).filter(|_| size > 0) {
+        session.can_read_again(Rc::new(content));
+    }
+    let mut chunk = Vec::with_capacity(CHUNK_BYTES);
     let bar = progress_bar(size, &file_name);
     let result = loop {
-        match fill(&mut input) {
-            Ok(chunk) if chunk.is_empty() => break session.finish(),
-            Ok(chunk) => {
+        match fill(&mut input, &mut chunk) {
+            Ok(()) if chunk.is_empty() => break session.finish(),
+            Ok(()) => {
                 session.feed(&chunk);
                 bar.inc(chunk.len() as u64);
                 if session.has_given_up() {
@@ -78,11 +84,11 @@ pub fn open(path: &Path, format: Option<&'static FormatInfo>, query: Query, quie
     Some(session)
 }
 
-/// The next chunk; empty at the end.
-fn fill(input: &mut dyn Read) -> io::Result<Vec<u8>> {
-    let mut chunk = Vec::with_capacity(CHUNK_BYTES);
-    input.take(CHUNK_BYTES as u64).read_to_end(&mut chunk)?;
-    Ok(chunk)
+/// Puts the next bytes into `chunk`, in place of what is there; none at the end.
+fn fill(input: &mut dyn Read, chunk: &mut Vec<u8>) -> io::Result<()> {
+    chunk.clear();
+    input.take(CHUNK_BYTES as u64).read_to_end(chunk)?;
+    Ok(())
 }
 
 /// On a terminal only, and only once reading takes noticeable time.

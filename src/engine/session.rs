@@ -9,9 +9,11 @@ use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
 use crate::import::{FORMATS, FormatInfo, Import, ImportError, ImportProgress};
 use crate::report::view::{self, TableQuery, TableRows};
 use crate::report::{Block, Report, Table};
+use crate::trace::args::Content;
 use crate::trace::ledger::{Ledger, Severity, Tally};
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};
+use std::rc::Rc;
 
 /// Rows that go out with a document.
 const FIRST_ROWS: u64 = 60;
@@ -48,6 +50,14 @@ impl Session {
             reports: Vec::new(),
             partial: false,
             order: None,
+        }
+    }
+
+    /// The file can be read again by `content`, so that arguments need not be held in memory. To be said before the
+    /// first byte is fed.
+    pub fn can_read_again(&mut self, content: Rc<dyn Content>) {
+        if let Some(import) = &mut self.import {
+            import.can_read_again(content);
         }
     }
 
@@ -175,7 +185,8 @@ impl Session {
         Some(export::csv::table_csv(table, &order))
     }
 
-    /// Writes the reports or the trace in an exporter's format, chunk by chunk. An error of `out` is passed on.
+    /// Writes the reports or the trace in an exporter's format, chunk by chunk. An error of `out` is passed on;
+    /// [`io::ErrorKind::InvalidData`] if the file can not be read again, or is another one by now.
     pub fn export(&self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()> {
         let document = analysis::document(&self.run, &self.reports, &format_title);
         let input = Input { run: &self.run, document: &document, query: &self.query, options };

@@ -3,8 +3,10 @@
 use super::unpack::{Packing, TRAILING, Unpacker};
 use super::{FormatInfo, Reader, detect};
 use crate::base::text;
+use crate::trace::args;
 use crate::trace::ledger::{Position, Severity};
 use crate::trace::{IssueKind, SourceInfo, Trace, TraceBuilder};
+use std::rc::Rc;
 
 /// Why there is nothing to show for a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,6 +76,8 @@ pub struct Import {
     file_name: String,
     file_bytes: u64,
     forced: Option<&'static FormatInfo>,
+    /// The file, if it can be read again at any place.
+    again: Option<Rc<dyn args::Content>>,
     /// Outermost first; a layer is `None` only while it runs.
     layers: Vec<Option<Unpacker>>,
     content: Content,
@@ -114,6 +118,7 @@ impl Import {
             file_name: file_name.to_string(),
             file_bytes,
             forced: format,
+            again: None,
             layers: Vec::new(),
             content: Content::no_head(),
             builder: TraceBuilder::new(source),
@@ -121,6 +126,11 @@ impl Import {
             reserved: false,
             problem: None,
         }
+    }
+
+    /// The file can be read again by `content`. To be said before the first byte comes.
+    pub fn can_read_again(&mut self, content: Rc<dyn args::Content>) {
+        self.again = Some(content);
     }
 
     pub fn progress(&self) -> ImportProgress {
@@ -207,6 +217,10 @@ impl Import {
             return Err(unknown_format(shown));
         };
         self.builder.trace.source.format = format.id;
+        // Places in packed content are none in the file.
+        if let Some(content) = self.again.take().filter(|_| self.layers.is_empty()) {
+            self.builder.trace.args.set_content(content);
+        }
         self.content = Content::Reading(format, (format.reader)());
         self.push(self.layers.len(), &head)
     }

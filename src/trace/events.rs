@@ -1,6 +1,6 @@
 //! Events as they stand in a file, before begins are paired with ends.
 
-use super::args::ArgsId;
+use super::args::ArgsPlace;
 use super::tracks::ThreadId;
 use crate::base::strings::StringId;
 
@@ -58,6 +58,16 @@ pub enum Phase {
     ClockSync,
 }
 
+impl Phase {
+    /// Whether pairing looks into the arguments.
+    pub fn needs_args(self) -> bool {
+        matches!(
+            self,
+            Phase::Counter | Phase::Metadata | Phase::LegacyStepInto | Phase::LegacyStepPast | Phase::Sample
+        )
+    }
+}
+
 /// What else is known of an event, one bit each.
 pub mod flag {
     /// The event names its process.
@@ -99,7 +109,7 @@ pub struct EventExtra {
     pub start_frame: StringId,
     pub end_frame: StringId,
     /// Raw JSON array of frames, leaf first.
-    pub stack: ArgsId,
+    pub stack: ArgsPlace,
 }
 
 impl Default for EventExtra {
@@ -111,103 +121,83 @@ impl Default for EventExtra {
             bind_id: EventKey::None,
             start_frame: StringId::NONE,
             end_frame: StringId::NONE,
-            stack: ArgsId::NONE,
+            stack: ArgsPlace::NONE,
         }
     }
 }
 
-/// [`EventTable::extra`] of an event without rare members.
+/// [`Event::extra`] of an event without rare members.
 pub const NO_EXTRA: u32 = u32::MAX;
 
+/// One row of an [`EventTable`].
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// Nanoseconds on the trace's own clock.
+    pub ts: i64,
+    /// Nanoseconds, not negative; 0 where the phase has none.
+    pub dur: i64,
+    /// Byte in the decompressed file where the event starts.
+    pub offset: u64,
+    /// Bytes of the event in the file.
+    pub len: u32,
+    /// Bytes from the start of the event to its arguments, and their length; 0 if there are none.
+    pub args_at: u32,
+    pub args_len: u32,
+    pub thread: ThreadId,
+    /// [`StringId::EMPTY`] if it has none.
+    pub name: StringId,
+    /// [`StringId::NONE`] if it has none.
+    pub category: StringId,
+    /// Index into [`EventTable::extras`], or [`NO_EXTRA`].
+    pub extra: u32,
+    pub phase: Phase,
+    /// Bits of [`flag`].
+    pub flags: u8,
+}
+
+impl Event {
+    /// Where its arguments are.
+    pub fn args(&self) -> ArgsPlace {
+        ArgsPlace { offset: self.offset + u64::from(self.args_at), len: self.args_len }
+    }
+}
+
 /// Raw timeline events in file order.
+///
+/// Rows, not columns: pairing goes through them in the order of time and needs most of a row.
 #[derive(Clone, Default)]
 pub struct EventTable {
-    /// Nanoseconds on the trace's own clock.
-    pub ts: Vec<i64>,
-    /// Nanoseconds, not negative; 0 where the phase has none.
-    pub dur: Vec<i64>,
-    pub phase: Vec<Phase>,
-    /// Bits of [`flag`].
-    pub flags: Vec<u8>,
-    pub thread: Vec<ThreadId>,
-    /// [`StringId::EMPTY`] if it has none.
-    pub name: Vec<StringId>,
-    /// [`StringId::NONE`] if it has none.
-    pub category: Vec<StringId>,
-    pub args: Vec<ArgsId>,
-    /// Byte in the decompressed file where the event starts.
-    pub offset: Vec<u64>,
-    /// Bytes of the event in the file.
-    pub len: Vec<u32>,
-    /// Index into `extras`, or [`NO_EXTRA`].
-    pub extra: Vec<u32>,
+    pub rows: Vec<Event>,
     pub extras: Vec<EventExtra>,
     /// Sparse, sorted by event: CPU time of the thread, and CPU duration if given.
     pub thread_time: Vec<(u32, i64, Option<i64>)>,
 }
 
-/// One row of an [`EventTable`].
-#[derive(Clone, Copy, Debug)]
-pub struct Event {
-    pub ts: i64,
-    pub dur: i64,
-    pub phase: Phase,
-    pub flags: u8,
-    pub thread: ThreadId,
-    pub name: StringId,
-    pub category: StringId,
-    pub args: ArgsId,
-    pub offset: u64,
-    pub len: u32,
-}
-
 impl EventTable {
     pub fn n_events(&self) -> usize {
-        self.ts.len()
+        self.rows.len()
     }
 
     /// Makes room for `n` more events.
     pub fn reserve_exact(&mut self, n: usize) {
-        self.ts.reserve_exact(n);
-        self.dur.reserve_exact(n);
-        self.phase.reserve_exact(n);
-        self.flags.reserve_exact(n);
-        self.thread.reserve_exact(n);
-        self.name.reserve_exact(n);
-        self.category.reserve_exact(n);
-        self.args.reserve_exact(n);
-        self.offset.reserve_exact(n);
-        self.len.reserve_exact(n);
-        self.extra.reserve_exact(n);
+        self.rows.reserve_exact(n);
     }
 
     /// Adds an event; gives its index.
     #[inline]
-    pub fn push(&mut self, event: Event, extra: Option<EventExtra>) -> u32 {
-        self.ts.push(event.ts);
-        self.dur.push(event.dur);
-        self.phase.push(event.phase);
-        self.flags.push(event.flags);
-        self.thread.push(event.thread);
-        self.name.push(event.name);
-        self.category.push(event.category);
-        self.args.push(event.args);
-        self.offset.push(event.offset);
-        self.len.push(event.len);
-        match extra {
-            None => self.extra.push(NO_EXTRA),
-            Some(extra) => {
-                self.extra.push(self.extras.len() as u32);
-                self.extras.push(extra);
-            }
+    pub fn push(&mut self, mut event: Event, extra: Option<EventExtra>) -> u32 {
+        if let Some(extra) = extra {
+            event.extra = self.extras.len() as u32;
+            self.extras.push(extra);
         }
-        self.ts.len() as u32 - 1
+        self.rows.push(event);
+        self.rows.len() as u32 - 1
     }
 
     /// The rare members of an event.
     #[inline]
     pub fn extra_of(&self, index: usize) -> Option<&EventExtra> {
-        self.extras.get(*self.extra.get(index)? as usize)
+        self.extras.get(self.rows.get(index)?.extra as usize)
     }
 
     /// CPU time of the thread, and CPU duration if given.

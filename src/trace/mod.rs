@@ -23,6 +23,7 @@ pub use ledger::{IssueKind, Ledger, Position, Severity};
 
 use crate::base::json::write;
 use crate::base::strings::StringTable;
+use std::borrow::Cow;
 
 /// A finished trace.
 #[derive(Clone, Default)]
@@ -54,16 +55,16 @@ pub struct Trace {
 impl Trace {
     /// Appends the arguments of a slice as one strict JSON object, those of its end merged in; nothing if it has none.
     pub fn push_slice_args(&self, slice: usize, out: &mut Vec<u8>) {
-        let begin = self.slices.args.get(slice).and_then(|args| self.args.get(*args));
+        let begin = self.args.get(self.slices.args_of(slice));
         match (begin, self.slice_end_args(slice)) {
             (None, None) => {}
-            (Some(args), None) | (None, Some(args)) => write::push_value(args, out),
-            (Some(begin), Some(end)) => write::push_merged(begin, end, out),
+            (Some(args), None) | (None, Some(args)) => write::push_value(&args, out),
+            (Some(begin), Some(end)) => write::push_merged(&begin, &end, out),
         }
     }
 
     /// Raw arguments of the event that ended a slice.
-    pub fn slice_end_args(&self, slice: usize) -> Option<&[u8]> {
+    pub fn slice_end_args(&self, slice: usize) -> Option<Cow<'_, [u8]>> {
         let ends = &self.slices.end_args;
         let at = ends.binary_search_by_key(&(slice as u32), |(slice, _)| slice.0).ok()?;
         self.args.get(ends[at].1)

@@ -1,6 +1,6 @@
 //! Objects whose life a trace records: created, snapshots, destroyed; and other markers that are no slices.
 
-use super::args::ArgsId;
+use super::args::ArgsPlace;
 use super::tracks::ProcessId;
 use crate::base::strings::StringId;
 
@@ -28,7 +28,7 @@ pub struct ObjectTable {
     pub name: Vec<StringId>,
     /// Id as text; [`StringId::NONE`] if it has none.
     pub id: Vec<StringId>,
-    pub args: Vec<ArgsId>,
+    pub args: Vec<ArgsPlace>,
 }
 
 impl ObjectTable {

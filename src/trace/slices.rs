@@ -6,7 +6,7 @@
 //! ```
 //! Intervals are closed on the left and open on the right. Instants are slices of length 0.
 
-use super::args::ArgsId;
+use super::args::ArgsPlace;
 use super::samples::StackId;
 use super::tracks::TrackId;
 use crate::base::strings::StringId;
@@ -69,12 +69,12 @@ pub struct SliceTable {
     pub depth: Vec<u32>,
     /// Innermost slice open on the same track when it starts.
     pub parent: Vec<SliceId>,
-    /// Arguments of the event that began it.
-    pub args: Vec<ArgsId>,
     /// Byte in the decompressed file where its (first) event starts.
     pub offset: Vec<u64>,
+    /// Bytes from there to the arguments of the event that began it, and their length; 0 if there are none.
+    pub args: Vec<(u32, u32)>,
     /// Sparse, sorted by slice: arguments of the end event, which win over those of the begin for equal keys.
-    pub end_args: Vec<(SliceId, ArgsId)>,
+    pub end_args: Vec<(SliceId, ArgsPlace)>,
     /// Sparse, sorted by slice: call stacks at the start and at the end; [`StackId::NONE`] where not given.
     pub stacks: Vec<(SliceId, StackId, StackId)>,
     /// Sparse, sorted by slice: CPU time of the thread at the start, and CPU duration, in nanoseconds.
@@ -88,6 +88,12 @@ impl SliceTable {
 
     pub fn is_empty(&self) -> bool {
         self.ts.is_empty()
+    }
+
+    /// Where the arguments of the event that began a slice are.
+    pub fn args_of(&self, index: usize) -> ArgsPlace {
+        let (at, len) = self.args[index];
+        ArgsPlace { offset: self.offset[index] + u64::from(at), len }
     }
 
     /// End on the trace's clock; unfinished slices end at `trace_end`.

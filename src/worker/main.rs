@@ -3,8 +3,10 @@
 //! Hands the bytes of the file to the session as they come in; now and then messages of the page are answered, so that
 //! a table can be sorted while reading goes on.
 
+mod content;
 mod source;
 
+use content::BlobContent;
 use js_sys::{Array, Reflect, Uint8Array};
 use source::Source;
 use std::cell::{Cell, RefCell};
@@ -124,8 +126,12 @@ fn post_document(session: &Session) {
 
 /// Reads the whole file.
 async fn read(state: Rc<State>, blob: Blob, file_name: String, query: Query) {
+    let content = BlobContent::new(&blob);
     let mut source = Source::new(blob);
-    let session = Session::new(&file_name, source.n_bytes(), None, query);
+    let mut session = Session::new(&file_name, source.n_bytes(), None, query);
+    if let Some(content) = content {
+        session.can_read_again(Rc::new(content));
+    }
     *state.session.borrow_mut() = Some(session);
     let mut progress = Reporter::new(source.n_bytes());
     let mut buffer = Vec::new();
@@ -243,7 +249,8 @@ fn export(session: &Session, ticket: u32, id: &str) {
     let too_large = "close other tabs, or export with the tracedrop command";
     if let Err(error) = session.export(exporter, &Options::default(), &mut parts).and_then(|()| parts.flush())
     {
-        return refuse("export-failed", error.to_string(), too_large);
+        let hint = if error.kind() == io::ErrorKind::InvalidData { "open the file again" } else { too_large };
+        return refuse("export-failed", error.to_string(), hint);
     }
     let options = BlobPropertyBag::new();
     options.set_type(exporter.media_type);

@@ -9,7 +9,8 @@ import { chromium } from 'playwright-core';
 import { listen, staticServer } from '../../tools/static-server.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-export const DIST = here('../../dist');
+/** The site under test; another build than the one at hand for comparing two of them. */
+export const DIST = process.env.TRACEDROP_DIST || here('../../dist');
 export const OUTPUT = here('output');
 
 export const WIDE = { width: 1280, height: 800 };

@@ -80,6 +80,9 @@ fn run(run: &Run, query: &Query) -> Report {
         }
         report.table(table(id, title, &rows));
     }
+    if let Some(why) = run.traces.iter().find_map(|trace| trace.args.problem()) {
+        report.warning(format!("Arguments are missing: {why}. Open the file again."));
+    }
     report
 }
 

@@ -43,7 +43,13 @@ pub const INFO: ExporterInfo = ExporterInfo {
                 result = out.write_all(bytes);
             }
         });
-        result
+        result?;
+        match input.run.traces.iter().find_map(|trace| trace.args.problem()) {
+            Some(why) => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, format!("arguments are missing: {why}")))
+            }
+            None => Ok(()),
+        }
     },
     reference: None,
 };

@@ -16,7 +16,7 @@ use super::writer::Writer;
 use crate::base::json::write::{push_merged, push_value};
 use crate::base::strings::StringId;
 use crate::trace::Trace;
-use crate::trace::args::ArgsId;
+use crate::trace::args::ArgsPlace;
 use crate::trace::objects::ObjectEvent;
 use crate::trace::samples::StackId;
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
@@ -342,7 +342,7 @@ impl<'a> Layout<'a> {
         }
         if let Some(args) = self.trace.slice_end_args(slice) {
             w.raw(",\"args\":");
-            push_value(args, &mut w.buffer);
+            push_value(&args, &mut w.buffer);
         }
         w.close();
     }
@@ -396,28 +396,28 @@ impl<'a> Layout<'a> {
 
     /// Arguments of begin and end in one.
     fn write_args(&self, slice: usize, w: &mut Writer<'_>) {
-        let begin = self.trace.args.get(self.trace.slices.args[slice]);
+        let begin = self.trace.args.get(self.trace.slices.args_of(slice));
         match (begin, self.trace.slice_end_args(slice)) {
             (None, None) => {}
             (Some(args), None) | (None, Some(args)) => {
                 w.raw(",\"args\":");
-                push_value(args, &mut w.buffer);
+                push_value(&args, &mut w.buffer);
             }
             (Some(begin), Some(end)) => {
                 w.raw(",\"args\":");
-                push_merged(begin, end, &mut w.buffer);
+                push_merged(&begin, &end, &mut w.buffer);
             }
         }
     }
 
     fn write_begin_args(&self, slice: usize, w: &mut Writer<'_>) {
-        self.write_raw_args(self.trace.slices.args[slice], w);
+        self.write_raw_args(self.trace.slices.args_of(slice), w);
     }
 
-    fn write_raw_args(&self, args: ArgsId, w: &mut Writer<'_>) {
+    fn write_raw_args(&self, args: ArgsPlace, w: &mut Writer<'_>) {
         if let Some(args) = self.trace.args.get(args) {
             w.raw(",\"args\":");
-            push_value(args, &mut w.buffer);
+            push_value(&args, &mut w.buffer);
         }
     }
 
@@ -503,7 +503,7 @@ impl<'a> Layout<'a> {
             self.open_async(slice, "e", slices.ts[slice].saturating_add(slices.dur[slice]), identity, w);
             if let Some(args) = self.trace.slice_end_args(slice) {
                 w.raw(",\"args\":");
-                push_value(args, &mut w.buffer);
+                push_value(&args, &mut w.buffer);
             }
             w.close();
         };

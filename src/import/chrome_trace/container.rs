@@ -424,6 +424,7 @@ impl Container {
         out: &mut TraceBuilder,
     ) -> Step {
         let back = Back::List { kind, in_object };
+        let mut event = RawEvent::default();
         loop {
             at = skip_space(bytes, at);
             self.state = State::List { kind, in_object, comma };
@@ -447,7 +448,7 @@ impl Container {
                     // Noted once, also if the element has to be tried again.
                     comma = Comma::One;
                     self.state = State::List { kind, in_object, comma };
-                    let mut event = RawEvent::default();
+                    event.clear();
                     match self.layouts.scan(bytes, at, &mut event) {
                         Ok(end) if end - at <= self.max_element => {
                             let place = self.place(bytes, at, end);
@@ -470,13 +471,14 @@ impl Container {
     }
 
     fn lines(&mut self, bytes: &[u8], mut at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
+        let mut event = RawEvent::default();
         loop {
             at = skip_space(bytes, at);
             match bytes.get(at) {
                 None => return Step::NeedMore(at),
                 Some(b',') => at += 1,
                 Some(b'{') => {
-                    let mut event = RawEvent::default();
+                    event.clear();
                     match self.layouts.scan(bytes, at, &mut event) {
                         Ok(end) if end - at <= LONG_LINE_BYTES.min(self.max_element) => {
                             let place = self.place(bytes, at, end);

@@ -1,81 +1,185 @@
 //! The scanner for files in which one event is laid out like the next, as in all that programs write.
 //!
 //! What stands between two values (comma, white space, the key, the colon) is learned as a run of bytes with the
-//! member it leads to, in a tree of all orders of members that were met. The next event is compared with these runs
-//! eight bytes at a time instead of being taken apart again:
+//! member it leads to, in a tree of all orders of members that were met. Values that hardly vary (phase, category,
+//! process, thread) become part of the run. The next event is compared with these runs in words instead of being
+//! taken apart again:
 //!
 //! ```text
-//! {"ph":"X","ts":17,"dur":5}
-//! ======   ======  =======    runs; the values between them are read as ever
+//! {"ph":"X","cat":"op","ts":17,"pid":7,"tid":1,"dur":5}
+//! ==========================  =======================      runs; the values between them are read as ever
 //! ```
 //! What follows no known run is scanned the plain way and learned. So a layout never decides what an event means: the
-//! result is that of the plain scanner, always.
+//! result is that of the plain scanner, always. Where a value turns out to vary, the place forgets its runs, and
+//! learns shorter ones that end before it.
 
-use super::scanner::{Field, RawEvent, Scan, Stop};
-use crate::base::json::JsonError;
+use super::scanner::{Field, RawEvent, RawId, Scan, Stop};
+use crate::base::json::{JsonError, RawStr};
 
 /// Longest run that is learned, in bytes.
-const MAX_RUN: usize = 32;
+const MAX_RUN: usize = 96;
 const WORDS: usize = MAX_RUN / 8;
-/// Runs that may follow one place; a file with more variety there is scanned the plain way from it.
-const MAX_BRANCHES: usize = 8;
+/// Runs that may follow one place; in a file with more variety there, values are no part of them, and with still more
+/// it is scanned the plain way from that place.
+const MAX_BRANCHES: usize = 12;
 /// Places known at most, which bounds the memory.
-const MAX_NODES: usize = 1024;
+const MAX_NODES: usize = 4096;
+
+/// Members whose values are part of a run.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    phase: Option<u8>,
+    /// Start and end of the text within the run.
+    category: Option<(u8, u8)>,
+    pid: Option<i64>,
+    tid: Option<i64>,
+    n_keys: u8,
+    /// The last of the keys in the lower bits, as in [`RawEvent::key_order`].
+    key_order: u64,
+}
+
+impl Known {
+    /// Adds the member that has just been read from the place `from` in a run that starts at `start`. `false` if its
+    /// value is not of the kind that is learned.
+    fn add(&mut self, field: Field, event: &RawEvent<'_>, bytes: &[u8], start: usize, from: usize) -> bool {
+        match (field, bytes.get(from)) {
+            (Field::Phase, Some(b'"')) => self.phase = Some(event.phase),
+            (Field::Category, Some(b'"')) => match event.cat {
+                Some(RawStr { bytes, escaped: false }) if from - start + bytes.len() < MAX_RUN => {
+                    let at = (from - start + 1) as u8;
+                    self.category = Some((at, at + bytes.len() as u8));
+                }
+                _ => return false,
+            },
+            (Field::Pid, Some(b'0'..=b'9' | b'-')) => match event.pid {
+                RawId::Int(pid) => self.pid = Some(pid),
+                _ => return false,
+            },
+            (Field::Tid, Some(b'0'..=b'9' | b'-')) => match event.tid {
+                RawId::Int(tid) => self.tid = Some(tid),
+                _ => return false,
+            },
+            _ => return false,
+        }
+        self.n_keys += 1;
+        self.key_order = self.key_order << 4 | event.key_order & 15;
+        true
+    }
+
+    /// Does what reading the members of the run, which starts at `start`, would do.
+    #[inline(always)]
+    fn apply<'a>(&self, event: &mut RawEvent<'a>, bytes: &'a [u8], start: usize) {
+        if let Some(phase) = self.phase {
+            event.phase = phase;
+        }
+        if let Some((from, to)) = self.category {
+            let text = bytes.get(start + usize::from(from)..start + usize::from(to));
+            event.cat = text.map(|bytes| RawStr { bytes, escaped: false });
+        }
+        if let Some(pid) = self.pid {
+            event.pid = RawId::Int(pid);
+        }
+        if let Some(tid) = self.tid {
+            event.tid = RawId::Int(tid);
+        }
+        event.n_keys += u32::from(self.n_keys);
+        event.key_order = event.key_order << (4 * self.n_keys) | self.key_order;
+    }
+}
 
 /// A run and where it leads.
 #[derive(Clone, Copy)]
 struct Branch {
+    /// The run in words of eight bytes, as far as they are whole.
     words: [u64; WORDS],
-    masks: [u64; WORDS],
+    n_words: u8,
     len: u8,
+    /// The last eight bytes of the run, or all if there are fewer; where they start, and which bits of them count.
+    last: u64,
+    last_at: u8,
+    last_mask: u64,
     /// The member whose value comes next; `None` for the end of the event.
     field: Option<Field>,
     node: u16,
+    known: Known,
 }
 
 impl Branch {
-    fn new(run: &[u8], field: Option<Field>, node: u16) -> Option<Branch> {
+    fn new(run: &[u8], known: Known, field: Option<Field>, node: u16) -> Option<Branch> {
         if run.len() > MAX_RUN {
             return None;
         }
-        let mut bytes = [0u8; MAX_RUN];
-        let mut mask = [0u8; MAX_RUN];
-        bytes[..run.len()].copy_from_slice(run);
-        mask[..run.len()].fill(u8::MAX);
-        let words = |bytes: &[u8; MAX_RUN]| {
-            let mut words = [0u64; WORDS];
-            for (word, chunk) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
-                *word = u64::from_le_bytes(*chunk);
-            }
-            words
-        };
-        Some(Branch { words: words(&bytes), masks: words(&mask), len: run.len() as u8, field, node })
+        let (whole, _) = run.as_chunks::<8>();
+        let mut words = [0; WORDS];
+        for (word, bytes) in words.iter_mut().zip(whole) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        let last_at = run.len().saturating_sub(8);
+        let (mut last, mut mask) = ([0; 8], [0; 8]);
+        for (i, byte) in run[last_at..].iter().enumerate() {
+            (last[i], mask[i]) = (*byte, u8::MAX);
+        }
+        Some(Branch {
+            words,
+            n_words: whole.len() as u8,
+            len: run.len() as u8,
+            last: u64::from_le_bytes(last),
+            last_at: last_at as u8,
+            last_mask: u64::from_le_bytes(mask),
+            field,
+            node,
+            known,
+        })
     }
 
     #[inline(always)]
     fn starts(&self, window: &[u8; MAX_RUN]) -> bool {
-        let differs = |i: usize| {
-            let word = window.as_chunks::<8>().0.get(i).map_or(0, |word| u64::from_le_bytes(*word));
-            (word ^ self.words[i]) & self.masks[i] != 0
-        };
-        // Most runs are of one or two words.
-        if differs(0) || differs(1) {
-            return false;
+        let (words, _) = window.as_chunks::<8>();
+        for (word, bytes) in self.words.iter().zip(words).take(usize::from(self.n_words)) {
+            if *word != u64::from_le_bytes(*bytes) {
+                return false;
+            }
         }
-        self.len <= 16 || !(differs(2) || differs(3))
+        let last = window.get(usize::from(self.last_at)..).and_then(|rest| rest.first_chunk::<8>());
+        last.is_some_and(|last| u64::from_le_bytes(*last) & self.last_mask == self.last)
+    }
+
+    fn is_run(&self, other: &Branch) -> bool {
+        (self.words, self.len, self.last) == (other.words, other.len, other.last)
+    }
+}
+
+/// A place between two values.
+#[derive(Clone)]
+struct Node {
+    /// What may follow, the likeliest first: indexes into [`Layouts::branches`].
+    branches: [u16; MAX_BRANCHES],
+    n_branches: u8,
+    /// Values may be part of the runs from here.
+    takes_values: bool,
+}
+
+impl Node {
+    fn new() -> Node {
+        Node { branches: [0; MAX_BRANCHES], n_branches: 0, takes_values: true }
+    }
+
+    fn branches(&self) -> &[u16] {
+        &self.branches[..usize::from(self.n_branches)]
     }
 }
 
 /// Layouts learned so far.
 #[derive(Clone)]
 pub struct Layouts {
-    /// What may follow each place, the likeliest first. The first place is the start of an event.
-    nodes: Vec<Vec<Branch>>,
+    /// The first place is the start of an event.
+    nodes: Vec<Node>,
+    branches: Vec<Branch>,
 }
 
 impl Default for Layouts {
     fn default() -> Self {
-        Layouts { nodes: vec![Vec::new()] }
+        Layouts { nodes: vec![Node::new()], branches: Vec::new() }
     }
 }
 
@@ -101,59 +205,109 @@ impl Layouts {
         let mut node = Some(0usize);
         loop {
             if let Some(place) = node
-                && let Some((len, field, next)) = self.follow(place, bytes, scan.at)
+                && let Some(branch) = self.follow(place, bytes, scan.at)
             {
-                scan.at += len;
-                let Some(field) = field else { return Ok(()) };
+                if branch.known.n_keys > 0 {
+                    branch.known.apply(event, bytes, scan.at);
+                }
+                scan.at += usize::from(branch.len);
+                let next = usize::from(branch.node);
+                let Some(field) = branch.field else { return Ok(()) };
                 scan.value(field, event)?;
                 node = Some(next);
                 continue;
             }
-            let from = scan.at;
-            let field = plain_step(scan, from == start)?;
-            if let Some(place) = node {
-                node = self.learn(place, &bytes[from..scan.at], field);
-            }
-            let Some(field) = field else { return Ok(()) };
-            scan.value(field, event)?;
+            let is_first = scan.at == start;
+            node = match self.step(scan, event, node, is_first)? {
+                Some(next) => next,
+                None => return Ok(()),
+            };
         }
     }
 
-    /// Length, member and next place of the branch at `place` that the bytes at `at` follow. It moves forward among
-    /// its likes, so that what is frequent is tried first.
+    /// The branch at `place` that the bytes at `at` follow. It moves forward among its likes, so that what is frequent
+    /// is tried first.
     #[inline(always)]
-    fn follow(&mut self, place: usize, bytes: &[u8], at: usize) -> Option<(usize, Option<Field>, usize)> {
+    fn follow(&mut self, place: usize, bytes: &[u8], at: usize) -> Option<&Branch> {
         let window = bytes.get(at..)?.first_chunk::<MAX_RUN>()?;
-        let branches = self.nodes.get_mut(place)?;
-        let first = branches.first()?;
-        let branch = if first.starts(window) {
-            first
-        } else {
-            let found = 1 + branches[1..].iter().position(|branch| branch.starts(window))?;
-            branches.swap(found, found - 1);
-            &branches[found - 1]
-        };
-        Some((usize::from(branch.len), branch.field, usize::from(branch.node)))
+        let node = self.nodes.get_mut(place)?;
+        for place in 0..usize::from(node.n_branches) {
+            let index = *node.branches.get(place)?;
+            let branch = self.branches.get(usize::from(index))?;
+            if branch.starts(window) {
+                if place > 0 {
+                    node.branches.swap(place, place - 1);
+                }
+                return Some(branch);
+            }
+        }
+        None
+    }
+
+    /// Reads on the plain way up to the end of a value that is no part of a run, and learns the run before it. Gives
+    /// the place after that, if it is known; `None` at the end of the event.
+    #[cold]
+    fn step<'a>(
+        &mut self,
+        scan: &mut Scan<'a>,
+        event: &mut RawEvent<'a>,
+        place: Option<usize>,
+        is_first: bool,
+    ) -> Result<Option<Option<usize>>, Stop> {
+        let (bytes, start) = (scan.bytes, scan.at);
+        let takes_values =
+            place.and_then(|place| self.nodes.get(place)).is_some_and(|node| node.takes_values);
+        let mut known = Known::default();
+        let mut field = plain_step(scan, is_first)?;
+        while takes_values && let Some(member) = field {
+            let (from, before) = (scan.at, known);
+            scan.value(member, event)?;
+            let fits = known.add(member, event, bytes, start, from);
+            if fits {
+                field = plain_step(scan, false)?;
+                if scan.at - start <= MAX_RUN {
+                    continue;
+                }
+            }
+            // The run ends before this value. Where it took part in a run that became too long, what has been read
+            // beyond it is left for the next event to learn.
+            let next = place.and_then(|place| self.learn(place, &bytes[start..from], before, Some(member)));
+            if !fits {
+                return Ok(Some(next));
+            }
+            let Some(member) = field else { return Ok(None) };
+            scan.value(member, event)?;
+            return Ok(Some(None));
+        }
+        let next = place.and_then(|place| self.learn(place, &bytes[start..scan.at], known, field));
+        let Some(member) = field else { return Ok(None) };
+        scan.value(member, event)?;
+        Ok(Some(next))
     }
 
     /// Remembers that `run` leads from `place` to `field`; gives the place after its value.
-    #[cold]
-    fn learn(&mut self, place: usize, run: &[u8], field: Option<Field>) -> Option<usize> {
+    fn learn(&mut self, place: usize, run: &[u8], known: Known, field: Option<Field>) -> Option<usize> {
         let next = self.nodes.len();
-        let branches = self.nodes.get_mut(place)?;
+        let at = self.nodes.get_mut(place)?;
         let node = if field.is_some() { u16::try_from(next).ok()? } else { 0 };
-        let branch = Branch::new(run, field, node)?;
+        let branch = Branch::new(run, known, field, node)?;
         // Near the end of a chunk, where there is no whole window to compare with, a known run comes by again.
-        let known = branches.iter().find(|other| other.words == branch.words && other.masks == branch.masks);
-        if let Some(known) = known {
-            return known.field.map(|_| usize::from(known.node));
+        let known = at.branches().iter().filter_map(|index| self.branches.get(usize::from(*index)));
+        if let Some(same) = known.into_iter().find(|other| other.is_run(&branch)) {
+            return same.field.map(|_| usize::from(same.node));
         }
-        if branches.len() >= MAX_BRANCHES || next >= MAX_NODES {
+        if at.branches().len() >= MAX_BRANCHES && at.takes_values {
+            // A value varies after all.
+            at.takes_values = false;
+            at.n_branches = 0;
             return None;
         }
-        branches.push(branch);
+        let index = u16::try_from(self.branches.len()).ok().filter(|_| next < MAX_NODES)?;
+        *at.branches.get_mut(usize::from(at.n_branches))? = index;
+        at.n_branches += 1;
+        self.branches.push(branch);
         field?;
-        self.nodes.push(Vec::new());
+        self.nodes.push(Node::new());
         Some(next)
     }
 }
@@ -219,7 +373,10 @@ mod tests {
         ];
         for _ in 0..2 {
             for event in events {
-                agree(&mut layouts, &format!("{event}, and what comes after, long enough for a window"));
+                agree(
+                    &mut layouts,
+                    &format!("{event}, and what comes after, long enough for a window: {}", " ".repeat(80)),
+                );
                 agree(&mut layouts, event);
             }
         }
@@ -249,7 +406,7 @@ mod tests {
             for members in events {
                 let members: Vec<String> =
                     members.iter().map(|(key, space, value)| format!("{space}\"{key}\":{space}{value}")).collect();
-                agree(&mut layouts, &format!("{{{}}}{}", members.join(","), " ".repeat(40)));
+                agree(&mut layouts, &format!("{{{}}}{}", members.join(","), " ".repeat(100)));
             }
         }
     }

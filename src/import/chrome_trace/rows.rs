@@ -10,8 +10,8 @@ use super::scanner::{
 use crate::base::json::{Number, RawStr, unescape};
 use crate::base::strings::{RecentStrings, StringId, StringTable};
 use crate::trace::TraceBuilder;
-use crate::trace::args::ArgsId;
-use crate::trace::events::{Event, EventExtra, EventKey, ListedSample, Phase, flag};
+use crate::trace::args::ArgsPlace;
+use crate::trace::events::{Event, EventExtra, EventKey, ListedSample, NO_EXTRA, Phase, flag};
 use crate::trace::ledger::{IssueKind, Position};
 use crate::trace::tracks::{Key, ThreadId};
 
@@ -59,6 +59,12 @@ impl Place<'_> {
 
     pub fn len(&self) -> u64 {
         self.bytes.len() as u64
+    }
+
+    /// Where `part`, which has to be a part of the bytes, lies in the content.
+    fn of(&self, part: &[u8]) -> ArgsPlace {
+        let at = (part.as_ptr() as usize).saturating_sub(self.bytes.as_ptr() as usize);
+        ArgsPlace { offset: self.offset + at as u64, len: part.len() as u32 }
     }
 }
 
@@ -121,7 +127,7 @@ impl Rows {
             Some(cat) if !cat.bytes.is_empty() => self.text(cat, &mut out.trace.strings, &mut repaired),
             _ => StringId::NONE,
         };
-        if event.tts == Time::Bad || event.tdur == Time::Bad {
+        if event.has_rare && (event.rare.tts == Time::Bad || event.rare.tdur == Time::Bad) {
             out.trace.ledger.file(&BAD_THREAD_TIME, place.position(), place.bytes);
             repaired = repaired.or(Some(&BAD_THREAD_TIME));
         }
@@ -134,31 +140,52 @@ impl Rows {
         }
         let args = match event.args {
             // Only a counter tells an empty object from none.
-            Some(raw) if raw.len() > 2 || phase == Phase::Counter => out.trace.args.push(raw),
-            _ => ArgsId::NONE,
+            Some(raw) if raw.len() > 2 || phase == Phase::Counter => place.of(raw),
+            _ => ArgsPlace::NONE,
         };
+        if !args.is_none() && (out.trace.args.keeps_all() || phase.needs_args()) {
+            out.trace.args.keep(args.offset, event.args.unwrap_or_default());
+        }
         let mut flags = 0;
         let mut set = |on: bool, bit: u8| flags |= if on { bit } else { 0 };
         set(!event.pid.is_absent(), flag::HAS_PID);
         set(!event.tid.is_absent(), flag::HAS_TID);
-        set(event.instant_scope == Scope::Process, flag::PROCESS_SCOPE);
-        set(event.instant_scope == Scope::Global, flag::GLOBAL_SCOPE);
-        set(event.bind_enclosing, flag::BIND_ENCLOSING);
-        set(event.flow_in, flag::FLOW_IN);
-        set(event.flow_out, flag::FLOW_OUT);
+        if event.has_rare {
+            set(event.rare.instant_scope == Scope::Process, flag::PROCESS_SCOPE);
+            set(event.rare.instant_scope == Scope::Global, flag::GLOBAL_SCOPE);
+            set(event.rare.bind_enclosing, flag::BIND_ENCLOSING);
+            set(event.rare.flow_in, flag::FLOW_IN);
+            set(event.rare.flow_out, flag::FLOW_OUT);
+        }
         set(repaired.is_some(), flag::REPAIRED);
         if repaired.is_some() {
             out.trace.ledger.repair(place.len());
         } else {
             out.trace.ledger.keep(place.len());
         }
-        let extra = self.extra(event, phase, out);
+        let extra = self.extra(event, phase, place, out);
         let len = u32::try_from(place.bytes.len()).unwrap_or(u32::MAX);
         let offset = place.offset;
-        let row = Event { ts, dur, phase, flags, thread, name, category, args, offset, len };
+        let (args_at, args_len) = (args.offset.saturating_sub(offset) as u32, args.len);
+        let row = Event {
+            ts,
+            dur,
+            offset,
+            len,
+            args_at,
+            args_len,
+            thread,
+            name,
+            category,
+            extra: NO_EXTRA,
+            phase,
+            flags,
+        };
         let index = out.events.push(row, extra);
-        if let Time::Ns(tts) = event.tts {
-            let tdur = match event.tdur {
+        if event.has_rare
+            && let Time::Ns(tts) = event.rare.tts
+        {
+            let tdur = match event.rare.tdur {
                 Time::Ns(tdur) => Some(tdur.max(0)),
                 _ => None,
             };
@@ -176,7 +203,16 @@ impl Rows {
 
     /// Members that few events have, if this one has any of use.
     #[inline]
-    fn extra(&mut self, event: &RawEvent<'_>, phase: Phase, out: &mut TraceBuilder) -> Option<EventExtra> {
+    fn extra(
+        &mut self,
+        event: &RawEvent<'_>,
+        phase: Phase,
+        place: Place<'_>,
+        out: &mut TraceBuilder,
+    ) -> Option<EventExtra> {
+        if !event.has_rare && event.id.is_absent() {
+            return None;
+        }
         let uses_id = !matches!(
             phase,
             Phase::Complete
@@ -186,32 +222,35 @@ impl Rows {
                 | Phase::Metadata
                 | Phase::ThreadState
         );
-        let is_given = !event.id.is_absent() || !event.id2_global.is_absent() || !event.id2_local.is_absent();
+        let is_given =
+            !event.id.is_absent() || !event.rare.id2_global.is_absent() || !event.rare.id2_local.is_absent();
         let has_id = uses_id && is_given;
-        let has_frames = !event.sf.is_absent() || !event.esf.is_absent() || event.stack.is_some();
-        if !has_id && !has_frames && event.bind_id.is_absent() {
+        let has_frames =
+            !event.rare.sf.is_absent() || !event.rare.esf.is_absent() || event.rare.stack.is_some();
+        if !has_id && !has_frames && event.rare.bind_id.is_absent() {
             return None;
         }
         let mut extra = EventExtra::default();
         if has_id {
             let (id, is_local) = if !event.id.is_absent() {
                 (event.id, false)
-            } else if !event.id2_global.is_absent() {
-                (event.id2_global, false)
+            } else if !event.rare.id2_global.is_absent() {
+                (event.rare.id2_global, false)
             } else {
-                (event.id2_local, true)
+                (event.rare.id2_local, true)
             };
             extra.id = self.key(id, out);
             extra.id_is_local = is_local;
-            if let Some(scope) = event.scope {
+            if let Some(scope) = event.rare.scope {
                 extra.scope = self.text(scope, &mut out.trace.strings, &mut None);
             }
         }
-        extra.bind_id = self.key(event.bind_id, out);
-        extra.start_frame = self.frame(event.sf, out);
-        extra.end_frame = self.frame(event.esf, out);
-        if let Some(stack) = event.stack {
-            extra.stack = out.trace.args.push(stack);
+        extra.bind_id = self.key(event.rare.bind_id, out);
+        extra.start_frame = self.frame(event.rare.sf, out);
+        extra.end_frame = self.frame(event.rare.esf, out);
+        if let Some(stack) = event.rare.stack {
+            extra.stack = place.of(stack);
+            out.trace.args.keep(extra.stack.offset, stack);
         }
         Some(extra)
     }
@@ -321,8 +360,9 @@ impl Rows {
             Some(name) if !name.bytes.is_empty() => self.text(name, &mut out.trace.strings, &mut None),
             _ => StringId::NONE,
         };
-        let frame = self.frame(event.sf, out);
-        let weight = event.weight.and_then(Number::as_f64).filter(|weight| weight.is_finite()).unwrap_or(1.0);
+        let frame = self.frame(event.rare.sf, out);
+        let weight =
+            event.rare.weight.and_then(Number::as_f64).filter(|weight| weight.is_finite()).unwrap_or(1.0);
         let len = u32::try_from(place.bytes.len()).unwrap_or(u32::MAX);
         let offset = place.offset;
         out.listed_samples.push(ListedSample { ts, process, thread_key, name, frame, weight, offset, len });

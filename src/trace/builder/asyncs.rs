@@ -9,7 +9,7 @@ use super::nesting::{Lane, Stack};
 use super::pairing::{NewSlice, Walk};
 use crate::base::json::unescape_to_string;
 use crate::base::strings::StringId;
-use crate::trace::args::ArgsId;
+use crate::trace::args::ArgsPlace;
 use crate::trace::events::{EventExtra, EventKey, Phase, flag};
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
 use crate::trace::tracks::{ProcessId, TrackId, TrackKind};
@@ -32,7 +32,7 @@ struct Identity {
 impl Identity {
     fn new(walk: &Walk<'_>, i: u32, extra: &EventExtra, name: Option<StringId>) -> Identity {
         Identity {
-            category: walk.events.category[i as usize],
+            category: walk.events.rows[i as usize].category,
             scope: extra.scope,
             id: extra.id,
             process: extra.id_is_local.then(|| walk.process_of(i)),
@@ -67,7 +67,7 @@ pub(super) struct LegacyPart {
     /// Number of the start this belongs to.
     session: u32,
     is_step: bool,
-    end_args: ArgsId,
+    end_args: ArgsPlace,
 }
 
 #[derive(Default)]
@@ -98,8 +98,8 @@ impl Asyncs {
             return walk.drop_event(i, &ASYNC_WITHOUT_PID);
         }
         let identity = Identity::new(walk, i, extra, None);
-        let ts = walk.events.ts[i as usize];
-        let phase = walk.events.phase[i as usize];
+        let ts = walk.events.rows[i as usize].ts;
+        let phase = walk.events.rows[i as usize].phase;
         if phase == Phase::AsyncEnd {
             let ended = self.open.get_mut(&identity).and_then(|open| {
                 walk.close(&mut open.stack, ts, false);
@@ -114,7 +114,7 @@ impl Asyncs {
         }
         let kind = if extra.id_is_local { TrackKind::AsyncProcess } else { TrackKind::AsyncGlobal };
         let open = self.open.entry(identity).or_insert_with(|| Open {
-            group: Group { kind, process: walk.process_of(i), name: walk.events.name[i as usize] },
+            group: Group { kind, process: walk.process_of(i), name: walk.events.rows[i as usize].name },
             stack: Stack::default(),
             track: None,
         });
@@ -210,7 +210,7 @@ pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart
     let mut sessions: FxHashMap<Identity, Session> = FxHashMap::default();
     let mut n_sessions = 0;
     for &i in order {
-        let phase = walk.events.phase[i as usize];
+        let phase = walk.events.rows[i as usize].phase;
         let is_legacy = matches!(
             phase,
             Phase::LegacyStart | Phase::LegacyStepInto | Phase::LegacyStepPast | Phase::LegacyFinish
@@ -225,13 +225,13 @@ pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart
                 continue;
             }
         };
-        let name = walk.events.name[i as usize];
+        let name = walk.events.rows[i as usize].name;
         let identity = Identity::new(walk, i, extra, Some(name));
-        let (ts, args) = (walk.events.ts[i as usize], walk.events.args[i as usize]);
+        let (ts, args) = (walk.events.rows[i as usize].ts, walk.events.rows[i as usize].args());
         if phase == Phase::LegacyStart {
             walk.note(i, &LEGACY_ASYNC);
             let whole = parts.len();
-            let (number, dur, end_args) = (n_sessions, UNFINISHED, ArgsId::NONE);
+            let (number, dur, end_args) = (n_sessions, UNFINISHED, ArgsPlace::NONE);
             n_sessions += 1;
             parts.push(LegacyPart { ts, dur, name, event: i, session: number, is_step: false, end_args });
             let session = Session { number, start: i, last_step_ts: ts, running: None, whole };
@@ -247,11 +247,11 @@ pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart
             let part = &mut parts[running];
             part.dur = ts.saturating_sub(part.ts).max(0);
         }
-        let (number, end_args) = (session.number, ArgsId::NONE);
+        let (number, end_args) = (session.number, ArgsPlace::NONE);
         match phase {
             Phase::LegacyFinish => {
                 let whole = &mut parts[session.whole];
-                whole.dur = ts.saturating_sub(walk.events.ts[session.start as usize]).max(0);
+                whole.dur = ts.saturating_sub(walk.events.rows[session.start as usize].ts).max(0);
                 whole.end_args = args;
                 sessions.remove(&identity);
             }
@@ -282,8 +282,8 @@ pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart
 }
 
 /// The text in `args.step`.
-fn step_name(walk: &mut Walk<'_>, args: ArgsId) -> Option<StringId> {
+fn step_name(walk: &mut Walk<'_>, args: ArgsPlace) -> Option<StringId> {
     let trace = walk.trace();
-    let text = unescape_to_string(as_string(find_member(trace.args.get(args)?, "step")?)?);
+    let text = unescape_to_string(as_string(find_member(trace.args.kept(args)?, "step")?)?);
     Some(trace.strings.intern(&text))
 }

@@ -20,15 +20,15 @@ impl Counters {
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
         let event = i as usize;
         let process = walk.process_of(i);
-        let name = walk.events.name[event];
+        let name = walk.events.rows[event].name;
         // Numbers do not tell counters apart, texts do.
         let id = match walk.events.extra_of(event).map(|extra| extra.id) {
             Some(EventKey::Text(text)) => text,
             _ => StringId::NONE,
         };
-        let ts = walk.events.ts[event];
+        let ts = walk.events.rows[event].ts;
         let trace = &mut walk.builder.trace;
-        let Some(raw) = trace.args.get(walk.events.args[event]) else {
+        let Some(raw) = trace.args.kept(walk.events.rows[event].args()) else {
             return walk.drop_event(i, &COUNTER_WITHOUT_ARGS);
         };
         let (mut n_used, mut n_bad) = (0, 0);

@@ -5,7 +5,7 @@ use super::members::{as_string, find_member, for_each_member, number_text};
 use super::pairing::Walk;
 use super::samples::add_named_frames;
 use crate::base::json::{Number, unescape_to_string};
-use crate::trace::args::ArgsId;
+use crate::trace::args::ArgsPlace;
 
 /// Facts from metadata events, at most.
 const MAX_FACTS: usize = 200;
@@ -14,11 +14,11 @@ const MAX_FACT_BYTES: usize = 4096;
 
 pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
     let event = i as usize;
-    let args = walk.events.args[event];
-    let thread = walk.events.thread[event].0 as usize;
+    let args = walk.events.rows[event].args();
+    let thread = walk.events.rows[event].thread.0 as usize;
     let process = walk.process_of(i).0 as usize;
     let trace = &mut walk.builder.trace;
-    let name = trace.strings.get(walk.events.name[event]).to_string();
+    let name = trace.strings.get(walk.events.rows[event].name).to_string();
     let ok = match name.as_str() {
         "process_name" | "thread_name" | "process_labels" => {
             let member = if name == "process_labels" { "labels" } else { "name" };
@@ -38,7 +38,7 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
             }
         }
         "process_sort_index" | "thread_sort_index" => {
-            let raw = trace.args.get(args).and_then(|raw| find_member(raw, "sort_index"));
+            let raw = trace.args.kept(args).and_then(|raw| find_member(raw, "sort_index"));
             match raw.and_then(|raw| Number::as_f64(number_text(raw))) {
                 Some(value) => {
                     let index = Some(value as i64 as i32);
@@ -53,7 +53,7 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
             }
         }
         "stackFrames" => {
-            let frames = trace.args.get(args).and_then(|raw| find_member(raw, "stackFrames"));
+            let frames = trace.args.kept(args).and_then(|raw| find_member(raw, "stackFrames"));
             let frames = frames.map(<[u8]>::to_vec);
             if let Some(frames) = &frames {
                 add_named_frames(walk.builder, frames);
@@ -62,7 +62,7 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
         }
         _ => {
             let facts = &mut trace.source.metadata;
-            if let Some(raw) = trace.args.get(args) {
+            if let Some(raw) = trace.args.kept(args) {
                 for_each_member(raw, |key, value| {
                     if facts.len() < MAX_FACTS && value.len() <= MAX_FACT_BYTES {
                         let text = match as_string(value) {
@@ -87,8 +87,8 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
 }
 
 /// A text that is not empty.
-fn text_member(walk: &Walk<'_>, args: ArgsId, member: &str) -> Option<String> {
-    let raw = walk.builder.trace.args.get(args)?;
+fn text_member(walk: &Walk<'_>, args: ArgsPlace, member: &str) -> Option<String> {
+    let raw = walk.builder.trace.args.kept(args)?;
     let text = unescape_to_string(as_string(find_member(raw, member)?)?);
     (!text.is_empty()).then_some(text)
 }

@@ -6,13 +6,15 @@ use crate::trace::events::{EventTable, Phase};
 /// short, then the rest; ties keep file order. So a parent comes before its child wherever it stands in the file.
 pub fn processing_order(events: &EventTable) -> Vec<u32> {
     let mut order: Vec<(i64, u32)> =
-        events.ts.iter().enumerate().map(|(index, ts)| (*ts, index as u32)).collect();
-    if !events.ts.is_sorted() {
+        events.rows.iter().enumerate().map(|(index, event)| (event.ts, index as u32)).collect();
+    if !order.is_sorted() {
         order.sort_by_key(|(ts, _)| *ts);
     }
-    let rank = |index: u32| match events.phase[index as usize] {
+    let rank = |index: u32| match events.rows[index as usize].phase {
         Phase::End => (0, 0),
-        Phase::Complete if events.dur[index as usize] > 0 => (1, i64::MAX - events.dur[index as usize]),
+        Phase::Complete if events.rows[index as usize].dur > 0 => {
+            (1, i64::MAX - events.rows[index as usize].dur)
+        }
         _ => (2, 0),
     };
     let mut start = 0;

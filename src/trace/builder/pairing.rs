@@ -9,7 +9,7 @@ use super::order::processing_order;
 use super::samples::Sampler;
 use super::{TraceBuilder, metadata};
 use crate::base::strings::StringId;
-use crate::trace::args::ArgsId;
+use crate::trace::args::ArgsPlace;
 use crate::trace::events::{EventKey, EventTable, Phase, flag};
 use crate::trace::ledger::{IssueKind, Position};
 use crate::trace::objects::ObjectEvent;
@@ -74,12 +74,12 @@ pub(super) fn pair(builder: &mut TraceBuilder) {
     let mut n_legacy = 0;
     for &i in &order {
         while let Some(part) = legacy.get(n_legacy)
-            && part.ts <= events.ts[i as usize]
+            && part.ts <= events.rows[i as usize].ts
         {
             asyncs.legacy(&mut walk, part);
             n_legacy += 1;
         }
-        match events.phase[i as usize] {
+        match events.rows[i as usize].phase {
             Phase::Complete => walk.complete(i),
             Phase::Begin => walk.begin(i),
             Phase::End => walk.end(i),
@@ -108,9 +108,11 @@ pub(super) fn pair(builder: &mut TraceBuilder) {
 
 fn reserve(builder: &mut TraceBuilder, events: &EventTable) {
     let n = events
-        .phase
+        .rows
         .iter()
-        .filter(|phase| matches!(phase, Phase::Complete | Phase::Begin | Phase::Instant | Phase::AsyncBegin))
+        .filter(|event| {
+            matches!(event.phase, Phase::Complete | Phase::Begin | Phase::Instant | Phase::AsyncBegin)
+        })
         .count();
     let slices = &mut builder.trace.slices;
     slices.ts.reserve_exact(n);
@@ -148,21 +150,21 @@ impl Walk<'_> {
     }
 
     pub fn process_of(&self, i: u32) -> ProcessId {
-        let thread = self.events.thread[i as usize];
+        let thread = self.events.rows[i as usize].thread;
         self.builder.trace.threads.process.get(thread.0 as usize).copied().unwrap_or(ProcessId(0))
     }
 
     pub fn has(&self, i: u32, bit: u8) -> bool {
-        self.events.flags[i as usize] & bit != 0
+        self.events.rows[i as usize].flags & bit != 0
     }
 
     /// Notes an oddity at the place of event `i`.
     pub fn note(&mut self, i: u32, kind: &'static IssueKind) {
-        let at = Position { byte: self.events.offset[i as usize], line: None };
+        let at = Position { byte: self.events.rows[i as usize].offset, line: None };
         let trace = &mut self.builder.trace;
         // The text is made anew only where it will be seen.
         let seen = trace.ledger.issue(kind.code).is_some_and(|issue| issue.first.byte <= at.byte);
-        let example = if seen { "" } else { trace.strings.get(self.events.name[i as usize]) };
+        let example = if seen { "" } else { trace.strings.get(self.events.rows[i as usize].name) };
         trace.ledger.file(kind, at, example.as_bytes());
     }
 
@@ -174,7 +176,7 @@ impl Walk<'_> {
 
     /// Moves the record of event `i` to the skipped ones.
     pub fn uncount(&mut self, i: u32) {
-        let bytes = u64::from(self.events.len[i as usize]);
+        let bytes = u64::from(self.events.rows[i as usize].len);
         if self.has(i, flag::REPAIRED) {
             self.ledger().repaired_to_skipped(bytes);
         } else {
@@ -186,7 +188,7 @@ impl Walk<'_> {
     pub fn repair_event(&mut self, i: u32, kind: &'static IssueKind) {
         self.note(i, kind);
         if !self.has(i, flag::REPAIRED) {
-            let bytes = u64::from(self.events.len[i as usize]);
+            let bytes = u64::from(self.events.rows[i as usize].len);
             self.ledger().kept_to_repaired(bytes);
         }
     }
@@ -200,18 +202,18 @@ impl Walk<'_> {
         slices.ts.push(new.ts);
         slices.dur.push(new.dur);
         slices.name.push(new.name);
-        slices.category.push(self.events.category[event]);
+        slices.category.push(self.events.rows[event].category);
         slices.track.push(new.track);
         slices.kind.push(new.kind);
         slices.depth.push(new.depth);
         slices.parent.push(new.parent);
-        slices.args.push(self.events.args[event]);
-        slices.offset.push(self.events.offset[event]);
+        slices.args.push((self.events.rows[event].args_at, self.events.rows[event].args_len));
+        slices.offset.push(self.events.rows[event].offset);
         self.slice_event.push(i);
         if let Some(extra) = self.events.extra_of(event)
-            && (!extra.start_frame.is_none() || !extra.end_frame.is_none() || extra.stack != ArgsId::NONE)
+            && (!extra.start_frame.is_none() || !extra.end_frame.is_none() || extra.stack != ArgsPlace::NONE)
         {
-            let start = if extra.stack == ArgsId::NONE {
+            let start = if extra.stack == ArgsPlace::NONE {
                 super::samples::stack_of_frame(self.builder, extra.start_frame)
             } else {
                 super::samples::stack_of_list(self.builder, extra.stack)
@@ -224,8 +226,8 @@ impl Walk<'_> {
 
     /// Puts event `i` on a stack as a slice at its place, which must have been closed up to its time.
     pub fn stack_slice(&mut self, i: u32, lane: &mut Lane, dur: i64, kind: SliceKind) -> u32 {
-        let ts = self.events.ts[i as usize];
-        let (name, category) = (self.events.name[i as usize], self.events.category[i as usize]);
+        let ts = self.events.rows[i as usize].ts;
+        let (name, category) = (self.events.rows[i as usize].name, self.events.rows[i as usize].category);
         let parent = lane.stack.top().map_or(SliceId::NONE, |top| SliceId(top.slice));
         let depth = lane.stack.len() as u32;
         let slice = self.push_slice(i, NewSlice { ts, dur, name, kind, track: lane.track, depth, parent });
@@ -287,7 +289,8 @@ impl Walk<'_> {
 
     fn complete(&mut self, i: u32) {
         let event = i as usize;
-        let (ts, dur, thread) = (self.events.ts[event], self.events.dur[event], self.events.thread[event]);
+        let (ts, dur, thread) =
+            (self.events.rows[event].ts, self.events.rows[event].dur, self.events.rows[event].thread);
         let end = ts.saturating_add(dur);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, dur == 0);
@@ -331,7 +334,7 @@ impl Walk<'_> {
                 _ => self.new_thread_track(thread, TrackKind::ThreadOverflow),
             };
             self.threads[thread.0 as usize].flat.push(Reverse((end, track)));
-            let name = self.events.name[i as usize];
+            let name = self.events.rows[i as usize].name;
             let (kind, parent) = (SliceKind::Complete, SliceId::NONE);
             self.push_slice(i, NewSlice { ts, dur, name, kind, track, depth: 0, parent })
         };
@@ -341,7 +344,7 @@ impl Walk<'_> {
 
     fn begin(&mut self, i: u32) {
         let event = i as usize;
-        let (ts, thread) = (self.events.ts[event], self.events.thread[event]);
+        let (ts, thread) = (self.events.rows[event].ts, self.events.rows[event].thread);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, false);
         let slice = self.stack_slice(i, &mut lane, UNFINISHED, SliceKind::BeginEnd);
@@ -355,7 +358,7 @@ impl Walk<'_> {
 
     fn end(&mut self, i: u32) {
         let event = i as usize;
-        let (ts, thread) = (self.events.ts[event], self.events.thread[event]);
+        let (ts, thread) = (self.events.rows[event].ts, self.events.rows[event].thread);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, false);
         let ended = self.end_slice(i, &mut lane.stack);
@@ -384,11 +387,11 @@ impl Walk<'_> {
     /// Ends the slice that event `i` closes, and gives it.
     pub fn end_slice(&mut self, i: u32, stack: &mut Stack) -> Option<u32> {
         let event = i as usize;
-        let ts = self.events.ts[event];
-        let name = Some(self.events.name[event]).filter(|name| *name != StringId::EMPTY);
-        let category = self.events.category[event].some();
+        let ts = self.events.rows[event].ts;
+        let name = Some(self.events.rows[event].name).filter(|name| *name != StringId::EMPTY);
+        let category = self.events.rows[event].category.some();
         let (slice, start) = stack.end(ts, name, category)?;
-        let args = self.events.args[event];
+        let args = self.events.rows[event].args();
         let slices = &mut self.trace().slices;
         slices.dur[slice as usize] = ts.saturating_sub(start).max(0);
         if !args.is_none() {
@@ -398,7 +401,7 @@ impl Walk<'_> {
     }
 
     fn instant(&mut self, i: u32) {
-        let (ts, thread) = (self.events.ts[i as usize], self.events.thread[i as usize]);
+        let (ts, thread) = (self.events.rows[i as usize].ts, self.events.rows[i as usize].thread);
         if self.has(i, flag::GLOBAL_SCOPE) {
             let mut lane = match self.global_instants.take() {
                 Some(lane) => lane,
@@ -441,13 +444,14 @@ impl Walk<'_> {
 
     fn thread_state(&mut self, i: u32) {
         let event = i as usize;
-        let (ts, dur, thread) = (self.events.ts[event], self.events.dur[event], self.events.thread[event]);
+        let (ts, dur, thread) =
+            (self.events.rows[event].ts, self.events.rows[event].dur, self.events.rows[event].thread);
         let track = match self.threads[thread.0 as usize].states {
             Some(track) => track,
             None => self.new_thread_track(thread, TrackKind::ThreadState),
         };
         self.threads[thread.0 as usize].states = Some(track);
-        let name = self.events.name[event];
+        let name = self.events.rows[event].name;
         let (kind, parent) = (SliceKind::State, SliceId::NONE);
         self.push_slice(i, NewSlice { ts, dur, name, kind, track, depth: 0, parent });
     }
@@ -477,11 +481,11 @@ impl Walk<'_> {
         };
         let objects = &mut trace.objects;
         objects.event.push(what);
-        objects.ts.push(self.events.ts[event]);
+        objects.ts.push(self.events.rows[event].ts);
         objects.process.push(process);
-        objects.name.push(self.events.name[event]);
+        objects.name.push(self.events.rows[event].name);
         objects.id.push(id);
-        objects.args.push(self.events.args[event]);
+        objects.args.push(self.events.rows[event].args());
     }
 
     /// What is still open, and the order of the sparse columns.

@@ -8,7 +8,7 @@ use crate::base::json::{Number, unescape_to_string};
 use crate::base::strings::StringId;
 use crate::base::time::parse_ns;
 use crate::trace::Trace;
-use crate::trace::args::ArgsId;
+use crate::trace::args::ArgsPlace;
 use crate::trace::events::{EventKey, NamedFrame};
 use crate::trace::ledger::Position;
 use crate::trace::samples::{FrameId, StackId};
@@ -95,9 +95,9 @@ pub(super) fn stack_of_frame(builder: &mut TraceBuilder, frame: StringId) -> Sta
 }
 
 /// The stack of a raw array of frames, leaf first.
-pub(super) fn stack_of_list(builder: &mut TraceBuilder, list: ArgsId) -> StackId {
+pub(super) fn stack_of_list(builder: &mut TraceBuilder, list: ArgsPlace) -> StackId {
     let mut names = Vec::new();
-    if let Some(raw) = builder.trace.args.get(list) {
+    if let Some(raw) = builder.trace.args.kept(list) {
         for_each_element(raw, |value| {
             names.push(match as_string(value) {
                 Some(text) => unescape_to_string(text),
@@ -132,12 +132,12 @@ impl Sampler {
     /// `P`: one sample, or a part of a profile.
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
         let event = i as usize;
-        let name = walk.events.name[event];
+        let name = walk.events.rows[event].name;
         let id = walk.events.extra_of(event).map_or(EventKey::None, |extra| extra.id);
         let text = walk.builder.trace.strings.get(name);
         if id != EventKey::None && (text == "Profile" || text == "ProfileChunk") {
             let is_start = text == "Profile";
-            let raw = walk.builder.trace.args.get(walk.events.args[event]);
+            let raw = walk.builder.trace.args.kept(walk.events.rows[event].args());
             let data = raw.and_then(|raw| find_member(raw, "data")).map(<[u8]>::to_vec).unwrap_or_default();
             let key = (walk.process_of(i), id);
             return if is_start { self.start(walk, i, key, &data) } else { self.chunk(walk, i, key, &data) };
@@ -145,7 +145,7 @@ impl Sampler {
         let (frame, list) = walk
             .events
             .extra_of(event)
-            .map_or((StringId::NONE, ArgsId::NONE), |extra| (extra.start_frame, extra.stack));
+            .map_or((StringId::NONE, ArgsPlace::NONE), |extra| (extra.start_frame, extra.stack));
         let stack = if list.is_none() {
             stack_of_frame(walk.builder, frame)
         } else {
@@ -154,14 +154,14 @@ impl Sampler {
         if !frame.is_none() && stack == StackId::NONE {
             walk.note(i, &UNKNOWN_FRAME);
         }
-        let (ts, thread) = (walk.events.ts[event], walk.events.thread[event]);
+        let (ts, thread) = (walk.events.rows[event].ts, walk.events.rows[event].thread);
         push(walk.trace(), ts, thread, stack, 1.0, name);
     }
 
     fn start(&mut self, walk: &mut Walk<'_>, i: u32, key: (ProcessId, EventKey), data: &[u8]) {
         let start = find_member(data, "startTime").and_then(|raw| parse_ns(number_text(raw), 6));
-        let ts = start.unwrap_or(walk.events.ts[i as usize]);
-        let thread = walk.events.thread[i as usize];
+        let ts = start.unwrap_or(walk.events.rows[i as usize].ts);
+        let thread = walk.events.rows[i as usize].thread;
         let (nodes, parents) = (FxHashMap::default(), FxHashMap::default());
         self.profiles.insert(key, Profile { thread, ts, nodes, parents });
         self.chunk(walk, i, key, data);
