@@ -4,7 +4,7 @@ mod support;
 
 use std::panic::AssertUnwindSafe;
 use support::{assert_same_text, data_dirs, files, import};
-use tracedrop::analysis::timeline::{self, Class};
+use tracedrop::analysis::timeline::Class;
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::units::Unit;
 use tracedrop::export::{self, Input, Options};
@@ -134,7 +134,7 @@ fn chrome(trace: &Trace) -> Vec<u8> {
 
 /// Every slice as a line: what it is called, when, how long, how deep, with what arguments.
 fn slices(trace: &Trace) -> Vec<String> {
-    let start = timeline::span(trace).map_or(0, |(start, _)| start);
+    let start = trace.span().map_or(0, |(start, _)| start);
     let table = &trace.slices;
     let mut lines: Vec<String> = (0..table.len())
         .map(|i| {

@@ -5,7 +5,7 @@ mod support;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use support::{assert_same_text, data_dirs, files, for_each_cut, import, stem};
-use tracedrop::analysis::{Query, TextFormat, sway_summary};
+use tracedrop::analysis::{Context, Query, TextFormat, sway_summary};
 use tracedrop::base::python;
 use tracedrop::base::units::group_decimal;
 use tracedrop::import::{Import, ImportError, detect, sway};
@@ -322,7 +322,7 @@ fn report_says_what_was_computed_again() {
     ]
     .concat();
     let run = Run::single(import_forced(text.as_bytes()));
-    let report = (sway_summary::INFO.run)(&run, &Query { top: 2 });
+    let report = (sway_summary::INFO.run)(&Context::new(&run, &Query { top: 2 }));
     let table = report.tables().find(|table| table.id == "repeated_misses").unwrap();
     let value = |id: &str| table.column(id).unwrap().cells.get(0).plain();
     assert_eq!(table.n_rows(), 1);
@@ -341,7 +341,7 @@ fn report_says_what_was_computed_again() {
     };
     assert_eq!(fact("span_ms").as_deref(), Some("4010.000000000005"));
     assert_eq!(fact("overall_hit_rate").as_deref(), Some("0.2"));
-    let none = (sway_summary::INFO.run)(&run, &Query { top: 0 });
+    let none = (sway_summary::INFO.run)(&Context::new(&run, &Query { top: 0 }));
     assert!(none.tables().all(|table| table.id != "slowest"));
 }
 

@@ -1,6 +1,6 @@
 //! Traces to reports.
 //!
-//! An analysis is a plain function from a [`Run`] and a [`Query`] to a [`Report`]. It does not fail: without its data
+//! An analysis is a plain function from a [`Run`] and a [`Query`] (in a [`Context`]) to a [`Report`]. It does not fail: without its data
 //! it is left out, by its `applies`.
 //!
 //! Adding a report: a folder with `INFO` and a function, and two lines here (its `mod`, its place in [`ANALYSES`]).
@@ -16,6 +16,7 @@ pub mod timeline;
 
 use crate::report::{Document, Report};
 use crate::trace::Run;
+use std::cell::OnceCell;
 
 /// The reports, in the order in which they are shown.
 pub const ANALYSES: &[&AnalysisInfo] = &[
@@ -34,7 +35,7 @@ pub struct AnalysisInfo {
     pub title: &'static str,
     /// Whether the run holds the tables it reads.
     pub applies: fn(&Run) -> bool,
-    pub run: fn(&Run, &Query) -> Report,
+    pub run: fn(&Context<'_>) -> Report,
     /// Byte-for-byte output of the tool whose report this is, where there is one.
     pub reference: Option<ReferenceLayout>,
 }
@@ -66,12 +67,32 @@ impl Default for Query {
     }
 }
 
+/// What an analysis is given: the traces, the question, and what several reports need, computed when the first of them
+/// asks for it.
+pub struct Context<'a> {
+    pub run: &'a Run,
+    pub query: &'a Query,
+    sums: OnceCell<slices::SliceSums<'a>>,
+}
+
+impl<'a> Context<'a> {
+    pub fn new(run: &'a Run, query: &'a Query) -> Context<'a> {
+        Context { run, query, sums: OnceCell::new() }
+    }
+
+    /// Times of slices by name.
+    pub fn sums(&self) -> &slices::SliceSums<'a> {
+        self.sums.get_or_init(|| slices::SliceSums::new(self.run))
+    }
+}
+
 /// All reports that `run` has data for.
 pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
+    let context = Context::new(run, query);
     ANALYSES
         .iter()
         .filter(|analysis| (analysis.applies)(run))
-        .map(|analysis| (analysis.run)(run, query))
+        .map(|analysis| (analysis.run)(&context))
         .collect()
 }
 

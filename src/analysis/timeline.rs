@@ -12,25 +12,7 @@ pub const MAX_ROWS: usize = 200_000;
 
 /// Whether any trace of the run holds rows on a time axis.
 pub fn applies(run: &Run) -> bool {
-    run.traces.iter().any(|trace| span(trace).is_some())
-}
-
-/// First and last time of anything on the trace's clock, in nanoseconds. `None` if nothing has a time.
-pub fn span(trace: &Trace) -> Option<(i64, i64)> {
-    let slices = &trace.slices;
-    let mut start = i64::MAX;
-    let mut end = i64::MIN;
-    for (ts, dur) in slices.ts.iter().zip(&slices.dur) {
-        start = start.min(*ts);
-        end = end.max(ts.saturating_add((*dur).max(0)));
-    }
-    for times in [&trace.counters.ts, &trace.samples.ts, &trace.objects.ts] {
-        for ts in times {
-            start = start.min(*ts);
-            end = end.max(*ts);
-        }
-    }
-    (start <= end).then_some((start, end))
+    run.traces.iter().any(|trace| trace.span().is_some())
 }
 
 /// Classes of slices that are never added up together.

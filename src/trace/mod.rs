@@ -24,6 +24,7 @@ pub use ledger::{IssueKind, Ledger, Position, Severity};
 use crate::base::json::write;
 use crate::base::strings::StringTable;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 /// A finished trace.
 #[derive(Clone, Default)]
@@ -50,9 +51,29 @@ pub struct Trace {
     pub scoring_calls: scoring_calls::ScoringCallTable,
     /// Python sampling runs, in order of first appearance.
     pub profiles: Vec<profiles::ProfileRun>,
+    /// See [`Trace::span`].
+    pub span: OnceCell<Option<(i64, i64)>>,
 }
 
 impl Trace {
+    /// First and last time of anything on the trace's clock, in nanoseconds; `None` if nothing has a time. It is worked
+    /// out once, so only a finished trace may be asked.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        *self.span.get_or_init(|| {
+            let slices = &self.slices;
+            let (mut start, mut end) = (i64::MAX, i64::MIN);
+            for (ts, dur) in slices.ts.iter().zip(&slices.dur) {
+                start = start.min(*ts);
+                end = end.max(ts.saturating_add((*dur).max(0)));
+            }
+            for ts in [&self.counters.ts, &self.samples.ts, &self.objects.ts].into_iter().flatten() {
+                start = start.min(*ts);
+                end = end.max(*ts);
+            }
+            (start <= end).then_some((start, end))
+        })
+    }
+
     /// Appends the arguments of a slice as one strict JSON object, those of its end merged in; nothing if it has none.
     pub fn push_slice_args(&self, slice: usize, out: &mut Vec<u8>) {
         let begin = self.args.get(self.slices.args_of(slice));

@@ -24,7 +24,7 @@ use web_sys::{Blob, BlobPropertyBag, DedicatedWorkerGlobalScope, MessageEvent};
 /// Progress is told, and messages are let in, this often.
 const PROGRESS_EVERY_MS: f64 = 80.0;
 /// The first partial report is due after this time.
-const FIRST_PARTIAL_MS: f64 = 150.0;
+const FIRST_PARTIAL_MS: f64 = 60.0;
 /// Time between partial reports, at least.
 const NEXT_PARTIAL_MS: f64 = 1500.0;
 /// Partial reports may take one part in this many of the time.

@@ -7,7 +7,7 @@
 //! ```
 
 use super::timeline::{self, cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Query};
+use super::{AnalysisInfo, Context};
 use crate::base::units::Unit;
 use crate::report::{Column, Report, Table};
 use crate::trace::{Run, Trace};
@@ -60,7 +60,8 @@ impl Series<'_> {
     }
 }
 
-fn run(run: &Run, _query: &Query) -> Report {
+fn run(context: &Context<'_>) -> Report {
+    let run = context.run;
     let mut report = Report::new(INFO.id, INFO.title);
     let mut rows: Vec<Series<'_>> = Vec::new();
     for trace in &run.traces {
@@ -83,7 +84,7 @@ fn run(run: &Run, _query: &Query) -> Report {
                 series.add(counters.ts[i], counters.value[i]);
             }
         }
-        let end = timeline::span(trace).map_or(0, |(_, end)| end);
+        let end = trace.span().map_or(0, |(_, end)| end);
         rows[base..].iter_mut().filter(|series| series.points > 0).for_each(|series| series.hold_until(end));
     }
     let n_points: u64 = rows.iter().map(|series| series.points).sum();

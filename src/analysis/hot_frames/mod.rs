@@ -6,12 +6,12 @@
 pub mod places;
 pub mod totals;
 
-use super::{AnalysisInfo, Query};
+use super::{AnalysisInfo, Context};
 use crate::base::strings::{StringId, StringTable};
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
 use crate::report::{Cells, Column, Facts, Report, Table, TextCells};
+use crate::trace::Trace;
 use crate::trace::profiles::ProfileRun;
-use crate::trace::{Run, Trace};
 use std::borrow::Cow;
 use totals::Total;
 
@@ -26,7 +26,8 @@ pub static INFO: AnalysisInfo = AnalysisInfo {
 /// Runs shown with tables of their own; files hold one or a few.
 const MAX_DETAILED_RUNS: usize = 64;
 
-fn report(run: &Run, _query: &Query) -> Report {
+fn report(context: &Context<'_>) -> Report {
+    let run = context.run;
     let mut report = Report::new(INFO.id, INFO.title);
     let all: Vec<(&Trace, &ProfileRun)> = run
         .traces

@@ -1,7 +1,7 @@
 //! The longest single slices of each class, with where they lie and their arguments.
 
 use super::timeline::{self, Class, integers, shown, texts};
-use super::{AnalysisInfo, Query};
+use super::{AnalysisInfo, Context};
 use crate::base::units::Unit;
 use crate::report::{Column, Report, Table};
 use crate::trace::slices::UNFINISHED;
@@ -25,7 +25,8 @@ fn applies(run: &Run) -> bool {
 /// Duration, then earlier first: what is kept is the greatest by this.
 type Rank = (i64, Reverse<usize>, Reverse<usize>);
 
-fn run(run: &Run, query: &Query) -> Report {
+fn run(context: &Context<'_>) -> Report {
+    let (run, query) = (context.run, context.query);
     let mut report = Report::new(INFO.id, INFO.title);
     let top = (query.top as usize).clamp(10, MAX_TOP);
     let classes = [
@@ -34,8 +35,7 @@ fn run(run: &Run, query: &Query) -> Report {
         (Class::State, "states", "Longest thread states"),
     ];
     let mut heaps: [BinaryHeap<Reverse<Rank>>; 3] = Default::default();
-    let spans: Vec<(i64, i64)> =
-        run.traces.iter().map(|trace| timeline::span(trace).unwrap_or((0, 0))).collect();
+    let spans: Vec<(i64, i64)> = run.traces.iter().map(|trace| trace.span().unwrap_or((0, 0))).collect();
     for (t, trace) in run.traces.iter().enumerate() {
         let slices = &trace.slices;
         for i in 0..slices.len() {

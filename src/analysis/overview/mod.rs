@@ -1,7 +1,7 @@
 //! What is in a trace: how much of what, which processes and threads, and what to know before reading on.
 
 use super::timeline::{self, Class, cut, integers, key_text, process_label, texts, with_left_out};
-use super::{AnalysisInfo, Query, slices};
+use super::{AnalysisInfo, Context, slices};
 use crate::base::units::{Unit, counted, group_digits};
 use crate::report::{Column, Facts, Report, Table};
 use crate::trace::slices::UNFINISHED;
@@ -133,9 +133,10 @@ fn count(trace: &Trace, trace_end: i64) -> Counts {
     counts
 }
 
-fn run(run: &Run, query: &Query) -> Report {
+fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    let mut hottest = slices::hottest(run, query.top as usize);
+    let run = context.run;
+    let mut hottest = slices::hottest(context.sums(), context.query.top as usize);
     for trace in &run.traces {
         // What is slow is said once, for all traces together, right after what the first one is.
         add_trace(&mut report, trace, run.traces.len() > 1, hottest.take());
@@ -144,7 +145,7 @@ fn run(run: &Run, query: &Query) -> Report {
 }
 
 fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(Table, String)>) {
-    let span = timeline::span(trace);
+    let span = trace.span();
     let counts = count(trace, span.map_or(0, |(_, end)| end));
     let n_threads = threads_of_note(trace, &counts).len();
     let title = if named { trace.source.file_name.clone() } else { "Trace".to_string() };
@@ -249,7 +250,7 @@ fn number(n: u64) -> String {
 
 fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
     let has_slices = counts.slices + counts.async_slices + counts.states > 0;
-    if timeline::span(trace).is_none() {
+    if trace.span().is_none() {
         report.info("The trace is empty: nothing in it has a time.");
     } else if !has_slices {
         report.info("The trace holds no slices, so no time can be attributed to names.");
@@ -346,7 +347,7 @@ fn process_table(trace: &Trace, counts: &Counts) -> Table {
 fn thread_table(trace: &Trace, counts: &Counts) -> Table {
     let mut rows = threads_of_note(trace, counts);
     let n_left_out = cut(&mut rows);
-    let start = timeline::span(trace).map_or(0, |(start, _)| start);
+    let start = trace.span().map_or(0, |(start, _)| start);
     let table = &trace.threads;
     let time = |get: &dyn Fn(&Activity) -> Option<i64>| -> Vec<Option<i64>> {
         rows.iter().map(|row| get(&counts.threads[*row]).map(|ts| ts.saturating_sub(start))).collect()

@@ -7,7 +7,7 @@ mod reference;
 mod summary;
 
 use self::summary::{Bucket, CallRef, Summary, find_repeated_misses, probe_of, top_k_of};
-use super::{AnalysisInfo, Query, TextFormat};
+use super::{AnalysisInfo, Context, Query, TextFormat};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_float, format_ratio, group_digits};
 use crate::report::{Column, Facts, Report, Table, TextCells};
@@ -35,7 +35,8 @@ fn reference_layout(run: &Run, query: &Query, format: TextFormat) -> Option<Stri
     applies(run).then(|| reference::write(run, &Summary::compute(run, query.top as usize), format))
 }
 
-fn report(run: &Run, query: &Query) -> Report {
+fn report(context: &Context<'_>) -> Report {
+    let (run, query) = (context.run, context.query);
     let summary = Summary::compute(run, query.top as usize);
     let clock = read_clock(run);
     let repeated = find_repeated_misses(run);

@@ -24,7 +24,7 @@ mod writer;
 pub use calls::MAX_CALL_FLOWS;
 
 use super::{ExporterInfo, Input, Options};
-use crate::trace::Run;
+use crate::trace::{Run, Trace};
 use rustc_hash::FxHashSet;
 use std::io::{self, Write};
 use writer::Writer;
@@ -124,7 +124,7 @@ const MAX_RENUMBERED_BYTES: usize = 32 << 10;
 
 /// What all times are given from: 0 wherever that does no harm.
 fn origin(run: &Run) -> i64 {
-    let spans = run.traces.iter().filter_map(crate::analysis::timeline::span);
+    let spans = run.traces.iter().filter_map(Trace::span);
     let Some((start, end)) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { return 0 };
     let hard = start < 0 || end > EXACT_NS;
     if hard && end.checked_sub(start).is_some() { start } else { 0 }

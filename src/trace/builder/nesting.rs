@@ -211,38 +211,27 @@ impl Lane {
     }
 }
 
-/// The end of everything in a trace, on its clock; 0 if it is empty.
-pub fn trace_end(trace: &Trace) -> i64 {
-    let slices = &trace.slices;
-    let slice_end = (0..slices.len()).map(|i| slices.end(i, i64::MIN)).max();
-    let others = [trace.counters.ts.last(), trace.samples.ts.last(), trace.objects.ts.last()];
-    others.into_iter().flatten().copied().chain(slice_end).max().unwrap_or(0)
-}
-
 /// Fills [`SliceTable::self_ns`]: the time of each slice that no direct child covers.
 pub fn compute_self_times(trace: &mut Trace) {
-    let end_of_trace = trace_end(trace);
+    let end_of_trace = trace.span().map_or(0, |(_, end)| end);
     let slices = &mut trace.slices;
     let n = slices.len();
-    let mut self_ns = Vec::with_capacity(n);
-    for i in 0..n {
-        self_ns.push(match slices.dur[i] {
-            UNFINISHED => end_of_trace.saturating_sub(slices.ts[i]).max(0),
-            dur => dur,
-        });
-    }
-    for i in 0..n {
+    let length = |i: usize| match slices.dur[i] {
+        UNFINISHED => end_of_trace.saturating_sub(slices.ts[i]).max(0),
+        dur => dur,
+    };
+    let mut self_ns: Vec<i64> = (0..n).map(length).collect();
+    // Children have greater numbers, so all of them have been taken off by the time their parent comes.
+    for i in (0..n).rev() {
+        self_ns[i] = self_ns[i].max(0);
         let Some(parent) = slices.parent[i].some() else { continue };
         let parent = parent.0 as usize;
-        if slices.dur[i] == 0 || parent >= n {
+        if slices.dur[i] == 0 || parent >= i {
             continue;
         }
         let start = slices.ts[i].max(slices.ts[parent]);
         let end = slices.end(i, end_of_trace).min(slices.end(parent, end_of_trace));
         self_ns[parent] = self_ns[parent].saturating_sub(end.saturating_sub(start).max(0));
-    }
-    for ns in &mut self_ns {
-        *ns = (*ns).max(0);
     }
     slices.self_ns = self_ns;
 }

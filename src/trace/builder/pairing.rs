@@ -28,7 +28,8 @@ const NESTING_LANES: usize = 32;
 /// A thread's own stack and what lies beside it.
 #[derive(Default)]
 struct ThreadLanes {
-    main: Option<Lane>,
+    /// In a box, as it is taken out and put back for every event.
+    main: Option<Box<Lane>>,
     overflow: Vec<Lane>,
     /// Lanes without nesting, by the time at which they are free.
     flat: BinaryHeap<Reverse<(i64, TrackId)>>,
@@ -47,7 +48,8 @@ pub(super) struct Walk<'a> {
     cut: Vec<u32>,
     /// Places in `slices.thread_time` that wait for the end event.
     has_pending_thread_time: bool,
-    flows: Flows,
+    /// In a box, as it is taken out and put back; `None` only meanwhile.
+    flows: Option<Box<Flows>>,
 }
 
 /// Puts all events of `builder` into its tables.
@@ -63,7 +65,7 @@ pub(super) fn pair(builder: &mut TraceBuilder) {
         slice_event: Vec::with_capacity(events.n_events()),
         cut: Vec::new(),
         has_pending_thread_time: false,
-        flows: Flows::default(),
+        flows: Some(Box::default()),
         builder,
     };
     walk.threads.resize_with(walk.builder.trace.threads.len(), ThreadLanes::default);
@@ -250,10 +252,10 @@ impl Walk<'_> {
     }
 
     /// The stack of a thread, taken out while it is worked on; its track is made if there is none.
-    fn take_lane(&mut self, thread: ThreadId) -> Lane {
+    fn take_lane(&mut self, thread: ThreadId) -> Box<Lane> {
         match self.threads[thread.0 as usize].main.take() {
             Some(lane) => lane,
-            None => Lane::new(self.new_thread_track(thread, TrackKind::Thread)),
+            None => Box::new(Lane::new(self.new_thread_track(thread, TrackKind::Thread))),
         }
     }
 
@@ -266,10 +268,10 @@ impl Walk<'_> {
     /// A slice of `thread` has started: arrows may end or start at it.
     #[inline]
     fn started(&mut self, i: u32, thread: ThreadId, slice: u32) {
-        if self.flows.has_pending(thread) {
-            let mut flows = std::mem::take(&mut self.flows);
+        if self.flows.as_ref().is_some_and(|flows| flows.has_pending(thread)) {
+            let mut flows = self.flows.take().unwrap_or_default();
             flows.slice_started(self, thread, slice);
-            self.flows = flows;
+            self.flows = Some(flows);
         }
         self.bind(i, slice);
     }
@@ -281,9 +283,9 @@ impl Walk<'_> {
             && extra.bind_id != EventKey::None
         {
             let bind_id = extra.bind_id;
-            let mut flows = std::mem::take(&mut self.flows);
+            let mut flows = self.flows.take().unwrap_or_default();
             flows.bound(self, i, bind_id, slice);
-            self.flows = flows;
+            self.flows = Some(flows);
         }
     }
 
@@ -457,15 +459,15 @@ impl Walk<'_> {
     }
 
     fn flow(&mut self, i: u32) {
-        let mut flows = std::mem::take(&mut self.flows);
+        let mut flows = self.flows.take().unwrap_or_default();
         flows.event(self, i);
-        self.flows = flows;
+        self.flows = Some(flows);
     }
 
     /// The slice around a flow event: the last one started on its thread that later slices have not pushed off.
     pub fn enclosing(&self, thread: ThreadId) -> Option<u32> {
         let lanes = self.threads.get(thread.0 as usize)?;
-        let tops = lanes.main.iter().chain(&lanes.overflow).find_map(|lane| lane.stack.top());
+        let tops = lanes.main.as_deref().into_iter().chain(&lanes.overflow).find_map(|lane| lane.stack.top());
         tops.map(|top| top.slice)
     }
 
@@ -490,7 +492,7 @@ impl Walk<'_> {
 
     /// What is still open, and the order of the sparse columns.
     fn finish(mut self, asyncs: &Asyncs) {
-        let mut flows = std::mem::take(&mut self.flows);
+        let mut flows = self.flows.take().unwrap_or_default();
         flows.finish(&mut self);
         for thread in std::mem::take(&mut self.threads) {
             for slice in thread.main.iter().flat_map(|lane| lane.stack.open_slices()) {
