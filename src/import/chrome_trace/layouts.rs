@@ -31,6 +31,8 @@ struct Known {
     phase: Option<u8>,
     /// Start and end of the text within the run.
     category: Option<(u8, u8)>,
+    /// Number of the run, from 1.
+    number: u16,
     pid: Option<i64>,
     tid: Option<i64>,
     n_keys: u8,
@@ -75,6 +77,7 @@ impl Known {
         if let Some((from, to)) = self.category {
             let text = bytes.get(start + usize::from(from)..start + usize::from(to));
             event.cat = text.map(|bytes| RawStr { bytes, escaped: false });
+            event.cat_number = self.number;
         }
         if let Some(pid) = self.pid {
             event.pid = RawId::Int(pid);
@@ -175,11 +178,13 @@ pub struct Layouts {
     /// The first place is the start of an event.
     nodes: Vec<Node>,
     branches: Vec<Branch>,
+    /// See [`Scan::time_digits`].
+    time_digits: usize,
 }
 
 impl Default for Layouts {
     fn default() -> Self {
-        Layouts { nodes: vec![Node::new()], branches: Vec::new() }
+        Layouts { nodes: vec![Node::new()], branches: Vec::new(), time_digits: 0 }
     }
 }
 
@@ -193,8 +198,12 @@ impl Layouts {
         event: &mut RawEvent<'a>,
     ) -> Result<usize, JsonError> {
         let mut scan = Scan::new(bytes, start);
+        scan.time_digits = self.time_digits;
         match self.scan_members(&mut scan, event) {
-            Ok(()) => Ok(scan.at),
+            Ok(()) => {
+                self.time_digits = scan.time_digits;
+                Ok(scan.at)
+            }
             Err(stop) => Err(scan.error(stop)),
         }
     }
@@ -290,6 +299,7 @@ impl Layouts {
         let next = self.nodes.len();
         let at = self.nodes.get_mut(place)?;
         let node = if field.is_some() { u16::try_from(next).ok()? } else { 0 };
+        let known = Known { number: u16::try_from(self.branches.len() + 1).ok()?, ..known };
         let branch = Branch::new(run, known, field, node)?;
         // Near the end of a chunk, where there is no whole window to compare with, a known run comes by again.
         let known = at.branches().iter().filter_map(|index| self.branches.get(usize::from(*index)));
@@ -348,7 +358,10 @@ mod tests {
         for len in (1..=text.len()).rev() {
             let bytes = &text.as_bytes()[..len];
             let mut event = RawEvent::default();
-            let learned = layouts.scan(bytes, 0, &mut event).map(|end| (format!("{event:?}"), end));
+            let learned = layouts.scan(bytes, 0, &mut event);
+            // Only learned ones are numbered.
+            event.cat_number = 0;
+            let learned = learned.map(|end| (format!("{event:?}"), end));
             let plain = scan_event(bytes, 0).map(|(event, end)| (format!("{event:?}"), end));
             assert_eq!(learned, plain, "{}", String::from_utf8_lossy(bytes));
         }

@@ -30,6 +30,8 @@ pub struct Seen {
 pub struct Rows {
     pub seen: Seen,
     recent: RecentStrings,
+    /// Categories by [`RawEvent::cat_number`]; [`StringId::NONE`] where not met yet, and at 0.
+    numbered: Vec<StringId>,
     threads: Vec<Option<((i64, i64), ThreadId)>>,
     text: String,
 }
@@ -39,6 +41,7 @@ impl Default for Rows {
         Rows {
             seen: Seen { n_by_phase: [0; 256], only_ferrum_like: true, n_elements: 0 },
             recent: RecentStrings::default(),
+            numbered: Vec::new(),
             threads: vec![None; THREAD_SLOTS],
             text: String::new(),
         }
@@ -124,7 +127,10 @@ impl Rows {
             None => StringId::EMPTY,
         };
         let category = match event.cat {
-            Some(cat) if !cat.bytes.is_empty() => self.text(cat, &mut out.trace.strings, &mut repaired),
+            Some(cat) if !cat.bytes.is_empty() => match self.numbered.get(usize::from(event.cat_number)) {
+                Some(known) if !known.is_none() => *known,
+                _ => self.category(cat, event.cat_number, &mut out.trace.strings, &mut repaired),
+            },
             _ => StringId::NONE,
         };
         if event.has_rare && (event.rare.tts == Time::Bad || event.rare.tdur == Time::Bad) {
@@ -287,6 +293,27 @@ impl Rows {
             Some(id) => id,
             None => self.odd_text(raw, strings, repaired),
         }
+    }
+
+    /// The same for a category, remembered by its number.
+    #[cold]
+    fn category(
+        &mut self,
+        raw: RawStr<'_>,
+        number: u16,
+        strings: &mut StringTable,
+        repaired: &mut Option<&'static IssueKind>,
+    ) -> StringId {
+        let id = self.text(raw, strings, repaired);
+        let number = usize::from(number);
+        // A text that has to be repaired is to be noted every time.
+        if number > 0 && repaired.is_none() {
+            if self.numbered.len() <= number {
+                self.numbered.resize(number + 1, StringId::NONE);
+            }
+            self.numbered[number] = id;
+        }
+        id
     }
 
     #[cold]

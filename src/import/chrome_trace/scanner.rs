@@ -55,6 +55,8 @@ pub struct RawEvent<'a> {
     pub tid: RawId<'a>,
     pub name: Option<RawStr<'a>>,
     pub cat: Option<RawStr<'a>>,
+    /// Not 0 if `cat` is the same text as in all events with this number.
+    pub cat_number: u16,
     pub id: RawId<'a>,
     /// From `{` to `}`; `None` if absent or not an object.
     pub args: Option<&'a [u8]>,
@@ -99,6 +101,7 @@ impl RawEvent<'_> {
         (self.pid, self.tid, self.id) = (RawId::Absent, RawId::Absent, RawId::Absent);
         (self.name, self.cat, self.args) = (None, None, None);
         self.wrong_type = false;
+        self.cat_number = 0;
         (self.n_keys, self.key_order) = (0, 0);
         if self.has_rare {
             self.has_rare = false;
@@ -252,13 +255,26 @@ fn leading_digits(word: u64) -> (u64, usize) {
     if n == 0 {
         return (0, 0);
     }
-    // Zeros in front, so that eight digits are there in any case; then pairs, then fours, then all of them.
-    let digits = values << (64 - 8 * n);
+    // Zeros in front, so that eight digits are there in any case.
+    (eight_digits(values << (64 - 8 * n)), n)
+}
+
+/// Eight bytes from 0 to 9 as a number: pairs, then fours, then all of them.
+#[inline(always)]
+fn eight_digits(digits: u64) -> u64 {
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     const EVERY_FOURTH: u64 = 0x0000_00ff_0000_00ff;
     let high = (pairs & EVERY_FOURTH).wrapping_mul(100 + (1_000_000 << 32));
     let low = ((pairs >> 16) & EVERY_FOURTH).wrapping_mul(1 + (10_000 << 32));
-    (high.wrapping_add(low) >> 32, n)
+    high.wrapping_add(low) >> 32
+}
+
+/// Whether all eight bytes are digits, and these as bytes from 0 to 9.
+#[inline(always)]
+fn all_digits(word: u64) -> Option<u64> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    let values = word ^ (ONES * b'0' as u64);
+    ((values | values.wrapping_add(ONES * 0x76)) & (ONES << 7) == 0).then_some(values)
 }
 
 /// Why scanning ended. One byte, as it comes back from every call; [`Scan::error`] says more.
@@ -272,13 +288,15 @@ pub(super) enum Stop {
 pub(super) struct Scan<'a> {
     pub bytes: &'a [u8],
     pub at: usize,
+    /// Digits before the point in the last `ts`; the next one is likely to have as many.
+    pub time_digits: usize,
     /// What stood not where it should at [`Stop::Syntax`].
     expected: &'static str,
 }
 
 impl<'a> Scan<'a> {
     pub(super) fn new(bytes: &'a [u8], at: usize) -> Scan<'a> {
-        Scan { bytes, at, expected: "" }
+        Scan { bytes, at, time_digits: 0, expected: "" }
     }
 
     /// What `stop` means at the current place.
@@ -492,11 +510,36 @@ impl<'a> Scan<'a> {
             }
         }
         // Fifteen digits of microseconds are less than 2^63 nanoseconds.
+        self.time_digits = n_whole;
         if n_whole > 15 || !self.ends_number(end) || (n_whole > 1 && self.bytes[self.at] == b'0') {
             return None;
         }
         self.at = end;
         Some(ns as i64)
+    }
+
+    /// Microseconds with three decimals and as many digits before them as the last time had: nothing has to be searched.
+    #[inline(always)]
+    fn expected_microseconds(&mut self) -> Option<i64> {
+        let n = self.time_digits;
+        let window = self.bytes.get(self.at..)?.first_chunk::<24>()?;
+        let word = |at: usize| {
+            window.get(at..).and_then(|rest| rest.first_chunk()).map(|word| u64::from_le_bytes(*word))
+        };
+        if !(9..=15).contains(&n) || window[n] != b'.' || window[0] == b'0' {
+            return None;
+        }
+        let first = eight_digits(all_digits(word(0)?)?);
+        // The eight digits before the point, of which some are among the first.
+        let shift = 8 * (16 - n);
+        let rest = eight_digits(all_digits(word(n - 8)?)? >> shift << shift);
+        let fraction = window[n + 1..n + 4].iter().map(|digit| u64::from(digit.wrapping_sub(b'0')));
+        let fraction = fraction.fold(0, |sum, digit| if digit > 9 { 10_000 } else { sum * 10 + digit });
+        if fraction > 999 || !self.ends_number(self.at + n + 4) {
+            return None;
+        }
+        self.at += n + 4;
+        Some((first * POWERS_OF_TEN[n - 8] + rest) as i64 * 1000 + fraction as i64)
     }
 
     #[inline(always)]
@@ -563,11 +606,24 @@ impl<'a> Scan<'a> {
                         self.text_value()?.and_then(|text| text.bytes.first().copied()).unwrap_or(0);
                 }
             }
-            Field::Ts => self.time_into(&mut event.ts)?,
-            Field::Dur => self.time_into(&mut event.dur)?,
+            Field::Ts => {
+                if let Some(ns) = self.expected_microseconds() {
+                    event.ts = Time::Ns(ns);
+                } else {
+                    self.time_into(&mut event.ts)?;
+                }
+            }
+            Field::Dur => {
+                let expected = self.time_digits;
+                self.time_into(&mut event.dur)?;
+                self.time_digits = expected;
+            }
             Field::Pid => self.id_into(&mut event.pid)?,
             Field::Tid => self.id_into(&mut event.tid)?,
-            Field::Category => event.wrong_type |= self.text_into(&mut event.cat)?,
+            Field::Category => {
+                event.cat_number = 0;
+                event.wrong_type |= self.text_into(&mut event.cat)?;
+            }
             Field::Args => {
                 event.args = match self.next()? {
                     b'{' => Some(self.skip_container()?),
@@ -696,6 +752,42 @@ mod tests {
                 assert_eq!(Scan::new(whole.as_bytes(), 0).digits(0), (value, n), "{whole}");
             }
         }
+    }
+
+    #[test]
+    fn times_of_the_expected_length() {
+        for digits in 0..20 {
+            for text in [
+                "1700000000003.610,",
+                "1700000000003.610 ",
+                "1700000000003.61,",
+                "1700000000003.6100,",
+                "1700000000003,",
+                "170000000000.999}",
+                "999999999.000,",
+                "99999999.000,",
+                "123456789012345.678,",
+                "1234567890123456.678,",
+                "0123456789.678,",
+                "12345678x0.678,",
+                "1234567890.6x8,",
+                "1234567890.678e3,",
+                "-123456789.678,",
+            ] {
+                let bytes = format!("{text}{}", " ".repeat(24)).into_bytes();
+                let mut expected = Scan::new(&bytes, 0);
+                expected.time_digits = digits;
+                let mut plain = Scan::new(&bytes, 0);
+                if let Some(ns) = expected.expected_microseconds() {
+                    assert_eq!(plain.time().map_err(|_| ()), Ok(Time::Ns(ns)), "{text}");
+                    assert_eq!(expected.at, plain.at, "{text}");
+                    assert!(text.starts_with(|first: char| ('1'..='9').contains(&first)), "{text}");
+                }
+            }
+        }
+        let bytes = b"1700000000003.610,                ";
+        let mut scan = Scan { time_digits: 13, ..Scan::new(bytes, 0) };
+        assert_eq!(scan.expected_microseconds(), Some(1_700_000_000_003_610));
     }
 
     #[test]
