@@ -5,6 +5,7 @@
 
 pub mod protocol;
 mod session;
+pub mod warm_up;
 
 pub use session::{Session, TableRef};
 

@@ -29,6 +29,8 @@ const FIRST_PARTIAL_MS: f64 = 60.0;
 const NEXT_PARTIAL_MS: f64 = 1500.0;
 /// Partial reports may take one part in this many of the time.
 const PARTIAL_SHARE: f64 = 12.0;
+/// A worker that has nothing to do for so long gets ready for its file.
+const WARM_UP_AFTER_MS: i32 = 150;
 /// Exports are handed to the browser in pieces of this size, which it may keep on disk.
 const EXPORT_PIECE_BYTES: usize = 4 << 20;
 
@@ -38,11 +40,15 @@ struct State {
     session: RefCell<Option<Session>>,
     /// The page asked to stop reading.
     stop: Cell<bool>,
+    /// The page has asked for something.
+    wanted: Cell<bool>,
 }
 
 fn main() {
     let state = Rc::new(State::default());
+    spawn_local(warm_up(state.clone()));
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        state.wanted.set(true);
         let data: Array = match event.data().dyn_into() {
             Ok(data) => data,
             Err(_) => return,
@@ -55,6 +61,14 @@ fn main() {
     scope().set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     on_message.forget();
     post(&Response::Ready { formats: engine::formats(), exporters: engine::exporters() });
+}
+
+/// Has the browser compile what reading takes, while nothing is asked for.
+async fn warm_up(state: Rc<State>) {
+    source::wait(WARM_UP_AFTER_MS).await;
+    for () in engine::warm_up::steps().take_while(|()| !state.wanted.get()) {
+        source::breathe().await;
+    }
 }
 
 fn scope() -> DedicatedWorkerGlobalScope {

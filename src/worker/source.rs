@@ -10,7 +10,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, DedicatedWorkerGlobalScope, ReadableStreamByobReader};
 
 /// Size of the buffers that the stream fills.
-const VIEW_BYTES: u32 = 2 << 20;
+const VIEW_BYTES: u32 = 1 << 20;
 /// Buffers being filled while another is in use.
 const VIEWS_AHEAD: usize = 2;
 /// A stream that gives nothing for so long is given up.
@@ -160,6 +160,13 @@ fn timeout(ms: i32) -> Option<(Promise, i32)> {
         timer = scope().set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, ms).ok();
     });
     timer.map(|timer| (promise, timer))
+}
+
+/// Comes back after some time.
+pub async fn wait(ms: i32) {
+    if let Some((promise, _)) = timeout(ms) {
+        let _ = JsFuture::from(promise).await;
+    }
 }
 
 /// Lets messages of the page come in between.
