@@ -1,7 +1,7 @@
 //! MB/s of each reader natively: bytes to finished trace, and to finished reports.
 //!
 //! The inputs are made by `examples/make_trace.rs`; `make bench` makes them and runs this and the browser's side.
-//! `TRACEDROP_BENCH_DIR` holds them: `chrome.json`, `chrome.json.gz`, `sway.jsonl`, `python.jsonl`.
+//! `TRACEDROP_BENCH_DIR` holds them: `kineto-mi300.json`, `kineto-b200.json`, `chrome.json`, `chrome.json.gz`, `sway.jsonl`, `python.jsonl`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -16,9 +16,13 @@ fn readers(criterion: &mut Criterion) {
     let dir = PathBuf::from(std::env::var_os("TRACEDROP_BENCH_DIR").unwrap_or_else(|| "target/bench".into()));
     let mut group = criterion.benchmark_group("readers");
     group.sample_size(10);
-    for name in ["chrome.json", "chrome.json.gz", "sway.jsonl", "python.jsonl"] {
+    for name in ["kineto-mi300.json", "kineto-b200.json", "chrome.json", "chrome.json.gz", "sway.jsonl", "python.jsonl"] {
         let path = dir.join(name);
         let Ok(bytes) = std::fs::read(&path) else {
+            // Only grown where the tool for that stands beside the checkout.
+            if name.starts_with("kineto") {
+                continue;
+            }
             eprintln!("{} is missing: make bench makes it", path.display());
             continue;
         };

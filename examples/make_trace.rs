@@ -66,7 +66,10 @@ fn main() -> io::Result<()> {
 }
 
 /// An inference server in the manner of the PyTorch profiler: nested CPU ops, launches, kernels with arguments, flows.
+/// As the PyTorch profiler writes it: operators in operators on some threads, launches, kernels on one stream, arrows.
+/// One operator in a hundred outlasts the one around it by a little, as in real files.
 fn chrome(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
+    const THREADS: usize = 4;
     let mut random = Random(0x5eed);
     let kernels =
         ["gemm_bf16_128x128", "flash_fwd_splitkv", "rms_norm", "silu_and_mul", "rotary", "all_reduce"];
@@ -77,45 +80,71 @@ fn chrome(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
             r#"{{"name":"process_name","ph":"M","ts":0,"pid":{pid},"tid":0,"args":{{"name":"{name}"}}}},"#
         )?;
     }
-    let mut ns: u64 = 1_700_000_000_000_000;
+    let micros = |ns: u64| format!("{}.{:03}", ns / 1000, ns % 1000);
+    let mut clocks = [1_700_000_000_000_000u64; THREADS];
+    let mut stream = clocks[0];
     let mut id = 0u64;
     while out.bytes < size {
-        ns += 2_000 + random.below(3_000);
-        let op = random.below(24);
-        let dur = 9_000 + random.below(40_000);
-        let micros = |ns: u64| format!("{}.{:03}", ns / 1000, ns % 1000);
-        writeln!(
-            out,
-            "  {{\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::op_{op}\", \"pid\": 7, \"tid\": {},\n    \"ts\": {}, \"dur\": {},\n    \"args\": {{\n      \"External id\": {id},\"Record function id\": 0, \"Input Dims\": [[{}, 4096], [4096, 4096]]\n    }}\n  }},",
-            100 + random.below(4),
-            micros(ns),
-            micros(dur),
-            1 + random.below(64),
-        )?;
-        id += 1;
-        if op.is_multiple_of(2) {
-            let kernel = kernels[random.below(kernels.len() as u64) as usize];
+        let thread = random.below(THREADS as u64) as usize;
+        let (tid, start) = (100 + thread, clocks[thread]);
+        let n_inner = 1 + random.below(3);
+        let outer = 4_000 + n_inner * 9_000;
+        clocks[thread] = start + outer + 500 + random.below(4_000);
+        for i in 0..=n_inner {
+            // The first is around the others.
+            let late = if random.below(100) == 0 { 9_500 } else { 0 };
+            let (ts, dur) = if i == 0 { (start, outer) } else { (start + i * 9_000 - 7_000, 8_000 + late) };
+            id += 1;
+            let rows = 1 + random.below(64);
             writeln!(
                 out,
-                "  {{\n    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"{kernel}\", \"pid\": 0, \"tid\": 7,\n    \"ts\": {}, \"dur\": {},\n    \"args\": {{\n      \"External id\": {id}, \"device\": 0, \"context\": 1, \"stream\": 7, \"correlation\": {id},\n      \"grid\": [{}, 1, 1], \"block\": [128, 1, 1], \"est. achieved occupancy %\": {}\n    }}\n  }},",
-                micros(ns + 1_500),
-                micros(1_000 + random.below(1_900)),
-                1 + random.below(512),
+                "  {{\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::{}_{}\", \"pid\": 7, \"tid\": {tid},\n    \
+                 \"ts\": {}, \"dur\": {},\n    \"args\": {{\n      \"External id\": {id}, \"Record function id\": 0, \
+                 \"Concrete Inputs\": [\"\", \"\", \"1.0\"], \"Input type\": [\"c10::BFloat16\", \"c10::BFloat16\", \"Scalar\"], \
+                 \"Input Strides\": [[4096, 1], [4096, 1], []], \"Input Dims\": [[{rows}, 4096], [4096, 4096], []], \"Ev Idx\": {id}\n    }}\n  }},",
+                if i == 0 { "linear" } else { "addmm" },
+                random.below(24),
+                micros(ts),
+                micros(dur),
+            )?;
+            if i == 0 || random.below(2) == 0 {
+                continue;
+            }
+            let launch = ts + 2_000;
+            stream = stream.max(launch + 3_000) + 200;
+            let (kernel, length) =
+                (kernels[random.below(kernels.len() as u64) as usize], 1_000 + random.below(3_000));
+            writeln!(
+                out,
+                "  {{\n    \"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 7, \"tid\": {tid},\n    \
+                 \"ts\": {}, \"dur\": 3.125,\n    \"args\": {{\n      \"External id\": {id}, \"cbid\": 211, \"correlation\": {id}\n    }}\n  }},",
+                micros(launch),
+            )?;
+            writeln!(
+                out,
+                "  {{\n    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"{kernel}\", \"pid\": 0, \"tid\": 7,\n    \
+                 \"ts\": {}, \"dur\": {},\n    \"args\": {{\n      \"External id\": {id}, \"queued\": 0, \"device\": 0, \"context\": 1, \
+                 \"stream\": 7, \"correlation\": {id}, \"registers per thread\": 168, \"shared memory\": 49152, \"blocks per SM\": {}.25, \
+                 \"warps per SM\": 8.5,\n      \"grid\": [{rows}, 1, 1], \"block\": [128, 1, 1], \"est. achieved occupancy %\": {}\n    }}\n  }},",
+                micros(stream),
+                micros(length),
+                random.below(8),
                 random.below(100),
             )?;
-            writeln!(
-                out,
-                r#"  {{"ph": "s", "id": {id}, "pid": 7, "tid": 100, "ts": {}, "cat": "ac2g", "name": "ac2g"}},"#,
-                micros(ns)
-            )?;
-            writeln!(
-                out,
-                r#"  {{"ph": "f", "id": {id}, "pid": 0, "tid": 7, "ts": {}, "cat": "ac2g", "name": "ac2g", "bp": "e"}},"#,
-                micros(ns + 1_500)
-            )?;
+            for (phase, pid, tid, ts, bind) in
+                [("s", 7, tid, launch, ""), ("f", 0, 7, stream, r#", "bp": "e""#)]
+            {
+                writeln!(
+                    out,
+                    "  {{\n    \"ph\": \"{phase}\", \"id\": {id}, \"pid\": {pid}, \"tid\": {tid}, \"ts\": {},\n    \
+                     \"cat\": \"ac2g\", \"name\": \"ac2g\"{bind}\n  }},",
+                    micros(ts)
+                )?;
+            }
+            stream += length;
         }
     }
-    writeln!(out, r#"  {{"name":"end","ph":"i","s":"g","ts":{},"pid":7,"tid":100}}"#, ns / 1000)?;
+    writeln!(out, r#"  {{"name":"end","ph":"i","s":"g","ts":{},"pid":7,"tid":100}}"#, clocks[0] / 1000)?;
     writeln!(out, "]}}")
 }
 
