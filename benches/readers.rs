@@ -16,7 +16,14 @@ fn readers(criterion: &mut Criterion) {
     let dir = PathBuf::from(std::env::var_os("TRACEDROP_BENCH_DIR").unwrap_or_else(|| "target/bench".into()));
     let mut group = criterion.benchmark_group("readers");
     group.sample_size(10);
-    for name in ["kineto-mi300.json", "kineto-b200.json", "chrome.json", "chrome.json.gz", "sway.jsonl", "python.jsonl"] {
+    for name in [
+        "kineto-mi300.json",
+        "kineto-b200.json",
+        "chrome.json",
+        "chrome.json.gz",
+        "sway.jsonl",
+        "python.jsonl",
+    ] {
         let path = dir.join(name);
         let Ok(bytes) = std::fs::read(&path) else {
             // Only grown where the tool for that stands beside the checkout.

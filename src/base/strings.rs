@@ -3,8 +3,6 @@
 //! Takes `&str` or raw bytes, gives [`StringId`]s that stay valid for the life of the table.
 //! It never forgets a string and does not count uses.
 
-use rustc_hash::FxHasher;
-use std::hash::Hasher;
 use std::sync::Arc;
 
 /// Number of a string in a [`StringTable`].
@@ -38,6 +36,21 @@ struct Span {
     len: u32,
 }
 
+/// Strings up to this length are found without looking at their text elsewhere.
+const SHORT: usize = 16;
+
+/// A place in the index of strings. Memory is looked at in one spot for a short string: with many strings, the wait for
+/// memory is all that finding one costs.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    /// Id + 1; 0 is free.
+    id: u32,
+    hash: u32,
+    /// The text if it is short, zeros behind it. What is longer is compared where it lies.
+    short: [u64; 2],
+    len: u32,
+}
+
 /// One arena of UTF-8 text and an open-addressing index over it.
 ///
 /// A clone shares the text: partial reports are made from clones while reading goes on.
@@ -46,14 +59,14 @@ pub struct StringTable {
     /// Only a block that no clone shares is written to.
     blocks: Vec<Arc<Vec<u8>>>,
     spans: Vec<Span>,
-    /// Slots hold the hash in the upper half and id + 1 in the lower; 0 is free. With the hash at hand, the text of
-    /// another string is hardly ever looked at. Invariant: a power of two long, at most 3/4 full.
-    slots: Vec<u64>,
+    /// Invariant: a power of two long, at most 3/4 full.
+    slots: Vec<Slot>,
 }
 
 impl Default for StringTable {
     fn default() -> Self {
-        let mut table = StringTable { blocks: Vec::new(), spans: Vec::new(), slots: vec![0; 64] };
+        let mut table =
+            StringTable { blocks: Vec::new(), spans: Vec::new(), slots: vec![Slot::default(); 64] };
         table.intern("");
         table
     }
@@ -64,20 +77,34 @@ impl StringTable {
     #[inline]
     pub fn intern(&mut self, text: &str) -> StringId {
         let hash = hash_of(text.as_bytes());
+        match self.probe(text.as_bytes(), hash) {
+            Ok(id) => id,
+            Err(slot) => self.add(text, hash, slot),
+        }
+    }
+
+    /// The id of the text, or the free slot where it would go.
+    #[inline]
+    fn probe(&self, text: &[u8], hash: u32) -> Result<StringId, usize> {
         let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
+        let mut at = hash as usize & mask;
+        let short = short_text(text);
         loop {
-            let found = self.slots[slot];
-            if found == 0 {
-                return self.add(text, hash, slot);
+            let slot = &self.slots[at];
+            if slot.id == 0 {
+                return Err(at);
             }
-            if (found >> 32) as u32 == hash {
-                let id = found as u32 - 1;
-                if same_bytes(self.bytes(id as usize), text.as_bytes()) {
-                    return StringId(id);
+            if slot.hash == hash && slot.len as usize == text.len() {
+                let id = slot.id - 1;
+                let same = match short {
+                    Some(short) => slot.short == short,
+                    None => same_bytes(self.bytes(id as usize), text),
+                };
+                if same {
+                    return Ok(StringId(id));
                 }
             }
-            slot = (slot + 1) & mask;
+            at = (at + 1) & mask;
         }
     }
 
@@ -92,22 +119,7 @@ impl StringTable {
 
     /// The id of `text` if it is there.
     pub fn find(&self, text: &str) -> Option<StringId> {
-        let hash = hash_of(text.as_bytes());
-        let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
-        loop {
-            let found = self.slots[slot];
-            if found == 0 {
-                return None;
-            }
-            if (found >> 32) as u32 == hash {
-                let id = found as u32 - 1;
-                if same_bytes(self.bytes(id as usize), text.as_bytes()) {
-                    return Some(StringId(id));
-                }
-            }
-            slot = (slot + 1) & mask;
-        }
+        self.probe(text.as_bytes(), hash_of(text.as_bytes())).ok()
     }
 
     /// The text of `id`; [`StringId::NONE`] reads as the empty string.
@@ -156,7 +168,8 @@ impl StringTable {
         let (block, start) = self.append(text.as_bytes());
         let id = self.spans.len() as u32;
         self.spans.push(Span { block, start, len: text.len() as u32 });
-        self.slots[slot] = u64::from(hash) << 32 | u64::from(id + 1);
+        let short = short_text(text.as_bytes()).unwrap_or_default();
+        self.slots[slot] = Slot { id: id + 1, hash, short, len: text.len() as u32 };
         if self.spans.len() * 4 > self.slots.len() * 3 {
             self.grow();
         }
@@ -181,16 +194,33 @@ impl StringTable {
 
     fn grow(&mut self) {
         let mask = self.slots.len() * 2 - 1;
-        let mut slots = vec![0; mask + 1];
-        for found in self.slots.iter().filter(|found| **found != 0) {
-            let mut slot = (*found >> 32) as usize & mask;
-            while slots[slot] != 0 {
-                slot = (slot + 1) & mask;
+        let mut slots = vec![Slot::default(); mask + 1];
+        for found in self.slots.iter().filter(|found| found.id != 0) {
+            let mut at = found.hash as usize & mask;
+            while slots[at].id != 0 {
+                at = (at + 1) & mask;
             }
-            slots[slot] = *found;
+            slots[at] = *found;
         }
         self.slots = slots;
     }
+}
+
+/// A short text as two words, zeros behind it; `None` if it is longer.
+#[inline]
+fn short_text(text: &[u8]) -> Option<[u64; 2]> {
+    if text.len() > SHORT {
+        return None;
+    }
+    let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+    Some(match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        // The last eight bytes, without those that are among the first.
+        (Some(first), Some(last)) => match text.len() {
+            8 => [word(first), 0],
+            len => [word(first), word(last) >> (8 * (SHORT - len))],
+        },
+        _ => [text.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)), 0],
+    })
 }
 
 /// Slots of [`RecentStrings`]; a power of two.
@@ -250,7 +280,7 @@ fn recent_slot(bytes: &[u8]) -> usize {
 
 /// `a == b`, in words: names are short, and the comparison that comes with wasm goes byte by byte.
 #[inline]
-fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
@@ -265,12 +295,31 @@ fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
+/// A hash of which all bits are good, the lower ones too, on which the table stands. Words of 64 bits are quick in wasm as
+/// well, while hashes made for the size of a pointer have few good bits there.
 #[inline]
 fn hash_of(bytes: &[u8]) -> u32 {
-    let mut hasher = FxHasher::default();
-    hasher.write(bytes);
-    let hash = hasher.finish();
-    (hash ^ (hash >> 32)) as u32
+    const K: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mix = |hash: u64, word: u64| {
+        let hash = (hash ^ word).wrapping_mul(K);
+        hash ^ (hash >> 32)
+    };
+    let mut hash = bytes.len() as u64;
+    match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        (Some(_), Some(last)) => {
+            for word in bytes.as_chunks::<8>().0 {
+                hash = mix(hash, u64::from_le_bytes(*word));
+            }
+            // It overlaps the word before it.
+            hash = mix(hash, u64::from_le_bytes(*last));
+        }
+        _ => {
+            let word = bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            hash = mix(hash, word);
+        }
+    }
+    let hash = (hash ^ (hash >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (hash >> 32) as u32
 }
 
 #[cfg(test)]
@@ -288,6 +337,21 @@ mod tests {
         assert_eq!(table.intern(""), StringId::EMPTY);
         assert_eq!(table.find("nothing"), None);
         assert_eq!(table.get(StringId::NONE), "");
+    }
+
+    #[test]
+    fn texts_of_all_lengths_are_told_apart() {
+        let mut table = StringTable::default();
+        let long = "abcdefghijklmnopqrstuvwxyz";
+        let mut texts: Vec<&str> = (1..=long.len()).map(|len| &long[..len]).collect();
+        texts.extend((1..long.len()).map(|start| &long[start..]));
+        texts.extend(["\0", "\0\0", "a\0", "abcdefgh\0", "abcdefgh\0\0"]);
+        let ids: Vec<StringId> = texts.iter().map(|text| table.intern(text)).collect();
+        for (i, (text, id)) in texts.iter().zip(&ids).enumerate() {
+            assert_eq!(table.get(*id), *text);
+            assert_eq!(table.find(text), Some(*id));
+            assert!(ids[..i].iter().all(|other| other != id), "{text}");
+        }
     }
 
     #[test]

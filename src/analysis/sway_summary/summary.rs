@@ -129,29 +129,29 @@ impl Summary {
         for trace in &run.traces {
             let calls = &trace.scoring_calls;
             let text = |id: StringId| trace.strings.get(id).to_string();
-            let mut probe_ids = FxHashMap::default();
-            let mut view_ids = FxHashMap::default();
-            let mut op_ids = FxHashMap::default();
+            let mut probe_ids = Recent::default();
+            let mut view_ids = Recent::default();
+            let mut op_ids = Recent::default();
             for row in 0..calls.len() {
                 let (wall_ms, hit) = (calls.wall_ms[row], calls.hit[row]);
                 n_events += 1;
                 hits += u64::from(hit);
                 total.add(wall_ms);
-                let probe =
-                    *probe_ids.entry((calls.probe_kind[row], calls.probe[row])).or_insert_with(|| {
-                        let name = ProbeName::of(calls.probe_kind[row], trace.strings.get(calls.probe[row]));
-                        let key = name.key();
-                        let unassigned = name.is_unassigned();
-                        probes.find(key, || {
-                            if unassigned { ProbeName::of(ProbeKind::Text, UNASSIGNED) } else { name }
-                        })
-                    });
+                let (kind, id) = (calls.probe_kind[row], calls.probe[row]);
+                let probe = probe_ids.find(id.0 as usize, (kind, id), || {
+                    let name = ProbeName::of(kind, trace.strings.get(id));
+                    let key = name.key();
+                    let unassigned = name.is_unassigned();
+                    probes.find(key, || {
+                        if unassigned { ProbeName::of(ProbeKind::Text, UNASSIGNED) } else { name }
+                    })
+                });
                 probes.list[probe].add(wall_ms, hit);
                 let id = calls.view_id[row];
-                let view = *view_ids.entry(id).or_insert_with(|| views.find(text(id), || text(id)));
+                let view = view_ids.find(id.0 as usize, id, || views.find(text(id), || text(id)));
                 views.list[view].add(wall_ms, hit);
                 let id = calls.op[row];
-                let op = *op_ids.entry(id).or_insert_with(|| ops.find(text(id), || text(id)));
+                let op = op_ids.find(id.0 as usize, id, || ops.find(text(id), || text(id)));
                 ops.list[op].add(wall_ms, hit);
             }
         }
@@ -217,6 +217,32 @@ impl<Key: Eq + std::hash::Hash, K> Buckets<Key, K> {
     }
 }
 
+/// Slots of [`Recent`]; a power of two.
+const RECENT: usize = 256;
+
+/// A cache of the places of few keys that come again and again.
+struct Recent<Key> {
+    slots: Vec<Option<(Key, usize)>>,
+}
+
+impl<Key: Copy> Default for Recent<Key> {
+    fn default() -> Self {
+        Recent { slots: vec![None; RECENT] }
+    }
+}
+
+impl<Key: Copy + Eq> Recent<Key> {
+    /// The place of `key`; `find` gives it if it is not remembered in the slot of `hash`.
+    #[inline]
+    fn find(&mut self, hash: usize, key: Key, find: impl FnOnce() -> usize) -> usize {
+        let slot = &mut self.slots[hash % RECENT];
+        match slot {
+            Some((known, place)) if *known == key => *place,
+            _ => slot.insert((key, find())).1,
+        }
+    }
+}
+
 /// Larger first, NaN after every number; zeros of either sign are equal.
 pub fn descending(a: f64, b: f64) -> Ordering {
     b.partial_cmp(&a).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
@@ -279,37 +305,66 @@ pub fn find_repeated_misses(run: &Run) -> Vec<RepeatedMiss> {
     let mut repeated = Vec::new();
     for (trace, content) in run.traces.iter().enumerate() {
         let calls = &content.scoring_calls;
-        let mut places: FxHashMap<_, usize> = FxHashMap::default();
-        let mut list: Vec<RepeatedMiss> = Vec::new();
-        for row in (0..calls.len()).filter(|row| !calls.hit[*row]) {
-            let wall_ms = calls.wall_ms[row];
-            match places.entry(cache_key(calls, row)) {
-                std::collections::hash_map::Entry::Occupied(place) => {
-                    let miss = &mut list[*place.get()];
-                    miss.misses += 1;
-                    miss.total_ms += wall_ms;
-                    miss.repeated_ms += wall_ms;
+        // Misses of one prompt lie together, so that only few have to be compared with each other: nearly all misses are
+        // of a key of their own, and a table of all keys would not fit in any cache.
+        let rows = || (0..calls.len()).filter(|row| !calls.hit[*row]);
+        let n_prompts = content.strings.len() + 1;
+        let prompt = |row: usize| (calls.prompt_hash[row].0 as usize).min(n_prompts - 1);
+        let mut starts = vec![0u32; n_prompts + 1];
+        for row in rows() {
+            starts[prompt(row) + 1] += 1;
+        }
+        for i in 1..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        // What else is part of the key has few values: numbers for them, with the row.
+        let mut numbers: FxHashMap<CacheKey, usize> = FxHashMap::default();
+        let mut recent = Recent::default();
+        let mut at = starts.clone();
+        let mut sorted = vec![(0u32, 0u32); starts.last().copied().unwrap_or(0) as usize];
+        for row in rows() {
+            let key = cache_key(calls, row);
+            let hash =
+                (key.0.0 as usize).wrapping_mul(37) ^ (key.1.0 as usize).wrapping_mul(11) ^ key.2 as usize;
+            let number = recent.find(hash, key, || {
+                let next = numbers.len();
+                *numbers.entry(key).or_insert(next)
+            });
+            let place = &mut at[prompt(row)];
+            sorted[*place as usize] = (number as u32, row as u32);
+            *place += 1;
+        }
+        let first_of_file = repeated.len();
+        for range in starts.windows(2) {
+            let misses = &mut sorted[range[0] as usize..range[1] as usize];
+            misses.sort_unstable();
+            for same in misses.chunk_by(|a, b| a.0 == b.0) {
+                let [first, others @ ..] = same else { continue };
+                if others.is_empty() {
+                    continue;
                 }
-                std::collections::hash_map::Entry::Vacant(place) => {
-                    place.insert(list.len());
-                    list.push(RepeatedMiss {
-                        first: CallRef { trace, row },
-                        misses: 1,
-                        total_ms: wall_ms,
-                        repeated_ms: 0.0,
-                    });
-                }
+                // Sums are made in file order.
+                let wall_ms = |(_, row): &(u32, u32)| calls.wall_ms[*row as usize];
+                repeated.push(RepeatedMiss {
+                    first: CallRef { trace, row: first.1 as usize },
+                    misses: same.len() as u64,
+                    total_ms: others.iter().fold(wall_ms(first), |sum, miss| sum + wall_ms(miss)),
+                    repeated_ms: others.iter().fold(0.0, |sum, miss| sum + wall_ms(miss)),
+                });
             }
         }
-        repeated.extend(list.into_iter().filter(|miss| miss.misses > 1));
+        repeated[first_of_file..].sort_by_key(|miss| miss.first);
     }
+    // Ties stay in file order.
     repeated.sort_by(|a, b| descending(a.repeated_ms, b.repeated_ms));
     repeated
 }
 
-/// What the writer's cache looks results up by.
-fn cache_key(calls: &ScoringCallTable, row: usize) -> (StringId, StringId, StringId, i64, Option<StringId>) {
+/// What the writer's cache looks results up by, besides the prompt.
+type CacheKey = (StringId, StringId, i64, Option<StringId>);
+
+fn cache_key(calls: &ScoringCallTable, row: usize) -> CacheKey {
     // Only the ends of `i64` may stand for a wider number.
     let wide = matches!(calls.top_k[row], i64::MIN | i64::MAX).then(|| calls.wide_top_k(row)).flatten();
-    (calls.op[row], calls.view_id[row], calls.prompt_hash[row], calls.top_k[row], wide)
+    (calls.op[row], calls.view_id[row], calls.top_k[row], wide)
 }

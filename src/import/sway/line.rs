@@ -3,10 +3,12 @@
 //! Two ways to the same result: [`parse_usual`] for a line exactly as the writer emits it, without allocation, and
 //! [`parse_any`] for everything else that the reference accepts. Whatever the first takes, the second takes alike.
 
-use crate::base::json::{Dialect, JsonError, Parser, RawStr, Token, Unescape, is_number, unescape};
+use crate::base::json::{Dialect, JsonError, Parser, RawStr, Token, Unescape, unescape};
 use crate::base::python;
+use crate::base::strings::same_bytes;
 use crate::trace::scoring_calls::ProbeKind;
 use std::borrow::Cow;
+use wide::u8x16;
 
 /// Containers deeper than this are not looked into. The reference gives up somewhere below 100 000 levels.
 pub const MAX_DEPTH: usize = 50_000;
@@ -87,23 +89,23 @@ pub fn parse_usual(line: &[u8]) -> Option<Call<'_>> {
         return None;
     }
     let line = str::from_utf8(line).ok()?;
-    let (ts, rest) = usual_float(line.strip_prefix("{\"ts\": ")?)?;
-    let rest = rest.strip_prefix(", \"probe\": ")?;
-    let (probe_kind, probe, rest) = match rest.strip_prefix("null") {
+    let (ts, rest) = usual_float(after(line, b"{\"ts\": ")?)?;
+    let rest = after(rest, b", \"probe\": ")?;
+    let (probe_kind, probe, rest) = match after(rest, b"null") {
         Some(rest) => (ProbeKind::Null, "", rest),
         None => {
             let (probe, rest) = usual_string(rest)?;
             (ProbeKind::Text, probe, rest)
         }
     };
-    let (view_id, rest) = usual_string(rest.strip_prefix(", \"view_id\": ")?)?;
-    let (prompt_hash, rest) = usual_string(rest.strip_prefix(", \"prompt_hash\": ")?)?;
-    let (top_k, rest) = usual_int(rest.strip_prefix(", \"top_k\": ")?)?;
-    let (op, rest) = usual_string(rest.strip_prefix(", \"op\": ")?)?;
-    let (wall_ms, rest) = usual_float(rest.strip_prefix(", \"wall_ms\": ")?)?;
-    let hit = match rest {
-        ", \"hit\": true}" => true,
-        ", \"hit\": false}" => false,
+    let (view_id, rest) = usual_string(after(rest, b", \"view_id\": ")?)?;
+    let (prompt_hash, rest) = usual_string(after(rest, b", \"prompt_hash\": ")?)?;
+    let (top_k, rest) = usual_int(after(rest, b", \"top_k\": ")?)?;
+    let (op, rest) = usual_string(after(rest, b", \"op\": ")?)?;
+    let (wall_ms, rest) = usual_float(after(rest, b", \"wall_ms\": ")?)?;
+    let hit = match after(rest, b", \"hit\": ")? {
+        "true}" => true,
+        "false}" => false,
         _ => return None,
     };
     Some(Call {
@@ -119,29 +121,65 @@ pub fn parse_usual(line: &[u8]) -> Option<Call<'_>> {
     })
 }
 
+/// What comes after `prefix`, if the text starts with it.
+#[inline(always)]
+fn after<'a, const N: usize>(text: &'a str, prefix: &[u8; N]) -> Option<&'a str> {
+    let start = text.as_bytes().first_chunk::<N>()?;
+    if same_bytes(start, prefix) { text.get(N..) } else { None }
+}
+
+/// The place of the first `byte` in the first 48 bytes.
+#[inline(always)]
+fn find_near(text: &[u8], byte: u8) -> Option<usize> {
+    let (blocks, rest) = text.as_chunks::<16>();
+    for (i, block) in blocks.iter().take(3).enumerate() {
+        let found = u8x16::new(*block).simd_eq(u8x16::splat(byte)).to_bitmask();
+        if found != 0 {
+            return Some(16 * i + found.trailing_zeros() as usize);
+        }
+    }
+    if blocks.len() >= 3 {
+        return None;
+    }
+    rest.iter().position(|other| *other == byte).map(|at| 16 * blocks.len() + at)
+}
+
+#[inline(always)]
 fn usual_string(text: &str) -> Option<(&str, &str)> {
-    let text = text.strip_prefix('"')?;
-    let end = memchr::memchr(b'"', text.as_bytes())?;
-    Some((&text[..end], &text[end + 1..]))
+    let text = after(text, b"\"")?;
+    let end = find_near(text.as_bytes(), b'"').or_else(|| memchr::memchr(b'"', text.as_bytes()))?;
+    Some((text.get(..end)?, text.get(end + 1..)?))
 }
 
+/// A number as JSON has it, short enough that an integer can overflow nothing; what is not checked here is refused by the
+/// parsers of the standard library.
+#[inline(always)]
 fn usual_literal(text: &str) -> Option<(&str, &str)> {
-    // Short enough that an integer can overflow nothing.
-    let end = text.bytes().take(40).position(|byte| byte == b',')?;
-    Some(text.split_at(end))
+    let end = find_near(text.as_bytes(), b',').filter(|end| *end <= 40)?;
+    let (literal, rest) = text.split_at_checked(end)?;
+    let bytes = literal.strip_prefix('-').unwrap_or(literal).as_bytes();
+    // The standard library also takes a plus sign, words, and points and zeros where JSON has none.
+    let starts_well = match bytes {
+        [b'0', next, ..] => !next.is_ascii_digit(),
+        [b'0'..=b'9', ..] => true,
+        _ => false,
+    };
+    let point = bytes.iter().position(|byte| *byte == b'.');
+    let goes_on = point.is_none_or(|point| bytes.get(point + 1).is_some_and(u8::is_ascii_digit));
+    (starts_well && goes_on && bytes.last().is_some_and(u8::is_ascii_digit)).then_some((literal, rest))
 }
 
+#[inline(always)]
 fn usual_float(text: &str) -> Option<(f64, &str)> {
     let (literal, rest) = usual_literal(text)?;
-    is_number(literal.as_bytes()).then_some(())?;
     let value: f64 = literal.parse().ok()?;
     // The integer zero has no sign; the double has.
     Some((if literal == "-0" { 0.0 } else { value }, rest))
 }
 
+#[inline(always)]
 fn usual_int(text: &str) -> Option<(i64, &str)> {
     let (literal, rest) = usual_literal(text)?;
-    is_number(literal.as_bytes()).then_some(())?;
     Some((literal.parse().ok()?, rest))
 }
 
