@@ -41,6 +41,8 @@ issues! {
     BAD_THREAD_TIME = "bad-thread-time", Repaired, "thread time (tts or tdur) is no number, that member dropped", "";
     NOT_USED = "phase-not-used", Skipped, "event of a phase that means nothing here, skipped", "";
     WRONG_TYPE = "wrong-type", Repaired, "name, cat, args or stack has a value of a type it can not have, that member dropped", "";
-    BAD_TEXT = "bad-text", Repaired, "name or category has bad UTF-8 or bad escapes, shown with replacement characters", "";
+    BAD_TEXT = "bad-text", Repaired, "a name, category or id has bad UTF-8 or bad escapes, shown with replacement characters", "";
+    ODD_ID = "odd-id", Repaired, "pid, tid or id is no whole number and no text; a fraction is cut off, other values count as absent", "";
+    REPEATED_MEMBER = "repeated-member", Note, "an event has a member more than once; its last value counts", "";
     BAD_SAMPLE = "bad-sample", Skipped, "sample without a time or a thread, skipped", "";
 }

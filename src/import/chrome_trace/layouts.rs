@@ -36,6 +36,9 @@ struct Known {
     pid: Option<i64>,
     tid: Option<i64>,
     n_keys: u8,
+    /// As in [`RawEvent::seen`], and whether one of them is there twice.
+    seen: u32,
+    repeated: bool,
     /// The last of the keys in the lower bits, as in [`RawEvent::key_order`].
     key_order: u64,
 }
@@ -63,6 +66,8 @@ impl Known {
             },
             _ => return false,
         }
+        self.repeated |= self.seen & field.bit() != 0;
+        self.seen |= field.bit();
         self.n_keys += 1;
         self.key_order = self.key_order << 4 | event.key_order & 15;
         true
@@ -86,6 +91,8 @@ impl Known {
             event.tid = RawId::Int(tid);
         }
         event.n_keys += u32::from(self.n_keys);
+        event.repeated |= self.repeated || event.seen & self.seen != 0;
+        event.seen |= self.seen;
         event.key_order = event.key_order << (4 * self.n_keys) | self.key_order;
     }
 }
@@ -202,6 +209,7 @@ impl Layouts {
         match self.scan_members(&mut scan, event) {
             Ok(()) => {
                 self.time_digits = scan.time_digits;
+                event.odd_id = scan.odd_id;
                 Ok(scan.at)
             }
             Err(stop) => Err(scan.error(stop)),
@@ -271,7 +279,8 @@ impl Layouts {
         while takes_values && let Some(member) = field {
             let (from, before) = (scan.at, known);
             scan.value(member, event)?;
-            let fits = known.add(member, event, bytes, start, from);
+            // An odd value has to be noticed every time.
+            let fits = !scan.odd_id && known.add(member, event, bytes, start, from);
             if fits {
                 field = plain_step(scan, false)?;
                 if scan.at - start <= MAX_RUN {

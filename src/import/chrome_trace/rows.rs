@@ -12,7 +12,7 @@ use crate::base::strings::{RecentStrings, StringId, StringTable};
 use crate::trace::TraceBuilder;
 use crate::trace::args::ArgsPlace;
 use crate::trace::events::{Event, EventExtra, EventKey, ListedSample, NO_EXTRA, Phase, flag};
-use crate::trace::ledger::{IssueKind, Position};
+use crate::trace::ledger::{IssueKind, Position, Severity};
 use crate::trace::tracks::{Key, ThreadId};
 
 /// Slots of the thread cache; a power of two.
@@ -34,6 +34,8 @@ pub struct Rows {
     numbered: Vec<StringId>,
     threads: Vec<Option<((i64, i64), ThreadId)>>,
     text: String,
+    /// A text of the event at hand had to be repaired.
+    bad_text: bool,
 }
 
 impl Default for Rows {
@@ -44,6 +46,7 @@ impl Default for Rows {
             numbered: Vec::new(),
             threads: vec![None; THREAD_SLOTS],
             text: String::new(),
+            bad_text: false,
         }
     }
 }
@@ -111,6 +114,7 @@ impl Rows {
             Time::Absent => None,
             Time::Bad => return Err(&BAD_DURATION),
         };
+        self.bad_text = false;
         let thread = self.thread(event, out);
         let phase = phase_of(event.phase, dur.is_some()).ok_or(&NOT_USED)?;
         let dur = match phase {
@@ -121,28 +125,34 @@ impl Rows {
             },
             _ => 0,
         };
-        let mut repaired = None;
         let name = match event.name {
-            Some(name) => self.text(name, &mut out.trace.strings, &mut repaired),
+            Some(name) => self.text(name, &mut out.trace.strings),
             None => StringId::EMPTY,
         };
         let category = match event.cat {
             Some(cat) if !cat.bytes.is_empty() => match self.numbered.get(usize::from(event.cat_number)) {
                 Some(known) if !known.is_none() => *known,
-                _ => self.category(cat, event.cat_number, &mut out.trace.strings, &mut repaired),
+                _ => self.category(cat, event.cat_number, &mut out.trace.strings),
             },
             _ => StringId::NONE,
         };
-        if event.has_rare && (event.rare.tts == Time::Bad || event.rare.tdur == Time::Bad) {
-            out.trace.ledger.file(&BAD_THREAD_TIME, place.position(), place.bytes);
-            repaired = repaired.or(Some(&BAD_THREAD_TIME));
-        }
-        if event.wrong_type {
-            out.trace.ledger.file(&WRONG_TYPE, place.position(), place.bytes);
-            repaired = repaired.or(Some(&WRONG_TYPE));
-        }
-        if repaired.is_some_and(|kind| kind.code == BAD_TEXT.code) {
-            out.trace.ledger.file(&BAD_TEXT, place.position(), place.bytes);
+        let extra = self.extra(event, phase, place, out);
+        let mut is_repaired = false;
+        if self.bad_text || event.wrong_type || event.odd_id || event.repeated || event.has_rare {
+            let bad_thread_time =
+                event.has_rare && (event.rare.tts == Time::Bad || event.rare.tdur == Time::Bad);
+            for (there, kind) in [
+                (bad_thread_time, &BAD_THREAD_TIME),
+                (event.wrong_type, &WRONG_TYPE),
+                (event.odd_id, &ODD_ID),
+                (self.bad_text, &BAD_TEXT),
+                (event.repeated, &REPEATED_MEMBER),
+            ] {
+                if there {
+                    out.trace.ledger.file(kind, place.position(), place.bytes);
+                    is_repaired |= kind.severity == Severity::Repaired;
+                }
+            }
         }
         let args = match event.args {
             // Only a counter tells an empty object from none.
@@ -163,13 +173,12 @@ impl Rows {
             set(event.rare.flow_in, flag::FLOW_IN);
             set(event.rare.flow_out, flag::FLOW_OUT);
         }
-        set(repaired.is_some(), flag::REPAIRED);
-        if repaired.is_some() {
+        set(is_repaired, flag::REPAIRED);
+        if is_repaired {
             out.trace.ledger.repair(place.len());
         } else {
             out.trace.ledger.keep(place.len());
         }
-        let extra = self.extra(event, phase, place, out);
         let len = u32::try_from(place.bytes.len()).unwrap_or(u32::MAX);
         let offset = place.offset;
         let (args_at, args_len) = (args.offset.saturating_sub(offset) as u32, args.len);
@@ -248,7 +257,7 @@ impl Rows {
             extra.id = self.key(id, out);
             extra.id_is_local = is_local;
             if let Some(scope) = event.rare.scope {
-                extra.scope = self.text(scope, &mut out.trace.strings, &mut None);
+                extra.scope = self.text(scope, &mut out.trace.strings);
             }
         }
         extra.bind_id = self.key(event.rare.bind_id, out);
@@ -265,7 +274,7 @@ impl Rows {
         match id {
             RawId::Absent => EventKey::None,
             RawId::Int(value) => EventKey::Int(value),
-            RawId::Text(text) => EventKey::Text(self.text(text, &mut out.trace.strings, &mut None)),
+            RawId::Text(text) => EventKey::Text(self.text(text, &mut out.trace.strings)),
         }
     }
 
@@ -274,40 +283,29 @@ impl Rows {
         match id {
             RawId::Absent => StringId::NONE,
             RawId::Int(value) => out.trace.strings.intern(&value.to_string()),
-            RawId::Text(text) => self.text(text, &mut out.trace.strings, &mut None),
+            RawId::Text(text) => self.text(text, &mut out.trace.strings),
         }
     }
 
     /// A text's number, through a cache of recent ones.
     #[inline]
-    fn text(
-        &mut self,
-        raw: RawStr<'_>,
-        strings: &mut StringTable,
-        repaired: &mut Option<&'static IssueKind>,
-    ) -> StringId {
+    fn text(&mut self, raw: RawStr<'_>, strings: &mut StringTable) -> StringId {
         if raw.escaped {
-            return self.odd_text(raw, strings, repaired);
+            return self.odd_text(raw, strings);
         }
         match self.recent.intern_bytes(raw.bytes, strings) {
             Some(id) => id,
-            None => self.odd_text(raw, strings, repaired),
+            None => self.odd_text(raw, strings),
         }
     }
 
     /// The same for a category, remembered by its number.
     #[cold]
-    fn category(
-        &mut self,
-        raw: RawStr<'_>,
-        number: u16,
-        strings: &mut StringTable,
-        repaired: &mut Option<&'static IssueKind>,
-    ) -> StringId {
-        let id = self.text(raw, strings, repaired);
+    fn category(&mut self, raw: RawStr<'_>, number: u16, strings: &mut StringTable) -> StringId {
+        let id = self.text(raw, strings);
         let number = usize::from(number);
         // A text that has to be repaired is to be noted every time.
-        if number > 0 && repaired.is_none() {
+        if number > 0 && !self.bad_text {
             if self.numbered.len() <= number {
                 self.numbered.resize(number + 1, StringId::NONE);
             }
@@ -317,15 +315,10 @@ impl Rows {
     }
 
     #[cold]
-    fn odd_text(
-        &mut self,
-        raw: RawStr<'_>,
-        strings: &mut StringTable,
-        repaired: &mut Option<&'static IssueKind>,
-    ) -> StringId {
+    fn odd_text(&mut self, raw: RawStr<'_>, strings: &mut StringTable) -> StringId {
         self.text.clear();
         if !unescape(raw, &mut self.text).is_clean() {
-            *repaired = Some(&BAD_TEXT);
+            self.bad_text = true;
         }
         strings.intern(&self.text)
     }
@@ -362,7 +355,7 @@ impl Rows {
         match id {
             RawId::Absent => Key::Number(0),
             RawId::Int(value) => Key::Number(value),
-            RawId::Text(text) => Key::Text(self.text(text, &mut out.trace.strings, &mut None)),
+            RawId::Text(text) => Key::Text(self.text(text, &mut out.trace.strings)),
         }
     }
 
@@ -374,7 +367,7 @@ impl Rows {
         if event.tid.is_absent() {
             return out.trace.ledger.skip_record(&BAD_SAMPLE, place.position(), place.len(), place.bytes);
         }
-        out.trace.ledger.keep(place.len());
+        self.bad_text = false;
         let process = match event.pid {
             RawId::Absent => None,
             pid => {
@@ -384,12 +377,18 @@ impl Rows {
         };
         let thread_key = self.process_key(event.tid, out);
         let name = match event.name {
-            Some(name) if !name.bytes.is_empty() => self.text(name, &mut out.trace.strings, &mut None),
+            Some(name) if !name.bytes.is_empty() => self.text(name, &mut out.trace.strings),
             _ => StringId::NONE,
         };
         let frame = self.frame(event.rare.sf, out);
         let weight =
             event.rare.weight.and_then(Number::as_f64).filter(|weight| weight.is_finite()).unwrap_or(1.0);
+        if self.bad_text {
+            out.trace.ledger.file(&BAD_TEXT, place.position(), place.bytes);
+            out.trace.ledger.repair(place.len());
+        } else {
+            out.trace.ledger.keep(place.len());
+        }
         let len = u32::try_from(place.bytes.len()).unwrap_or(u32::MAX);
         let offset = place.offset;
         out.listed_samples.push(ListedSample { ts, process, thread_key, name, frame, weight, offset, len });

@@ -4,7 +4,7 @@
 //! object ends. It keeps no state and knows nothing of what lies around the object, so that parts of a file can be
 //! scanned apart. Members it does not know are stepped over; `args` is not looked into.
 
-use crate::base::json::{JsonError, RawStr, skip_container, unescape_to_string};
+use crate::base::json::{JsonError, Number, RawStr, skip_container, unescape_to_string};
 use crate::base::time::parse_ns;
 use memchr::memchr2;
 use wide::u8x16;
@@ -62,6 +62,12 @@ pub struct RawEvent<'a> {
     pub args: Option<&'a [u8]>,
     /// A member had a value of a type that it can not have, and counts as absent. `null` is absent for good.
     pub wrong_type: bool,
+    /// An id had a fraction, which was cut off, or was neither a number nor a text, and counts as absent.
+    pub odd_id: bool,
+    /// A known key is there more than once.
+    pub repeated: bool,
+    /// The known keys met so far, one bit each.
+    pub seen: u32,
     /// `rare` holds something.
     pub has_rare: bool,
     pub n_keys: u32,
@@ -101,6 +107,7 @@ impl RawEvent<'_> {
         (self.pid, self.tid, self.id) = (RawId::Absent, RawId::Absent, RawId::Absent);
         (self.name, self.cat, self.args) = (None, None, None);
         self.wrong_type = false;
+        (self.odd_id, self.repeated, self.seen) = (false, false, 0);
         self.cat_number = 0;
         (self.n_keys, self.key_order) = (0, 0);
         if self.has_rare {
@@ -185,6 +192,12 @@ impl Field {
         }
     }
 
+    /// A bit for [`RawEvent::seen`]; none for unknown keys.
+    #[inline(always)]
+    pub(super) fn bit(self) -> u32 {
+        if self == Field::Unknown { 0 } else { 1 << self as u32 }
+    }
+
     /// Four bits for [`RawEvent::key_order`].
     #[inline(always)]
     fn order_code(self) -> u64 {
@@ -198,7 +211,10 @@ pub fn scan_event(bytes: &[u8], start: usize) -> Result<(RawEvent<'_>, usize), J
     let mut scan = Scan::new(bytes, start + 1);
     let mut event = RawEvent::default();
     match scan_members(&mut scan, &mut event) {
-        Ok(()) => Ok((event, scan.at)),
+        Ok(()) => {
+            event.odd_id = scan.odd_id;
+            Ok((event, scan.at))
+        }
         Err(stop) => Err(scan.error(stop)),
     }
 }
@@ -290,13 +306,15 @@ pub(super) struct Scan<'a> {
     pub at: usize,
     /// Digits before the point in the last `ts`; the next one is likely to have as many.
     pub time_digits: usize,
+    /// See [`RawEvent::odd_id`].
+    pub odd_id: bool,
     /// What stood not where it should at [`Stop::Syntax`].
     expected: &'static str,
 }
 
 impl<'a> Scan<'a> {
     pub(super) fn new(bytes: &'a [u8], at: usize) -> Scan<'a> {
-        Scan { bytes, at, time_digits: 0, expected: "" }
+        Scan { bytes, at, time_digits: 0, odd_id: false, expected: "" }
     }
 
     /// What `stop` means at the current place.
@@ -551,12 +569,26 @@ impl<'a> Scan<'a> {
                     self.at += n_digits;
                     return Ok(RawId::Int(value as i64));
                 }
-                Ok(parse_int(self.literal()?).map_or(RawId::Absent, RawId::Int))
+                self.odd_number()
             }
             b'"' => self.text().map(RawId::Text),
-            b'{' | b'[' => self.skip_container().map(|_| RawId::Absent),
-            _ => Ok(parse_int(self.literal()?).map_or(RawId::Absent, RawId::Int)),
+            b'{' | b'[' => {
+                self.odd_id = true;
+                self.skip_container().map(|_| RawId::Absent)
+            }
+            _ => self.odd_number(),
         }
+    }
+
+    /// An id that is no plain integer.
+    #[cold]
+    fn odd_number(&mut self) -> Result<RawId<'a>, Stop> {
+        let literal = self.literal()?;
+        let value = parse_int(literal);
+        let is_whole = literal.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-')
+            || Number::as_f64(literal).is_some_and(|value| value.fract() == 0.0);
+        self.odd_id |= literal != b"null" && !(value.is_some() && is_whole);
+        Ok(value.map_or(RawId::Absent, RawId::Int))
     }
 
     fn flag(&mut self) -> Result<bool, Stop> {
@@ -638,6 +670,8 @@ impl<'a> Scan<'a> {
             _ => self.rare_value(field, event)?,
         }
         event.n_keys += 1;
+        event.repeated |= event.seen & field.bit() != 0;
+        event.seen |= field.bit();
         event.key_order = event.key_order << 4 | field.order_code();
         Ok(())
     }
@@ -699,7 +733,7 @@ fn parse_int(literal: &[u8]) -> Option<i64> {
     if let Ok(value) = text.parse::<u64>() {
         return Some(value as i64);
     }
-    crate::base::json::Number::as_f64(literal).map(|value| value as i64)
+    Number::as_f64(literal).map(|value| value as i64)
 }
 
 #[cfg(test)]
