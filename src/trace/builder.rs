@@ -21,6 +21,7 @@ use crate::base::strings::StringId;
 use rustc_hash::FxHashMap;
 
 pub use members::{find_member, for_each_element, for_each_member};
+pub use metadata::OVERLAP_EVENT;
 pub use samples::{add_named_frame, add_named_frames};
 
 /// Events for which room is made ahead, at most.

@@ -57,6 +57,9 @@ pub struct ThreadTable {
     /// [`StringId::NONE`] if the file gives none.
     pub name: Vec<StringId>,
     pub sort_index: Vec<Option<i32>>,
+    /// The thread whose overlapping slices the file shows as this one: our own exports have no other way to write them.
+    /// Its slices are on tracks of that thread.
+    pub overlap_of: Vec<Option<ThreadId>>,
 }
 
 impl ThreadTable {
@@ -65,6 +68,7 @@ impl ThreadTable {
         self.key.push(key);
         self.name.push(StringId::NONE);
         self.sort_index.push(None);
+        self.overlap_of.push(None);
         ThreadId(self.key.len() as u32 - 1)
     }
 
@@ -107,6 +111,8 @@ pub struct TrackTable {
     pub name: Vec<StringId>,
     pub process: Vec<Option<ProcessId>>,
     pub thread: Vec<Option<ThreadId>>,
+    /// The thread as which the file shows the track, where that is another; see [`ThreadTable::overlap_of`].
+    pub shown_as: Vec<Option<ThreadId>>,
 }
 
 impl TrackTable {
@@ -121,6 +127,7 @@ impl TrackTable {
         self.name.push(name);
         self.process.push(process);
         self.thread.push(thread);
+        self.shown_as.push(None);
         TrackId(self.kind.len() as u32 - 1)
     }
 

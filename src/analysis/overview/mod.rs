@@ -295,6 +295,9 @@ fn threads_of_note(trace: &Trace, counts: &Counts) -> Vec<usize> {
     }
     let of_note = |thread: &usize| {
         let thread = *thread;
+        if trace.threads.overlap_of[thread].is_some() {
+            return false;
+        }
         sampled[thread] || counts.threads[thread].first != i64::MAX || !trace.threads.name[thread].is_none()
     };
     (0..trace.threads.len()).filter(of_note).collect()

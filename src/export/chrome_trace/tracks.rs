@@ -17,6 +17,7 @@ use crate::base::json::write::{push_merged, push_value};
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::args::ArgsPlace;
+use crate::trace::builder::OVERLAP_EVENT;
 use crate::trace::objects::ObjectEvent;
 use crate::trace::samples::StackId;
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
@@ -86,7 +87,9 @@ impl<'a> Layout<'a> {
     ) -> Layout<'a> {
         let pids = numbers.pids(trace, renumbered);
         let tids = numbers.tids(trace, &pids, renumbered);
-        let mut thread_order: Vec<u32> = (0..trace.threads.len() as u32).collect();
+        let mut thread_order: Vec<u32> = (0..trace.threads.len() as u32)
+            .filter(|thread| trace.threads.overlap_of[*thread as usize].is_none())
+            .collect();
         thread_order.sort_by_key(|thread| trace.threads.process[*thread as usize]);
         let mut main_threads = vec![u32::MAX; pids.len()];
         for (thread, process) in trace.threads.process.iter().enumerate().rev() {
@@ -101,7 +104,8 @@ impl<'a> Layout<'a> {
             let Some(thread) = trace.tracks.thread[track].map(|thread| thread.0 as usize) else { continue };
             match trace.tracks.kind[track] {
                 TrackKind::ThreadOverflow if thread < lanes.len() => {
-                    let tid = numbers.new_tid();
+                    let known = trace.tracks.shown_as[track].and_then(|thread| tids.get(thread.0 as usize));
+                    let tid = known.copied().unwrap_or_else(|| numbers.new_tid());
                     *tid_of_track = Some(tid);
                     lanes[thread].push((track as u32, tid));
                 }
@@ -199,18 +203,27 @@ impl<'a> Layout<'a> {
         let threads = &self.trace.threads;
         let pid = self.pid(self.process_of_thread(thread));
         let tid = self.tids[thread];
-        let name = self.name_or_key(threads.name[thread], threads.key[thread]);
-        let mut index = || {
-            *position += 1;
-            i64::from(threads.sort_index[thread].unwrap_or(if is_sorted { 0 } else { *position - 1 }))
+        let process_key = self.trace.processes.key.get(self.process_of_thread(thread));
+        // The main thread of a process known by text has the process's key, which is no name for it.
+        let name = match threads.key[thread] {
+            key if Some(&key) == process_key => {
+                self.text(threads.name[thread]).filter(|name| !name.is_empty())
+            }
+            key => self.name_or_key(threads.name[thread], key),
         };
-        w.name_and_index(pid, Some(tid), None, name, index());
-        for (lane, (_, lane_tid)) in self.lanes[thread].iter().enumerate() {
+        let mut index = |shown_as: usize| {
+            *position += 1;
+            i64::from(threads.sort_index[shown_as].unwrap_or(if is_sorted { 0 } else { *position - 1 }))
+        };
+        w.name_and_index(pid, Some(tid), None, name, index(thread));
+        for (lane, (track, lane_tid)) in self.lanes[thread].iter().enumerate() {
             let name = match name {
                 Some(name) => format!("{name} (overlap {})", lane + 2),
                 None => format!("thread {tid} (overlap {})", lane + 2),
             };
-            w.name_and_index(pid, Some(*lane_tid), None, Some(&name), index());
+            let shown_as = self.trace.tracks.shown_as[*track as usize].map_or(thread, |lane| lane.0 as usize);
+            w.metadata(OVERLAP_EVENT, pid, Some(*lane_tid), "of", &|w| w.unsigned(tid));
+            w.name_and_index(pid, Some(*lane_tid), None, Some(&name), index(shown_as));
         }
     }
 

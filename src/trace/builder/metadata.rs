@@ -1,16 +1,40 @@
 //! Metadata events: names, order and labels of processes and threads, facts about the machine.
 
+use super::TraceBuilder;
 use super::issues::METADATA_VALUE;
 use super::members::{as_string, find_member, for_each_member, number_text};
 use super::pairing::Walk;
 use super::samples::add_named_frames;
 use crate::base::json::{Number, unescape_to_string};
 use crate::trace::args::ArgsPlace;
+use crate::trace::events::{EventTable, Phase};
+use crate::trace::tracks::{Key, ThreadId};
 
 /// Facts from metadata events, at most.
 const MAX_FACTS: usize = 200;
 /// Length of one such fact, at most, in bytes.
 const MAX_FACT_BYTES: usize = 4096;
+
+/// Metadata event by which our exports say that a thread holds slices of another that overlap there; its argument `of` is
+/// the other's id.
+pub const OVERLAP_EVENT: &str = "tracedrop_overlap";
+
+/// Fills [`crate::trace::tracks::ThreadTable::overlap_of`].
+pub(super) fn find_overlaps(builder: &mut TraceBuilder, events: &EventTable) {
+    let Some(name) = builder.trace.strings.find(OVERLAP_EVENT) else { return };
+    for event in events.rows.iter().filter(|event| event.phase == Phase::Metadata && event.name == name) {
+        let threads = &builder.trace.threads;
+        let of = builder.trace.args.kept(event.args()).and_then(|raw| find_member(raw, "of"));
+        let of = of.and_then(|raw| Number::as_i64(number_text(raw))).map(Key::Number);
+        let process = threads.process.get(event.thread.0 as usize).copied();
+        let of = process.zip(of).and_then(|key| builder.thread_ids.get(&key)).copied();
+        // No chains: what is shown elsewhere has no slices of its own to add to.
+        let is_free = |thread: &ThreadId| threads.overlap_of.get(thread.0 as usize) == Some(&None);
+        if let Some(of) = of.filter(|of| *of != event.thread && is_free(of)) {
+            builder.trace.threads.overlap_of[event.thread.0 as usize] = Some(of);
+        }
+    }
+}
 
 pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
     let event = i as usize;
@@ -20,6 +44,9 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
     let trace = &mut walk.builder.trace;
     let name = trace.strings.get(walk.events.rows[event].name).to_string();
     let ok = match name.as_str() {
+        OVERLAP_EVENT => true,
+        // A name that only we gave.
+        "thread_name" if trace.threads.overlap_of[thread].is_some() => true,
         "process_name" | "thread_name" | "process_labels" => {
             let member = if name == "process_labels" { "labels" } else { "name" };
             let text = text_member(walk, args, member);

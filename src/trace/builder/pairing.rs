@@ -55,6 +55,7 @@ pub(super) struct Walk<'a> {
 /// Puts all events of `builder` into its tables.
 pub(super) fn pair(builder: &mut TraceBuilder) {
     let events = std::mem::take(&mut builder.events);
+    metadata::find_overlaps(builder, &events);
     let order = processing_order(&events);
     reserve(builder, &events);
     let mut walk = Walk {
@@ -262,7 +263,16 @@ impl Walk<'_> {
     fn new_thread_track(&mut self, thread: ThreadId, kind: TrackKind) -> TrackId {
         let trace = &mut self.builder.trace;
         let process = trace.threads.process.get(thread.0 as usize).copied();
-        trace.tracks.push(kind, StringId::NONE, process, Some(thread))
+        let Some(of) = trace.threads.overlap_of.get(thread.0 as usize).copied().flatten() else {
+            return trace.tracks.push(kind, StringId::NONE, process, Some(thread));
+        };
+        let is_own = kind == TrackKind::Thread;
+        let kind = if is_own { TrackKind::ThreadOverflow } else { kind };
+        let track = trace.tracks.push(kind, StringId::NONE, process, Some(of));
+        if is_own {
+            trace.tracks.shown_as[track.0 as usize] = Some(thread);
+        }
+        track
     }
 
     /// A slice of `thread` has started: arrows may end or start at it.
