@@ -65,7 +65,6 @@ fn main() -> io::Result<()> {
     out.flush()
 }
 
-/// An inference server in the manner of the PyTorch profiler: nested CPU ops, launches, kernels with arguments, flows.
 /// As the PyTorch profiler writes it: operators in operators on some threads, launches, kernels on one stream, arrows.
 /// One operator in a hundred outlasts the one around it by a little, as in real files.
 fn chrome(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {

@@ -274,6 +274,31 @@ fn chrome_traces_read_back_the_same() {
 }
 
 #[test]
+fn marks_of_overlaps_lose_nothing_however_they_are_set() {
+    let mark = |tid: u32, of: &str| {
+        format!(r#"{{"name":"tracedrop_overlap","ph":"M","pid":1,"tid":{tid},"args":{{"of":{of}}}}}"#)
+    };
+    let slice = |tid: u32| format!(r#"{{"name":"on {tid}","ph":"X","ts":1,"dur":1,"pid":1,"tid":{tid}}}"#);
+    for marks in [
+        vec![mark(2, "3"), mark(3, "4")],
+        vec![mark(3, "4"), mark(2, "3")],
+        vec![mark(2, "3"), mark(3, "2")],
+        vec![mark(2, "2"), mark(3, "\"x\""), mark(4, "{}")],
+        vec![mark(2, "4"), mark(2, "3")],
+        vec![mark(2, "99")],
+    ] {
+        let events: Vec<String> = marks.into_iter().chain([2, 3, 4].map(slice)).collect();
+        let text = format!("[{}]", events.join(","));
+        let trace = import("marks.json", text.as_bytes(), None).unwrap();
+        let exported = String::from_utf8(chrome(&trace)).unwrap();
+        for tid in [2, 3, 4] {
+            assert!(exported.contains(&format!("\"on {tid}\"")), "{text}\n{exported}");
+        }
+        assert!(tables(&trace, "overview", &[]).contains("slices=Unsigned(3)"), "{text}");
+    }
+}
+
+#[test]
 fn scoring_calls_become_a_timeline() {
     for (name, trace) in traces("sway", &[".jsonl", ".jsonl.gz"]) {
         check_round_trip(&name, &trace, false);

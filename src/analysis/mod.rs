@@ -70,12 +70,15 @@ impl Default for Query {
 /// What an analysis is given: the traces, the question, and what several reports need, computed when the first of them
 /// asks for it.
 pub struct Context<'a> {
+    /// The traces.
     pub run: &'a Run,
+    /// What the person asked for.
     pub query: &'a Query,
     sums: OnceCell<slices::SliceSums<'a>>,
 }
 
 impl<'a> Context<'a> {
+    /// Nothing is computed yet.
     pub fn new(run: &'a Run, query: &'a Query) -> Context<'a> {
         Context { run, query, sums: OnceCell::new() }
     }

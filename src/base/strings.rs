@@ -43,12 +43,12 @@ const SHORT: usize = 16;
 /// memory is all that finding one costs.
 #[derive(Clone, Copy, Default)]
 struct Slot {
-    /// Id + 1; 0 is free.
-    id: u32,
-    hash: u32,
     /// The text if it is short, zeros behind it. What is longer is compared where it lies.
     short: [u64; 2],
-    len: u32,
+    /// Id + 1; 0 is free.
+    id: u32,
+    /// See [`hash_of`].
+    hash: u32,
 }
 
 /// One arena of UTF-8 text and an open-addressing index over it.
@@ -87,14 +87,15 @@ impl StringTable {
     #[inline]
     fn probe(&self, text: &[u8], hash: u32) -> Result<StringId, usize> {
         let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = place_of(hash) & mask;
         let short = short_text(text);
         loop {
             let slot = &self.slots[at];
             if slot.id == 0 {
                 return Err(at);
             }
-            if slot.hash == hash && slot.len as usize == text.len() {
+            // Equal hashes have equal lengths if the text is short.
+            if slot.hash == hash {
                 let id = slot.id - 1;
                 let same = match short {
                     Some(short) => slot.short == short,
@@ -169,7 +170,7 @@ impl StringTable {
         let id = self.spans.len() as u32;
         self.spans.push(Span { block, start, len: text.len() as u32 });
         let short = short_text(text.as_bytes()).unwrap_or_default();
-        self.slots[slot] = Slot { id: id + 1, hash, short, len: text.len() as u32 };
+        self.slots[slot] = Slot { id: id + 1, hash, short };
         if self.spans.len() * 4 > self.slots.len() * 3 {
             self.grow();
         }
@@ -196,7 +197,7 @@ impl StringTable {
         let mask = self.slots.len() * 2 - 1;
         let mut slots = vec![Slot::default(); mask + 1];
         for found in self.slots.iter().filter(|found| found.id != 0) {
-            let mut at = found.hash as usize & mask;
+            let mut at = place_of(found.hash) & mask;
             while slots[at].id != 0 {
                 at = (at + 1) & mask;
             }
@@ -319,7 +320,17 @@ fn hash_of(bytes: &[u8]) -> u32 {
         }
     }
     let hash = (hash ^ (hash >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (hash >> 32) as u32
+    let len = bytes.len().min(SHORT + 1) as u32;
+    (hash >> 32) as u32 & !LEN_BITS | len
+}
+
+/// Bits of a hash that hold the length of a text, [`SHORT`] + 1 standing for all that are longer.
+const LEN_BITS: u32 = 31;
+
+/// Where to look for a hash first.
+#[inline]
+fn place_of(hash: u32) -> usize {
+    (hash / (LEN_BITS + 1)) as usize
 }
 
 #[cfg(test)]

@@ -1,33 +1,43 @@
 //! The file behind a session, for what is read from it again.
 
 use std::cell::RefCell;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::time::SystemTime;
 use tracedrop::trace::args::Content;
 
+/// A file on disk.
 pub struct FileContent {
     file: RefCell<File>,
-    bytes: u64,
+    /// Size and time of the last change when it was opened.
+    opened: (u64, Option<SystemTime>),
 }
 
 impl FileContent {
     /// `None` for what can only be read once, such as a pipe.
     pub fn open(path: &Path) -> Option<FileContent> {
         let file = File::open(path).ok()?;
-        let metadata = file.metadata().ok().filter(|metadata| metadata.is_file())?;
-        Some(FileContent { file: RefCell::new(file), bytes: metadata.len() })
+        let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+        let opened = (metadata.len(), metadata.modified().ok());
+        Some(FileContent { file: RefCell::new(file), opened })
     }
 }
 
 impl Content for FileContent {
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let mut file = self.file.borrow_mut();
+        let metadata = file.metadata()?;
+        // A file that only has become longer still has what was read of it.
+        let is_same = metadata.modified().ok() == self.opened.1 || metadata.len() > self.opened.0;
+        if !is_same {
+            return Err(io::Error::other("the file has changed since it was read"));
+        }
         file.seek(SeekFrom::Start(offset))?;
         file.read_exact(out)
     }
 
     fn n_bytes(&self) -> u64 {
-        self.bytes
+        self.file.borrow().metadata().map_or(0, |metadata| metadata.len())
     }
 }

@@ -8,6 +8,7 @@ mod read;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tracedrop::analysis::Query;
@@ -225,8 +226,7 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         return Ok(usage(format!("unknown format '{}' for --to; there are: {}", args.to, ids.join(", "))));
     };
     if let Some(output) = &args.output
-        && std::fs::canonicalize(output)
-            .is_ok_and(|to| std::fs::canonicalize(&args.file).is_ok_and(|from| from == to))
+        && is_same_file(output, &args.file)
     {
         return Ok(usage("the output is the file that is read".to_string()));
     }
@@ -246,6 +246,20 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     session.export(exporter, &Options::default(), &mut out)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether both paths lead to one file, by whatever links.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let id = |path: &Path| std::fs::metadata(path).map(|file| (file.dev(), file.ino()));
+        id(a).is_ok_and(|a| id(b).is_ok_and(|b| a == b))
+    }
+    #[cfg(not(unix))]
+    {
+        std::fs::canonicalize(a).is_ok_and(|a| std::fs::canonicalize(b).is_ok_and(|b| a == b))
+    }
 }
 
 fn formats() -> io::Result<ExitCode> {

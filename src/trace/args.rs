@@ -58,7 +58,7 @@ pub struct ArgsTable {
     /// Only a block that no clone shares is written to.
     blocks: Vec<Arc<Vec<u8>>>,
     /// Invariant: ascending offsets.
-    kept: Vec<Kept>,
+    places: Vec<Kept>,
     content: Option<Rc<ReadBack>>,
 }
 
@@ -90,12 +90,12 @@ impl ArgsTable {
             }
         };
         let kept = Kept { offset, block, start, len: raw.len() as u32 };
-        if self.kept.last().is_none_or(|last| last.offset < offset) {
-            self.kept.push(kept);
+        if self.places.last().is_none_or(|last| last.offset < offset) {
+            self.places.push(kept);
         } else {
             // Two parts of one event, in the other order.
-            let at = self.kept.partition_point(|other| other.offset < offset);
-            self.kept.insert(at, kept);
+            let at = self.places.partition_point(|other| other.offset < offset);
+            self.places.insert(at, kept);
         }
     }
 
@@ -104,13 +104,13 @@ impl ArgsTable {
         if place.is_none() {
             return None;
         }
-        let at = self.kept.binary_search_by_key(&place.offset, |kept| kept.offset).ok()?;
-        let Kept { block, start, len, .. } = self.kept[at];
+        let at = self.places.binary_search_by_key(&place.offset, |kept| kept.offset).ok()?;
+        let Kept { block, start, len, .. } = self.places[at];
         Some(&self.blocks[block as usize][start as usize..start as usize + len as usize])
     }
 
     /// The raw JSON object, read from the content if need be. `None` for [`ArgsPlace::NONE`], and if it can not be
-    /// read any more; [`ArgsTable::problem`] then says why.
+    /// read any more; [`ArgsTable::take_problem`] then says why.
     pub fn get(&self, place: ArgsPlace) -> Option<Cow<'_, [u8]>> {
         if place.is_none() {
             return None;
@@ -121,79 +121,107 @@ impl ArgsTable {
         self.content.as_ref()?.read(place).map(Cow::Owned)
     }
 
-    /// Why arguments could not be read from the content, if that has happened.
-    pub fn problem(&self) -> Option<String> {
-        self.content.as_ref()?.problem.borrow().clone()
+    /// Why arguments could not be read from the content, if that has happened since it was asked last.
+    pub fn take_problem(&self) -> Option<String> {
+        self.content.as_ref()?.problem.borrow_mut().take()
+    }
+
+    /// Whether arguments could not be read from the content.
+    pub fn has_problem(&self) -> bool {
+        self.content.as_ref().is_some_and(|content| content.problem.borrow().is_some())
     }
 }
 
-const PAGE_BYTES: u64 = 1 << 20;
-/// Pages held. Exports go through several places of a file at once, forward in each.
-const MAX_PAGES: usize = 16;
+/// What is read at a place where nothing near it has been read; places of parts of the file are multiples of it.
+const SMALL_READ: u64 = 64 << 10;
+/// What is read where the part before it has been read.
+const LONG_READ: u64 = 1 << 20;
+/// Parts held. Exports go through several places of a file at once, forward in each.
+const MAX_PARTS: usize = 24;
 
-/// Content with a cache of pages in front of it.
+/// A part of the content in memory.
+struct Part {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Part {
+    fn end(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+}
+
+/// Content with a cache in front of it.
 struct ReadBack {
     content: Rc<dyn Content>,
-    /// Number and bytes of pages, the one used last at the end.
-    pages: RefCell<Vec<(u64, Vec<u8>)>>,
+    /// The one used last at the end.
+    parts: RefCell<Vec<Part>>,
     problem: RefCell<Option<String>>,
 }
 
 impl ReadBack {
     fn new(content: Rc<dyn Content>) -> ReadBack {
-        ReadBack { content, pages: RefCell::default(), problem: RefCell::default() }
+        ReadBack { content, parts: RefCell::default(), problem: RefCell::default() }
     }
 
     fn read(&self, place: ArgsPlace) -> Option<Vec<u8>> {
-        let mut raw = Vec::with_capacity(place.len as usize);
-        let end = place.offset + u64::from(place.len);
-        let result = if u64::from(place.len) > PAGE_BYTES {
-            raw.resize(place.len as usize, 0);
-            self.content.read_at(place.offset, &mut raw)
-        } else {
-            (place.offset / PAGE_BYTES..=(end - 1) / PAGE_BYTES).try_for_each(|page| {
-                let start = page * PAGE_BYTES;
-                self.with_page(page, |bytes| {
-                    let from = place.offset.saturating_sub(start) as usize;
-                    let to = (end - start).min(PAGE_BYTES) as usize;
-                    raw.extend_from_slice(bytes.get(from..to).unwrap_or_default());
-                })
-            })
-        };
-        // A file that was written anew has something else there.
-        let is_whole = raw.len() == place.len as usize
-            && matches!((raw.first(), raw.last()), (Some(b'{' | b'['), Some(b'}' | b']')));
-        let problem = match result {
+        let problem = match self.try_read(place) {
+            // A file that was written anew has something else there.
+            Ok(raw) if matches!((raw.first(), raw.last()), (Some(b'{' | b'['), Some(b'}' | b']'))) => {
+                return Some(raw);
+            }
+            Ok(_) => CHANGED.to_string(),
             Err(error) => error.to_string(),
-            Ok(()) if !is_whole => "the file has changed since it was read".to_string(),
-            Ok(()) => return Some(raw),
         };
         self.problem.borrow_mut().get_or_insert(problem);
         None
     }
 
-    fn with_page(&self, page: u64, take: impl FnOnce(&[u8])) -> io::Result<()> {
-        let mut pages = self.pages.borrow_mut();
-        match pages.iter().rposition(|(number, _)| *number == page) {
-            Some(at) if at + 1 == pages.len() => {}
-            Some(at) => {
-                let found = pages.remove(at);
-                pages.push(found);
-            }
-            None => {
-                let mut bytes = if pages.len() < MAX_PAGES { Vec::new() } else { pages.remove(0).1 };
-                let len = self.content.n_bytes().saturating_sub(page * PAGE_BYTES).min(PAGE_BYTES);
-                bytes.resize(len as usize, 0);
-                self.content.read_at(page * PAGE_BYTES, &mut bytes)?;
-                pages.push((page, bytes));
-            }
+    fn try_read(&self, place: ArgsPlace) -> io::Result<Vec<u8>> {
+        let end = place.offset + u64::from(place.len);
+        if end > self.content.n_bytes() {
+            return Err(io::Error::other(CHANGED));
         }
-        if let Some((_, bytes)) = pages.last() {
-            take(bytes);
+        if u64::from(place.len) > LONG_READ {
+            let mut raw = vec![0; place.len as usize];
+            self.content.read_at(place.offset, &mut raw)?;
+            return Ok(raw);
         }
-        Ok(())
+        let mut raw = Vec::with_capacity(place.len as usize);
+        let mut at = place.offset;
+        while at < end {
+            let mut parts = self.parts.borrow_mut();
+            let part = match parts.iter().rposition(|part| (part.start..part.end()).contains(&at)) {
+                Some(found) => parts.remove(found),
+                None => self.read_part(at, &mut parts)?,
+            };
+            let bytes = part.bytes.get((at - part.start) as usize..).unwrap_or_default();
+            let bytes = &bytes[..bytes.len().min((end - at) as usize)];
+            if bytes.is_empty() {
+                return Err(io::Error::other(CHANGED));
+            }
+            raw.extend_from_slice(bytes);
+            at += bytes.len() as u64;
+            parts.push(part);
+        }
+        Ok(raw)
+    }
+
+    /// The part around `at`, which is in none of `parts`.
+    fn read_part(&self, at: u64, parts: &mut Vec<Part>) -> io::Result<Part> {
+        let start = at / SMALL_READ * SMALL_READ;
+        let goes_on = parts.iter().any(|part| part.end() == start);
+        let len = if goes_on { LONG_READ } else { SMALL_READ };
+        let len = len.min(self.content.n_bytes().saturating_sub(start));
+        let mut bytes = if parts.len() < MAX_PARTS { Vec::new() } else { parts.remove(0).bytes };
+        bytes.resize(len as usize, 0);
+        self.content.read_at(start, &mut bytes)?;
+        Ok(Part { start, bytes })
     }
 }
+
+/// Why arguments can not be read again.
+const CHANGED: &str = "the file has changed since it was read";
 
 #[cfg(test)]
 mod tests {
@@ -242,7 +270,7 @@ mod tests {
         }
         assert_eq!(table.kept(places[7]), Some(of(&places[7])));
         assert_eq!(table.get(ArgsPlace::NONE), None);
-        assert_eq!(table.problem(), None);
+        assert_eq!(table.take_problem(), None);
     }
 
     #[test]
@@ -252,7 +280,7 @@ mod tests {
             let mut table = ArgsTable::default();
             table.set_content(Rc::new(Bytes(RefCell::new(changed))));
             assert_eq!(table.get(places[399]), None);
-            assert!(table.problem().is_some());
+            assert!(table.has_problem() && table.take_problem().is_some() && !table.has_problem());
         }
     }
 }

@@ -52,7 +52,7 @@ pub struct Trace {
     /// Python sampling runs, in order of first appearance.
     pub profiles: Vec<profiles::ProfileRun>,
     /// See [`Trace::span`].
-    pub span: OnceCell<Option<(i64, i64)>>,
+    span: OnceCell<Option<(i64, i64)>>,
 }
 
 impl Trace {

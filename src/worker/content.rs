@@ -6,6 +6,7 @@ use tracedrop::trace::args::Content;
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, FileReaderSync};
 
+/// A `Blob` and the means to wait for a part of it.
 pub struct BlobContent {
     blob: Blob,
     reader: FileReaderSync,

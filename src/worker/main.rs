@@ -66,7 +66,8 @@ fn main() {
 /// Has the browser compile what reading takes, while nothing is asked for.
 async fn warm_up(state: Rc<State>) {
     source::wait(WARM_UP_AFTER_MS).await;
-    for () in engine::warm_up::steps().take_while(|()| !state.wanted.get()) {
+    let mut steps = engine::warm_up::steps();
+    while !state.wanted.get() && steps.next().is_some() {
         source::breathe().await;
     }
 }

@@ -80,7 +80,7 @@ fn run(context: &Context<'_>) -> Report {
         }
         report.table(table(id, title, &rows));
     }
-    if let Some(why) = run.traces.iter().find_map(|trace| trace.args.problem()) {
+    if let Some(why) = run.traces.iter().find_map(|trace| trace.args.take_problem()) {
         report.warning(format!("Arguments are missing: {why}. Open the file again."));
     }
     report

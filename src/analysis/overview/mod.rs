@@ -296,7 +296,7 @@ fn threads_of_note(trace: &Trace, counts: &Counts) -> Vec<usize> {
     let of_note = |thread: &usize| {
         let thread = *thread;
         if trace.threads.overlap_of[thread].is_some() {
-            return false;
+            return sampled[thread];
         }
         sampled[thread] || counts.threads[thread].first != i64::MAX || !trace.threads.name[thread].is_none()
     };

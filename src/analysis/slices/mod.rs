@@ -20,8 +20,8 @@ use crate::base::text::visible;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Report, Table};
 use rustc_hash::FxHashMap;
-pub use sums::SliceSums;
-use sums::{Sums, by_self_time};
+use sums::by_self_time;
+pub use sums::{SliceSums, Sums};
 
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "slices", title: "Slices by name", applies: timeline::applies, run, reference: None };

@@ -14,7 +14,9 @@ pub struct Sums {
     pub category: u32,
     pub class: Class,
     pub count: u64,
+    /// Slices whose end is not in the file.
     pub unfinished: u64,
+    /// Sum of durations, in nanoseconds; `self_ns` is without direct children, `min_ns` and `max_ns` are of one slice.
     pub total_ns: i64,
     pub self_ns: i64,
     pub min_ns: i64,
@@ -22,6 +24,7 @@ pub struct Sums {
 }
 
 impl Sums {
+    /// A row without slices.
     pub fn new(name: u32, category: u32, class: Class) -> Sums {
         Sums {
             name,
@@ -49,7 +52,9 @@ impl Sums {
 
 /// Times of all slices of a run by name, category and class.
 pub struct SliceSums<'a> {
+    /// Texts of the names and categories.
     pub names: Names<'a>,
+    /// All slices, a row a name in a category, in one class.
     pub all: Vec<Sums>,
     /// The same rows without the slices that say nothing of where time went: those drawn to the end of the trace, as
     /// their own end is missing, and those around nearly all of it.
@@ -64,6 +69,7 @@ pub struct SliceSums<'a> {
 type Key = (StringId, StringId, Class);
 
 impl<'a> SliceSums<'a> {
+    /// Goes once over all slices of `run`.
     pub fn new(run: &'a Run) -> SliceSums<'a> {
         let mut sums = SliceSums {
             names: Names::default(),

@@ -24,6 +24,7 @@ mod writer;
 pub use calls::MAX_CALL_FLOWS;
 
 use super::{ExporterInfo, Input, Options};
+use crate::trace::args::ArgsTable;
 use crate::trace::{Run, Trace};
 use rustc_hash::FxHashSet;
 use std::io::{self, Write};
@@ -38,13 +39,16 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: |run| !run.traces.is_empty(),
     write: |input: &Input<'_>, out: &mut dyn Write| {
         let mut result: io::Result<()> = Ok(());
+        let args = || input.run.traces.iter().map(|trace| &trace.args);
+        // What a report could not read is not the export's problem.
+        args().for_each(|args| drop(args.take_problem()));
         write(input.run, input.options, &mut |bytes| {
-            if result.is_ok() {
+            if result.is_ok() && !args().any(ArgsTable::has_problem) {
                 result = out.write_all(bytes);
             }
         });
         result?;
-        match input.run.traces.iter().find_map(|trace| trace.args.problem()) {
+        match args().find_map(ArgsTable::take_problem) {
             Some(why) => {
                 Err(io::Error::new(io::ErrorKind::InvalidData, format!("arguments are missing: {why}")))
             }

@@ -1,6 +1,7 @@
 //! Processes, threads and what lies on their tracks.
 //!
-//! Slices are written track by track, in the order in which a reader that replays them arrives at the same nesting:
+//! Slices of threads are written by start, others track by track; within a track in the order in which a reader that
+//! replays them arrives at the same nesting:
 //!
 //! ```text
 //! by start, then by depth: a parent comes before its child although both start at the same time.
@@ -23,6 +24,8 @@ use crate::trace::samples::StackId;
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
 use crate::trace::tracks::{Key, TrackKind};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A trace with its numbers and its order of writing.
 pub struct Layout<'a> {
@@ -59,6 +62,20 @@ struct End {
     bind: i64,
     /// Whether `bind` is before a child that has started.
     settled: bool,
+}
+
+/// How far one tid of a thread is written.
+struct TrackWalk<'a> {
+    /// Still to be written.
+    slices: &'a [u32],
+    pid: u64,
+    tid: u64,
+    /// States of a thread, which have a form of their own.
+    is_state: bool,
+    /// Slices written as B whose E is still to come, outermost first.
+    open: Vec<usize>,
+    /// Start at which an instant or unfinished slice has been written last.
+    loose_at: Option<i64>,
 }
 
 /// Marks on a slice that say that it takes part in an arrow.
@@ -239,9 +256,7 @@ impl<'a> Layout<'a> {
 
     pub fn write_events(&self, w: &mut Writer<'_>, facts: &mut OwnFacts) {
         let (arrows, bound) = self.plan_flows(facts);
-        for thread in &self.thread_order {
-            self.write_thread(*thread as usize, &bound, w);
-        }
+        self.write_threads(&bound, w);
         self.write_loose_instants(w);
         self.write_async(&bound, w);
         self.write_counters(w, facts);
@@ -254,87 +269,99 @@ impl<'a> Layout<'a> {
         &self.order[range]
     }
 
-    fn write_thread(&self, thread: usize, bound: &FxHashMap<u32, Bound>, w: &mut Writer<'_>) {
-        let pid = self.pid(self.process_of_thread(thread));
-        let tid = self.tids[thread];
-        for track in &self.own_tracks[thread] {
-            if self.trace.tracks.kind[*track as usize] != TrackKind::ThreadState {
-                self.write_nested(*track as usize, pid, tid, bound, w);
-                continue;
-            }
-            for slice in self.slices_of(*track as usize) {
-                self.open_slice(*slice as usize, "T", pid, Some(tid), w);
-                self.duration(*slice as usize, w);
-                self.write_args(*slice as usize, w);
-                w.close();
+    /// The slices and instants of all threads by start: that is about the order of the file, from which arguments are
+    /// read again.
+    fn write_threads(&self, bound: &FxHashMap<u32, Bound>, w: &mut Writer<'_>) {
+        let mut walks: Vec<TrackWalk<'_>> = Vec::new();
+        for thread in self.thread_order.iter().map(|thread| *thread as usize) {
+            let pid = self.pid(self.process_of_thread(thread));
+            let own = self.own_tracks[thread].iter().map(|track| (*track, self.tids[thread]));
+            for (track, tid) in own.chain(self.lanes[thread].iter().copied()) {
+                let (track, slices) = (track as usize, self.slices_of(track as usize));
+                let is_state = self.trace.tracks.kind[track] == TrackKind::ThreadState;
+                walks.push(TrackWalk { slices, pid, tid, is_state, open: Vec::new(), loose_at: None });
             }
         }
-        for (track, tid) in &self.lanes[thread] {
-            self.write_nested(*track as usize, pid, *tid, bound, w);
+        let start =
+            |walk: &TrackWalk<'_>| walk.slices.first().map(|slice| self.trace.slices.ts[*slice as usize]);
+        let mut next: BinaryHeap<Reverse<(i64, usize)>> =
+            walks.iter().enumerate().filter_map(|(i, walk)| Some(Reverse((start(walk)?, i)))).collect();
+        while let Some(Reverse((_, i))) = next.pop() {
+            let walk = &mut walks[i];
+            let [slice, rest @ ..] = walk.slices else { continue };
+            walk.slices = rest;
+            if walk.is_state {
+                self.write_state(*slice as usize, walk, w);
+            } else {
+                self.write_nested(*slice as usize, walk, bound, w);
+            }
+            next.extend(start(walk).map(|ts| Reverse((ts, i))));
+        }
+        for walk in &mut walks {
+            while let Some(last) = walk.open.pop() {
+                self.write_end(last, walk.pid, walk.tid, w);
+            }
         }
     }
 
-    /// The slices and instants of one tid.
+    fn write_state(&self, slice: usize, walk: &TrackWalk<'_>, w: &mut Writer<'_>) {
+        self.open_slice(slice, "T", walk.pid, Some(walk.tid), w);
+        self.duration(slice, w);
+        self.write_args(slice, w);
+        w.close();
+    }
+
+    /// The next slice or instant of one tid, after the ends of those that are over.
     fn write_nested(
         &self,
-        track: usize,
-        pid: u64,
-        tid: u64,
+        slice: usize,
+        walk: &mut TrackWalk<'_>,
         bound: &FxHashMap<u32, Bound>,
         w: &mut Writer<'_>,
     ) {
         let slices = &self.trace.slices;
-        // Slices written as B whose E is still to come, outermost first.
-        let mut open: Vec<usize> = Vec::new();
-        // Start at which an instant or unfinished slice has been written last.
-        let mut loose_at = None;
-        for slice in self.slices_of(track).iter().map(|slice| *slice as usize) {
-            while let Some(last) = open.last().copied() {
-                if slices.ts[last].saturating_add(slices.dur[last]) > slices.ts[slice] {
-                    break;
-                }
-                self.write_end(last, pid, tid, w);
-                open.pop();
+        let (pid, tid, ts) = (walk.pid, walk.tid, slices.ts[slice]);
+        while let Some(last) = walk.open.last().copied() {
+            if slices.ts[last].saturating_add(slices.dur[last]) > ts {
+                break;
             }
-            let ts = slices.ts[slice];
-            match (slices.kind[slice], slices.dur[slice]) {
-                (SliceKind::Instant | SliceKind::AsyncInstant, _) => {
-                    self.open_slice(slice, "i", pid, Some(tid), w);
-                    w.raw(",\"s\":\"t\"");
-                    loose_at = Some(ts);
-                }
-                (_, UNFINISHED) => {
-                    self.open_slice(slice, "B", pid, Some(tid), w);
-                    self.thread_time(slice, w);
-                    loose_at = Some(ts);
-                }
-                (_, dur) if dur > 0 && (loose_at == Some(ts) || self.outlived.contains(&(slice as u32))) => {
-                    self.open_slice(slice, "B", pid, Some(tid), w);
-                    self.thread_time(slice, w);
-                    self.write_stacks(slice, w);
-                    self.write_bound(slice, bound, w);
-                    self.write_begin_args(slice, w);
-                    w.close();
-                    open.push(slice);
-                    continue;
-                }
-                (_, dur) => {
-                    self.open_slice(slice, "X", pid, Some(tid), w);
-                    self.duration(slice, w);
-                    self.thread_time(slice, w);
-                    if dur == 0 {
-                        loose_at = Some(ts);
-                    }
-                }
-            }
-            self.write_stacks(slice, w);
-            self.write_bound(slice, bound, w);
-            self.write_args(slice, w);
-            w.close();
-        }
-        while let Some(last) = open.pop() {
             self.write_end(last, pid, tid, w);
+            walk.open.pop();
         }
+        match (slices.kind[slice], slices.dur[slice]) {
+            (SliceKind::Instant | SliceKind::AsyncInstant, _) => {
+                self.open_slice(slice, "i", pid, Some(tid), w);
+                w.raw(",\"s\":\"t\"");
+                walk.loose_at = Some(ts);
+            }
+            (_, UNFINISHED) => {
+                self.open_slice(slice, "B", pid, Some(tid), w);
+                self.thread_time(slice, w);
+                walk.loose_at = Some(ts);
+            }
+            (_, dur) if dur > 0 && (walk.loose_at == Some(ts) || self.outlived.contains(&(slice as u32))) => {
+                self.open_slice(slice, "B", pid, Some(tid), w);
+                self.thread_time(slice, w);
+                self.write_stacks(slice, w);
+                self.write_bound(slice, bound, w);
+                self.write_begin_args(slice, w);
+                w.close();
+                walk.open.push(slice);
+                return;
+            }
+            (_, dur) => {
+                self.open_slice(slice, "X", pid, Some(tid), w);
+                self.duration(slice, w);
+                self.thread_time(slice, w);
+                if dur == 0 {
+                    walk.loose_at = Some(ts);
+                }
+            }
+        }
+        self.write_stacks(slice, w);
+        self.write_bound(slice, bound, w);
+        self.write_args(slice, w);
+        w.close();
     }
 
     fn open_slice(&self, slice: usize, phase: &str, pid: u64, tid: Option<u64>, w: &mut Writer<'_>) {

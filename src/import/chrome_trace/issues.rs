@@ -42,7 +42,7 @@ issues! {
     NOT_USED = "phase-not-used", Skipped, "event of a phase that means nothing here, skipped", "";
     WRONG_TYPE = "wrong-type", Repaired, "name, cat, args or stack has a value of a type it can not have, that member dropped", "";
     BAD_TEXT = "bad-text", Repaired, "a name, category or id has bad UTF-8 or bad escapes, shown with replacement characters", "";
-    ODD_ID = "odd-id", Repaired, "pid, tid or id is no whole number and no text; a fraction is cut off, other values count as absent", "";
+    ODD_ID = "odd-id", Repaired, "an id (pid, tid, id and the like) is no whole number and no text; a fraction is cut off, other values count as absent", "";
     REPEATED_MEMBER = "repeated-member", Note, "an event has a member more than once; its last value counts", "";
     BAD_SAMPLE = "bad-sample", Skipped, "sample without a time or a thread, skipped", "";
 }

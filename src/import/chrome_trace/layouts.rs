@@ -362,6 +362,48 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn values_that_vary_after_all() {
+        let mut layouts = Layouts::default();
+        let mut texts: Vec<Option<String>> = Vec::new();
+        let mut random = 7u64;
+        let mut below = |n: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % n
+        };
+        for i in 0..6_000u64 {
+            // Few values at first, then more than a place has room for.
+            let n = if i < 500 { 3 } else { 40 };
+            let (phase, cat, pid) = (["X", "B", "i"][below(3) as usize], below(n), below(n));
+            let tid = match below(20) {
+                0 => format!("{}.5", below(n)),
+                1 => format!("\"t{}\"", below(n)),
+                _ => below(n).to_string(),
+            };
+            let event = match below(3) {
+                0 => format!(
+                    r#"{{"ph":"{phase}","cat":"c{cat}","name":"n","pid":{pid},"tid":{tid},"ts":{i}.125}}"#
+                ),
+                1 => format!(r#"{{"name": "n", "cat": "c{cat}", "tid": {tid}, "ph": "{phase}", "ts": {i}}}"#),
+                _ => format!(
+                    r#"{{"pid":{pid},"pid":{pid},"tid":{tid},"cat":"c{cat}\n","ph":"{phase}","ts":{i}}}"#
+                ),
+            };
+            let bytes = format!("{event}{}", " ".repeat(100)).into_bytes();
+            let mut learned = RawEvent::default();
+            let end = layouts.scan(&bytes, 0, &mut learned).unwrap();
+            let number = usize::from(std::mem::take(&mut learned.cat_number));
+            if number > 0 {
+                let text = String::from_utf8(learned.cat.unwrap().bytes.to_vec()).unwrap();
+                texts.resize(texts.len().max(number + 1), None);
+                assert_eq!(texts[number].get_or_insert_with(|| text.clone()), &text, "{event}");
+            }
+            let (plain, plain_end) = scan_event(&bytes, 0).unwrap();
+            assert_eq!((format!("{learned:?}"), end), (format!("{plain:?}"), plain_end), "{event}");
+        }
+        assert!(texts.iter().flatten().count() > 3);
+    }
+
     /// Both scanners must give the same of `text`, from its start and cut anywhere.
     fn agree(layouts: &mut Layouts, text: &str) {
         for len in (1..=text.len()).rev() {

@@ -137,23 +137,7 @@ impl Rows {
             _ => StringId::NONE,
         };
         let extra = self.extra(event, phase, place, out);
-        let mut is_repaired = false;
-        if self.bad_text || event.wrong_type || event.odd_id || event.repeated || event.has_rare {
-            let bad_thread_time =
-                event.has_rare && (event.rare.tts == Time::Bad || event.rare.tdur == Time::Bad);
-            for (there, kind) in [
-                (bad_thread_time, &BAD_THREAD_TIME),
-                (event.wrong_type, &WRONG_TYPE),
-                (event.odd_id, &ODD_ID),
-                (self.bad_text, &BAD_TEXT),
-                (event.repeated, &REPEATED_MEMBER),
-            ] {
-                if there {
-                    out.trace.ledger.file(kind, place.position(), place.bytes);
-                    is_repaired |= kind.severity == Severity::Repaired;
-                }
-            }
-        }
+        let is_repaired = self.file_oddities(event, place, out);
         let args = match event.args {
             // Only a counter tells an empty object from none.
             Some(raw) if raw.len() > 2 || phase == Phase::Counter => place.of(raw),
@@ -214,6 +198,29 @@ impl Rows {
             }
         }
         Ok(())
+    }
+
+    /// Notes what is odd about an event that is kept; gives whether something in it was changed.
+    #[inline]
+    fn file_oddities(&self, event: &RawEvent<'_>, place: Place<'_>, out: &mut TraceBuilder) -> bool {
+        if !(self.bad_text || event.wrong_type || event.odd_id || event.repeated || event.has_rare) {
+            return false;
+        }
+        let bad_thread_time = event.has_rare && (event.rare.tts == Time::Bad || event.rare.tdur == Time::Bad);
+        let mut is_repaired = false;
+        for (there, kind) in [
+            (bad_thread_time, &BAD_THREAD_TIME),
+            (event.wrong_type, &WRONG_TYPE),
+            (event.odd_id, &ODD_ID),
+            (self.bad_text, &BAD_TEXT),
+            (event.repeated, &REPEATED_MEMBER),
+        ] {
+            if there {
+                out.trace.ledger.file(kind, place.position(), place.bytes);
+                is_repaired |= kind.severity == Severity::Repaired;
+            }
+        }
+        is_repaired
     }
 
     /// Members that few events have, if this one has any of use.
@@ -383,8 +390,7 @@ impl Rows {
         let frame = self.frame(event.rare.sf, out);
         let weight =
             event.rare.weight.and_then(Number::as_f64).filter(|weight| weight.is_finite()).unwrap_or(1.0);
-        if self.bad_text {
-            out.trace.ledger.file(&BAD_TEXT, place.position(), place.bytes);
+        if self.file_oddities(event, place, out) {
             out.trace.ledger.repair(place.len());
         } else {
             out.trace.ledger.keep(place.len());

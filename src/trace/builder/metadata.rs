@@ -9,6 +9,7 @@ use crate::base::json::{Number, unescape_to_string};
 use crate::trace::args::ArgsPlace;
 use crate::trace::events::{EventTable, Phase};
 use crate::trace::tracks::{Key, ThreadId};
+use rustc_hash::FxHashSet;
 
 /// Facts from metadata events, at most.
 const MAX_FACTS: usize = 200;
@@ -22,17 +23,18 @@ pub const OVERLAP_EVENT: &str = "tracedrop_overlap";
 /// Fills [`crate::trace::tracks::ThreadTable::overlap_of`].
 pub(super) fn find_overlaps(builder: &mut TraceBuilder, events: &EventTable) {
     let Some(name) = builder.trace.strings.find(OVERLAP_EVENT) else { return };
+    let mut pairs: Vec<(ThreadId, ThreadId)> = Vec::new();
     for event in events.rows.iter().filter(|event| event.phase == Phase::Metadata && event.name == name) {
-        let threads = &builder.trace.threads;
         let of = builder.trace.args.kept(event.args()).and_then(|raw| find_member(raw, "of"));
         let of = of.and_then(|raw| Number::as_i64(number_text(raw))).map(Key::Number);
-        let process = threads.process.get(event.thread.0 as usize).copied();
+        let process = builder.trace.threads.process.get(event.thread.0 as usize).copied();
         let of = process.zip(of).and_then(|key| builder.thread_ids.get(&key)).copied();
-        // No chains: what is shown elsewhere has no slices of its own to add to.
-        let is_free = |thread: &ThreadId| threads.overlap_of.get(thread.0 as usize) == Some(&None);
-        if let Some(of) = of.filter(|of| *of != event.thread && is_free(of)) {
-            builder.trace.threads.overlap_of[event.thread.0 as usize] = Some(of);
-        }
+        pairs.extend(of.filter(|of| *of != event.thread).map(|of| (event.thread, of)));
+    }
+    // No chains: what is shown as part of another has no slices to add to.
+    let parts: FxHashSet<ThreadId> = pairs.iter().map(|(part, _)| *part).collect();
+    for (part, of) in pairs.into_iter().filter(|(_, of)| !parts.contains(of)) {
+        builder.trace.threads.overlap_of[part.0 as usize] = Some(of);
     }
 }
 
@@ -44,7 +46,7 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
     let trace = &mut walk.builder.trace;
     let name = trace.strings.get(walk.events.rows[event].name).to_string();
     let ok = match name.as_str() {
-        OVERLAP_EVENT => true,
+        OVERLAP_EVENT => trace.threads.overlap_of[thread].is_some(),
         // A name that only we gave.
         "thread_name" if trace.threads.overlap_of[thread].is_some() => true,
         "process_name" | "thread_name" | "process_labels" => {
