@@ -13,7 +13,7 @@ use crate::report::{Cells, Column, Facts, Report, Table, TextCells};
 use crate::trace::Trace;
 use crate::trace::profiles::ProfileRun;
 use std::borrow::Cow;
-use totals::Total;
+use totals::{FunctionKey, Total};
 
 pub static INFO: AnalysisInfo = AnalysisInfo {
     id: "hot-frames",
@@ -34,8 +34,11 @@ fn report(context: &Context<'_>) -> Report {
         .iter()
         .flat_map(|trace| trace.profiles.iter().map(move |profile| (trace, profile)))
         .collect();
-    report.summary = match &all[..] {
-        [(trace, profile)] => headline(trace, profile),
+    // Functions are what a summary and a table are about.
+    let functions: Vec<_> =
+        all.iter().take(MAX_DETAILED_RUNS).map(|(_, profile)| totals::functions(profile)).collect();
+    report.summary = match (&all[..], &functions[..]) {
+        ([(trace, profile)], [functions]) => headline(trace, profile, functions),
         _ => format!("{} profiles", group_digits(all.len() as i128)),
     };
     if all.len() > 1 {
@@ -45,8 +48,8 @@ fn report(context: &Context<'_>) -> Report {
         "The file holds counts by place, without stacks, threads or times: no flame graph, call tree or timeline can \
          be made from it. The profiler writes those with --flamegraph or --gecko.",
     );
-    for (number, (trace, profile)) in all.iter().take(MAX_DETAILED_RUNS).enumerate() {
-        run_blocks(&mut report, trace, profile, number);
+    for (number, ((trace, profile), functions)) in all.iter().zip(&functions).enumerate() {
+        run_blocks(&mut report, trace, profile, functions, number);
     }
     if all.len() > MAX_DETAILED_RUNS {
         report.warning(format!(
@@ -59,9 +62,9 @@ fn report(context: &Context<'_>) -> Report {
 }
 
 /// One sentence: the hottest function.
-fn headline(trace: &Trace, profile: &ProfileRun) -> String {
+fn headline(trace: &Trace, profile: &ProfileRun, functions: &[Total<FunctionKey>]) -> String {
     let samples = profile.samples();
-    let hottest = totals::functions(profile).first().copied().filter(|total| total.self_samples > 0);
+    let hottest = functions.first().copied().filter(|total| total.self_samples > 0);
     let Some(hottest) = hottest else { return "The profile holds no samples.".to_string() };
     let name = function_name(profile, hottest.first_row as usize, &trace.strings);
     let share = ratio(hottest.self_samples, samples).unwrap_or(0.0);
@@ -151,8 +154,13 @@ fn runs_table(all: &[(&Trace, &ProfileRun)]) -> Table {
     .caption("One row a profile, in the order of the file.")
 }
 
-fn run_blocks(report: &mut Report, trace: &Trace, profile: &ProfileRun, number: usize) {
-    let functions = totals::functions(profile);
+fn run_blocks(
+    report: &mut Report,
+    trace: &Trace,
+    profile: &ProfileRun,
+    functions: &[Total<FunctionKey>],
+    number: usize,
+) {
     let files = totals::files(profile);
     let none = StringId::NONE;
     let n_functions = functions.iter().filter(|total| total.key != (none, none)).count();
@@ -167,7 +175,7 @@ fn run_blocks(report: &mut Report, trace: &Trace, profile: &ProfileRun, number: 
     let name = short_id(profile);
     let view = View { profile, strings: &trace.strings, samples: profile.samples() };
     report.table(view.frames(id("frames"), format!("Frames of {name}")));
-    report.table(view.functions(id("functions"), format!("Functions of {name}"), &functions));
+    report.table(view.functions(id("functions"), format!("Functions of {name}"), functions));
     report.table(view.lines(id("lines"), format!("Lines of {name}")));
     report.table(view.files(id("files"), format!("Files of {name}"), &files));
     report.table(view.packages(id("packages"), format!("Packages of {name}")));
@@ -290,7 +298,7 @@ const EXACT_HINT: &str = "the cumulative count is exact, as with a single frame;
     have been on one stack, and the true count is this or more (≥)";
 
 impl<'a> View<'a> {
-    fn names(&self, (path, func): totals::FunctionKey) -> (Option<&'a str>, Option<&'a str>) {
+    fn names(&self, (path, func): FunctionKey) -> (Option<&'a str>, Option<&'a str>) {
         (self.strings.get_opt(path), self.strings.get_opt(func))
     }
 
@@ -417,12 +425,7 @@ impl<'a> View<'a> {
         ]
     }
 
-    fn functions(
-        &self,
-        id: Cow<'static, str>,
-        title: String,
-        totals: &[Total<totals::FunctionKey>],
-    ) -> Table {
+    fn functions(&self, id: Cow<'static, str>, title: String, totals: &[Total<FunctionKey>]) -> Table {
         let names = || totals.iter().map(|total| self.names(total.key));
         let mut columns = vec![
             Column::key("function", "function", names().map(|(_, func)| func).collect())

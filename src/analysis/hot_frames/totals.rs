@@ -12,7 +12,8 @@
 use super::places;
 use crate::base::strings::{StringId, StringTable};
 use crate::trace::profiles::ProfileRun;
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
+use std::hash::Hash;
 
 /// Counts of one group of frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +71,7 @@ pub fn lines(run: &ProfileRun) -> Vec<Total<LineKey>> {
 
 /// Totals by package, as far as paths tell it.
 pub fn packages<'a>(run: &ProfileRun, strings: &'a StringTable) -> Vec<Total<&'a str>> {
-    let mut package_of: BTreeMap<StringId, &'a str> = BTreeMap::new();
+    let mut package_of: FxHashMap<StringId, &'a str> = FxHashMap::default();
     group(run, |row| {
         let path = run.frames.path[row];
         *package_of.entry(path).or_insert_with(|| places::package(strings.get_opt(path)))
@@ -78,9 +79,9 @@ pub fn packages<'a>(run: &ProfileRun, strings: &'a StringTable) -> Vec<Total<&'a
 }
 
 /// By self descending; ties in the order of the smallest frame id.
-fn group<Key: Ord + Copy>(run: &ProfileRun, mut key_of: impl FnMut(usize) -> Key) -> Vec<Total<Key>> {
+fn group<Key: Hash + Eq + Copy>(run: &ProfileRun, mut key_of: impl FnMut(usize) -> Key) -> Vec<Total<Key>> {
     let frames = &run.frames;
-    let mut group_of: BTreeMap<Key, usize> = BTreeMap::new();
+    let mut group_of: FxHashMap<Key, usize> = FxHashMap::default();
     let mut totals: Vec<Total<Key>> = Vec::new();
     // Rows are in the order of ids, so groups come in the order of their smallest.
     for row in 0..frames.len() {
