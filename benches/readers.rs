@@ -5,7 +5,6 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 use tracedrop::analysis::Query;
@@ -14,21 +13,6 @@ use tracedrop::import::Import;
 use tracedrop::trace::args::Content;
 
 const CHUNK_BYTES: usize = 1 << 20;
-
-/// The file, for what is read from it again.
-struct Memory(Vec<u8>);
-
-impl Content for Memory {
-    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let part = self.0.get(offset as usize..offset as usize + out.len());
-        out.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
-    }
-
-    fn n_bytes(&self) -> u64 {
-        self.0.len() as u64
-    }
-}
 
 fn readers(criterion: &mut Criterion) {
     let dir = PathBuf::from(std::env::var_os("TRACEDROP_BENCH_DIR").unwrap_or_else(|| "target/bench".into()));
@@ -54,7 +38,7 @@ fn readers(criterion: &mut Criterion) {
         // Of packed files the content counts.
         let content = std::fs::metadata(dir.join(name.trim_end_matches(".gz"))).map_or(0, |file| file.len());
         group.throughput(Throughput::BytesDecimal(content));
-        let again: Rc<dyn Content> = Rc::new(Memory(bytes.clone()));
+        let again: Rc<dyn Content> = Rc::new(bytes.clone());
         group.bench_function(format!("{name}/trace"), |bencher| {
             bencher.iter(|| {
                 let mut import = Import::new(name, bytes.len() as u64);

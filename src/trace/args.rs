@@ -38,6 +38,20 @@ pub trait Content {
     fn n_bytes(&self) -> u64;
 }
 
+/// Content that is in memory as a whole.
+impl Content for Vec<u8> {
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let start = usize::try_from(offset).map_err(io::Error::other)?;
+        let part = self.get(start..).and_then(|rest| rest.get(..out.len()));
+        out.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.len() as u64
+    }
+}
+
 const BLOCK_BYTES: usize = 1 << 22;
 
 /// Where a kept object is.
@@ -227,21 +241,6 @@ const CHANGED: &str = "the file has changed since it was read";
 mod tests {
     use super::*;
 
-    struct Bytes(RefCell<Vec<u8>>);
-
-    impl Content for Bytes {
-        fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-            let bytes = self.0.borrow();
-            let range = bytes.get(offset as usize..offset as usize + out.len());
-            out.copy_from_slice(range.ok_or_else(|| io::Error::other("too short"))?);
-            Ok(())
-        }
-
-        fn n_bytes(&self) -> u64 {
-            self.0.borrow().len() as u64
-        }
-    }
-
     /// Objects of many lengths, also across pages and longer than one; and the places of them.
     fn objects() -> (Vec<u8>, Vec<ArgsPlace>) {
         let mut bytes = Vec::new();
@@ -260,7 +259,7 @@ mod tests {
     fn what_is_not_kept_is_read_again() {
         let (bytes, places) = objects();
         let mut table = ArgsTable::default();
-        table.set_content(Rc::new(Bytes(RefCell::new(bytes.clone()))));
+        table.set_content(Rc::new(bytes.clone()));
         let of = |place: &ArgsPlace| &bytes[place.offset as usize..][..place.len as usize];
         table.keep(places[7].offset, of(&places[7]));
         // Forward, and from both ends at once.
@@ -278,7 +277,7 @@ mod tests {
         let (bytes, places) = objects();
         for changed in [bytes[..1000].to_vec(), vec![b' '; bytes.len()], Vec::new()] {
             let mut table = ArgsTable::default();
-            table.set_content(Rc::new(Bytes(RefCell::new(changed))));
+            table.set_content(Rc::new(changed));
             assert_eq!(table.get(places[399]), None);
             assert!(table.has_problem() && table.take_problem().is_some() && !table.has_problem());
         }

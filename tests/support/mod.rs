@@ -1,12 +1,10 @@
 //! What the integration tests share: where the data lies, and reading a file in every way that must not matter.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tracedrop::import::{FormatInfo, Import, ImportError};
 use tracedrop::trace::Trace;
-use tracedrop::trace::args::Content;
 
 /// Folders with inputs of one system: `tests/data/<name>`, and `../shared/corpus/<name>` where it stands beside the
 /// checkout. With `TRACEDROP_REQUIRE_CORPUS` set, the second has to be there.
@@ -52,21 +50,6 @@ pub fn import(name: &str, bytes: &[u8], format: Option<&'static FormatInfo>) -> 
     import.finish()
 }
 
-/// A file that can be read again.
-struct Memory(Vec<u8>);
-
-impl Content for Memory {
-    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let part = self.0.get(offset as usize..offset as usize + out.len());
-        out.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
-    }
-
-    fn n_bytes(&self) -> u64 {
-        self.0.len() as u64
-    }
-}
-
 /// Reads `bytes` in chunks whose sizes `next_len` gives from the number of bytes left. What is large stays in the file.
 pub fn import_cut(
     name: &str,
@@ -75,7 +58,7 @@ pub fn import_cut(
     next_len: &mut dyn FnMut(usize) -> usize,
 ) -> Result<Trace, ImportError> {
     let mut import = Import::with_format(name, bytes.len() as u64, format);
-    import.can_read_again(Rc::new(Memory(bytes.to_vec())));
+    import.can_read_again(Rc::new(bytes.to_vec()));
     let mut rest = bytes;
     while !rest.is_empty() {
         let len = next_len(rest.len()).clamp(1, rest.len());
