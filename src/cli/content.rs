@@ -5,7 +5,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::SystemTime;
-use tracedrop::trace::args::Content;
+use tracedrop::trace::args::{CHANGED, Content};
 
 /// A file on disk.
 pub struct FileContent {
@@ -31,7 +31,7 @@ impl Content for FileContent {
         // A file that only has become longer still has what was read of it.
         let is_same = metadata.modified().ok() == self.opened.1 || metadata.len() > self.opened.0;
         if !is_same {
-            return Err(io::Error::other("the file has changed since it was read"));
+            return Err(io::Error::other(CHANGED));
         }
         file.seek(SeekFrom::Start(offset))?;
         file.read_exact(out)

@@ -235,7 +235,7 @@ impl ReadBack {
 }
 
 /// Why arguments can not be read again.
-const CHANGED: &str = "the file has changed since it was read";
+pub const CHANGED: &str = "the file has changed since it was read";
 
 #[cfg(test)]
 mod tests {

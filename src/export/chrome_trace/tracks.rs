@@ -380,10 +380,7 @@ impl<'a> Layout<'a> {
             w.raw(",\"tts\":");
             w.micros(ts.saturating_add(dur));
         }
-        if let Some(args) = self.trace.slice_end_args(slice) {
-            w.raw(",\"args\":");
-            push_value(&args, &mut w.buffer);
-        }
+        self.write_end_args(slice, w);
         w.close();
     }
 
@@ -452,6 +449,13 @@ impl<'a> Layout<'a> {
 
     fn write_begin_args(&self, slice: usize, w: &mut Writer<'_>) {
         self.write_raw_args(self.trace.slices.args_of(slice), w);
+    }
+
+    fn write_end_args(&self, slice: usize, w: &mut Writer<'_>) {
+        if let Some(args) = self.trace.slice_end_args(slice) {
+            w.raw(",\"args\":");
+            push_value(&args, &mut w.buffer);
+        }
     }
 
     fn write_raw_args(&self, args: ArgsPlace, w: &mut Writer<'_>) {
@@ -541,10 +545,7 @@ impl<'a> Layout<'a> {
         let mut open: Vec<usize> = Vec::new();
         let end = |slice: usize, w: &mut Writer<'_>| {
             self.open_async(slice, "e", slices.ts[slice].saturating_add(slices.dur[slice]), identity, w);
-            if let Some(args) = self.trace.slice_end_args(slice) {
-                w.raw(",\"args\":");
-                push_value(&args, &mut w.buffer);
-            }
+            self.write_end_args(slice, w);
             w.close();
         };
         for slice in unit.iter().map(|slice| *slice as usize) {

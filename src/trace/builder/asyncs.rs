@@ -32,7 +32,7 @@ struct Identity {
 impl Identity {
     fn new(walk: &Walk<'_>, i: u32, extra: &EventExtra, name: Option<StringId>) -> Identity {
         Identity {
-            category: walk.events.rows[i as usize].category,
+            category: walk.event(i).category,
             scope: extra.scope,
             id: extra.id,
             process: extra.id_is_local.then(|| walk.process_of(i)),
@@ -98,8 +98,8 @@ impl Asyncs {
             return walk.drop_event(i, &ASYNC_WITHOUT_PID);
         }
         let identity = Identity::new(walk, i, extra, None);
-        let ts = walk.events.rows[i as usize].ts;
-        let phase = walk.events.rows[i as usize].phase;
+        let ts = walk.event(i).ts;
+        let phase = walk.event(i).phase;
         if phase == Phase::AsyncEnd {
             let ended = self.open.get_mut(&identity).and_then(|open| {
                 walk.close(&mut open.stack, ts, false);
@@ -114,7 +114,7 @@ impl Asyncs {
         }
         let kind = if extra.id_is_local { TrackKind::AsyncProcess } else { TrackKind::AsyncGlobal };
         let open = self.open.entry(identity).or_insert_with(|| Open {
-            group: Group { kind, process: walk.process_of(i), name: walk.events.rows[i as usize].name },
+            group: Group { kind, process: walk.process_of(i), name: walk.event(i).name },
             stack: Stack::default(),
             track: None,
         });
@@ -210,7 +210,7 @@ pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart
     let mut sessions: FxHashMap<Identity, Session> = FxHashMap::default();
     let mut n_sessions = 0;
     for &i in order {
-        let phase = walk.events.rows[i as usize].phase;
+        let phase = walk.event(i).phase;
         let is_legacy = matches!(
             phase,
             Phase::LegacyStart | Phase::LegacyStepInto | Phase::LegacyStepPast | Phase::LegacyFinish
@@ -225,9 +225,9 @@ pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart
                 continue;
             }
         };
-        let name = walk.events.rows[i as usize].name;
+        let name = walk.event(i).name;
         let identity = Identity::new(walk, i, extra, Some(name));
-        let (ts, args) = (walk.events.rows[i as usize].ts, walk.events.rows[i as usize].args());
+        let (ts, args) = (walk.event(i).ts, walk.event(i).args());
         if phase == Phase::LegacyStart {
             walk.note(i, &LEGACY_ASYNC);
             let whole = parts.len();
@@ -251,7 +251,7 @@ pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart
         match phase {
             Phase::LegacyFinish => {
                 let whole = &mut parts[session.whole];
-                whole.dur = ts.saturating_sub(walk.events.rows[session.start as usize].ts).max(0);
+                whole.dur = ts.saturating_sub(walk.event(session.start).ts).max(0);
                 whole.end_args = args;
                 sessions.remove(&identity);
             }

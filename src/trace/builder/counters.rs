@@ -5,7 +5,7 @@ use super::members::{as_string, for_each_member};
 use super::pairing::Walk;
 use crate::base::json::{Number, unescape};
 use crate::base::strings::StringId;
-use crate::trace::events::EventKey;
+use crate::trace::events::{Event, EventKey};
 use crate::trace::tracks::ProcessId;
 use rustc_hash::FxHashMap;
 
@@ -18,17 +18,16 @@ pub(super) struct Counters {
 
 impl Counters {
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
-        let event = i as usize;
+        let &Event { ts, name, .. } = walk.event(i);
+        let args = walk.event(i).args();
         let process = walk.process_of(i);
-        let name = walk.events.rows[event].name;
         // Numbers do not tell counters apart, texts do.
-        let id = match walk.events.extra_of(event).map(|extra| extra.id) {
+        let id = match walk.events.extra_of(i as usize).map(|extra| extra.id) {
             Some(EventKey::Text(text)) => text,
             _ => StringId::NONE,
         };
-        let ts = walk.events.rows[event].ts;
         let trace = &mut walk.builder.trace;
-        let Some(raw) = trace.args.kept(walk.events.rows[event].args()) else {
+        let Some(raw) = trace.args.kept(args) else {
             return walk.drop_event(i, &COUNTER_WITHOUT_ARGS);
         };
         let (mut n_used, mut n_bad) = (0, 0);

@@ -36,10 +36,10 @@ impl Flows {
         let event = i as usize;
         let id = walk.events.extra_of(event).map_or(EventKey::None, |extra| extra.id);
         let Some(id) = flow_id(walk, id) else { return walk.drop_event(i, &FLOW_ID) };
-        let (category, name) = (walk.events.rows[event].category, walk.events.rows[event].name);
+        let (category, name) = (walk.event(i).category, walk.event(i).name);
         let key = FlowKey { id, category, name, bound: false };
-        let thread = walk.events.rows[event].thread;
-        let phase = walk.events.rows[event].phase;
+        let thread = walk.event(i).thread;
+        let phase = walk.event(i).phase;
         if phase == Phase::FlowEnd && !walk.has(i, flag::BIND_ENCLOSING) {
             self.pending.entry(thread).or_default().push((key, i));
             return;

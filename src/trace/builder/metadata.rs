@@ -39,12 +39,11 @@ pub(super) fn find_overlaps(builder: &mut TraceBuilder, events: &EventTable) {
 }
 
 pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
-    let event = i as usize;
-    let args = walk.events.rows[event].args();
-    let thread = walk.events.rows[event].thread.0 as usize;
+    let event = walk.event(i);
+    let (args, thread) = (event.args(), event.thread.0 as usize);
     let process = walk.process_of(i).0 as usize;
     let trace = &mut walk.builder.trace;
-    let name = trace.strings.get(walk.events.rows[event].name).to_string();
+    let name = trace.strings.get(event.name).to_string();
     let ok = match name.as_str() {
         OVERLAP_EVENT => trace.threads.overlap_of[thread].is_some(),
         // A name that only we gave.

@@ -10,7 +10,7 @@ use super::samples::Sampler;
 use super::{TraceBuilder, metadata};
 use crate::base::strings::StringId;
 use crate::trace::args::ArgsPlace;
-use crate::trace::events::{EventKey, EventTable, Phase, flag};
+use crate::trace::events::{Event, EventKey, EventTable, Phase, flag};
 use crate::trace::ledger::{IssueKind, Position};
 use crate::trace::objects::ObjectEvent;
 use crate::trace::samples::StackId;
@@ -143,7 +143,13 @@ pub(super) struct NewSlice {
     pub parent: SliceId,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    /// The row of event `i`.
+    #[inline(always)]
+    pub fn event(&self, i: u32) -> &'a Event {
+        &self.events.rows[i as usize]
+    }
+
     pub fn trace(&mut self) -> &mut Trace {
         &mut self.builder.trace
     }
@@ -153,21 +159,22 @@ impl Walk<'_> {
     }
 
     pub fn process_of(&self, i: u32) -> ProcessId {
-        let thread = self.events.rows[i as usize].thread;
+        let thread = self.event(i).thread;
         self.builder.trace.threads.process.get(thread.0 as usize).copied().unwrap_or(ProcessId(0))
     }
 
     pub fn has(&self, i: u32, bit: u8) -> bool {
-        self.events.rows[i as usize].flags & bit != 0
+        self.event(i).flags & bit != 0
     }
 
     /// Notes an oddity at the place of event `i`.
     pub fn note(&mut self, i: u32, kind: &'static IssueKind) {
-        let at = Position { byte: self.events.rows[i as usize].offset, line: None };
+        let event = self.event(i);
+        let at = Position { byte: event.offset, line: None };
         let trace = &mut self.builder.trace;
         // The text is made anew only where it will be seen.
         let seen = trace.ledger.issue(kind.code).is_some_and(|issue| issue.first.byte <= at.byte);
-        let example = if seen { "" } else { trace.strings.get(self.events.rows[i as usize].name) };
+        let example = if seen { "" } else { trace.strings.get(event.name) };
         trace.ledger.file(kind, at, example.as_bytes());
     }
 
@@ -179,7 +186,7 @@ impl Walk<'_> {
 
     /// Moves the record of event `i` to the skipped ones.
     pub fn uncount(&mut self, i: u32) {
-        let bytes = u64::from(self.events.rows[i as usize].len);
+        let bytes = u64::from(self.event(i).len);
         if self.has(i, flag::REPAIRED) {
             self.ledger().repaired_to_skipped(bytes);
         } else {
@@ -191,7 +198,7 @@ impl Walk<'_> {
     pub fn repair_event(&mut self, i: u32, kind: &'static IssueKind) {
         self.note(i, kind);
         if !self.has(i, flag::REPAIRED) {
-            let bytes = u64::from(self.events.rows[i as usize].len);
+            let bytes = u64::from(self.event(i).len);
             self.ledger().kept_to_repaired(bytes);
         }
     }
@@ -199,21 +206,21 @@ impl Walk<'_> {
     /// Adds a slice of event `i`.
     #[inline]
     pub fn push_slice(&mut self, i: u32, new: NewSlice) -> u32 {
-        let event = i as usize;
+        let event = self.event(i);
         let slices = &mut self.builder.trace.slices;
         let id = slices.ts.len() as u32;
         slices.ts.push(new.ts);
         slices.dur.push(new.dur);
         slices.name.push(new.name);
-        slices.category.push(self.events.rows[event].category);
+        slices.category.push(event.category);
         slices.track.push(new.track);
         slices.kind.push(new.kind);
         slices.depth.push(new.depth);
         slices.parent.push(new.parent);
-        slices.args.push((self.events.rows[event].args_at, self.events.rows[event].args_len));
-        slices.offset.push(self.events.rows[event].offset);
+        slices.args.push((event.args_at, event.args_len));
+        slices.offset.push(event.offset);
         self.slice_event.push(i);
-        if let Some(extra) = self.events.extra_of(event)
+        if let Some(extra) = self.events.extra_of(i as usize)
             && (!extra.start_frame.is_none() || !extra.end_frame.is_none() || extra.stack != ArgsPlace::NONE)
         {
             let start = if extra.stack == ArgsPlace::NONE {
@@ -229,8 +236,7 @@ impl Walk<'_> {
 
     /// Puts event `i` on a stack as a slice at its place, which must have been closed up to its time.
     pub fn stack_slice(&mut self, i: u32, lane: &mut Lane, dur: i64, kind: SliceKind) -> u32 {
-        let ts = self.events.rows[i as usize].ts;
-        let (name, category) = (self.events.rows[i as usize].name, self.events.rows[i as usize].category);
+        let &Event { ts, name, category, .. } = self.event(i);
         let parent = lane.stack.top().map_or(SliceId::NONE, |top| SliceId(top.slice));
         let depth = lane.stack.len() as u32;
         let slice = self.push_slice(i, NewSlice { ts, dur, name, kind, track: lane.track, depth, parent });
@@ -300,9 +306,7 @@ impl Walk<'_> {
     }
 
     fn complete(&mut self, i: u32) {
-        let event = i as usize;
-        let (ts, dur, thread) =
-            (self.events.rows[event].ts, self.events.rows[event].dur, self.events.rows[event].thread);
+        let &Event { ts, dur, thread, .. } = self.event(i);
         let end = ts.saturating_add(dur);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, dur == 0);
@@ -346,7 +350,7 @@ impl Walk<'_> {
                 _ => self.new_thread_track(thread, TrackKind::ThreadOverflow),
             };
             self.threads[thread.0 as usize].flat.push(Reverse((end, track)));
-            let name = self.events.rows[i as usize].name;
+            let name = self.event(i).name;
             let (kind, parent) = (SliceKind::Complete, SliceId::NONE);
             self.push_slice(i, NewSlice { ts, dur, name, kind, track, depth: 0, parent })
         };
@@ -355,8 +359,7 @@ impl Walk<'_> {
     }
 
     fn begin(&mut self, i: u32) {
-        let event = i as usize;
-        let (ts, thread) = (self.events.rows[event].ts, self.events.rows[event].thread);
+        let &Event { ts, thread, .. } = self.event(i);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, false);
         let slice = self.stack_slice(i, &mut lane, UNFINISHED, SliceKind::BeginEnd);
@@ -369,8 +372,7 @@ impl Walk<'_> {
     }
 
     fn end(&mut self, i: u32) {
-        let event = i as usize;
-        let (ts, thread) = (self.events.rows[event].ts, self.events.rows[event].thread);
+        let &Event { ts, thread, .. } = self.event(i);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, false);
         let ended = self.end_slice(i, &mut lane.stack);
@@ -383,7 +385,7 @@ impl Walk<'_> {
                 row.2 = tts.saturating_sub(row.1).max(0);
             }
         }
-        if let Some(extra) = self.events.extra_of(event) {
+        if let Some(extra) = self.events.extra_of(i as usize) {
             let frame = if extra.start_frame.is_none() { extra.end_frame } else { extra.start_frame };
             if !frame.is_none() {
                 let stack = super::samples::stack_of_frame(self.builder, frame);
@@ -398,12 +400,12 @@ impl Walk<'_> {
 
     /// Ends the slice that event `i` closes, and gives it.
     pub fn end_slice(&mut self, i: u32, stack: &mut Stack) -> Option<u32> {
-        let event = i as usize;
-        let ts = self.events.rows[event].ts;
-        let name = Some(self.events.rows[event].name).filter(|name| *name != StringId::EMPTY);
-        let category = self.events.rows[event].category.some();
+        let event = self.event(i);
+        let ts = event.ts;
+        let name = Some(event.name).filter(|name| *name != StringId::EMPTY);
+        let category = event.category.some();
         let (slice, start) = stack.end(ts, name, category)?;
-        let args = self.events.rows[event].args();
+        let args = event.args();
         let slices = &mut self.trace().slices;
         slices.dur[slice as usize] = ts.saturating_sub(start).max(0);
         if !args.is_none() {
@@ -413,7 +415,7 @@ impl Walk<'_> {
     }
 
     fn instant(&mut self, i: u32) {
-        let (ts, thread) = (self.events.rows[i as usize].ts, self.events.rows[i as usize].thread);
+        let &Event { ts, thread, .. } = self.event(i);
         if self.has(i, flag::GLOBAL_SCOPE) {
             let mut lane = match self.global_instants.take() {
                 Some(lane) => lane,
@@ -455,15 +457,13 @@ impl Walk<'_> {
     }
 
     fn thread_state(&mut self, i: u32) {
-        let event = i as usize;
-        let (ts, dur, thread) =
-            (self.events.rows[event].ts, self.events.rows[event].dur, self.events.rows[event].thread);
+        let &Event { ts, dur, thread, .. } = self.event(i);
         let track = match self.threads[thread.0 as usize].states {
             Some(track) => track,
             None => self.new_thread_track(thread, TrackKind::ThreadState),
         };
         self.threads[thread.0 as usize].states = Some(track);
-        let name = self.events.rows[event].name;
+        let name = self.event(i).name;
         let (kind, parent) = (SliceKind::State, SliceId::NONE);
         self.push_slice(i, NewSlice { ts, dur, name, kind, track, depth: 0, parent });
     }
@@ -483,8 +483,8 @@ impl Walk<'_> {
 
     fn object(&mut self, i: u32, what: ObjectEvent) {
         let process = self.process_of(i);
-        let event = i as usize;
-        let id = self.events.extra_of(event).map_or(EventKey::None, |extra| extra.id);
+        let event = self.event(i);
+        let id = self.events.extra_of(i as usize).map_or(EventKey::None, |extra| extra.id);
         let trace = &mut self.builder.trace;
         let id = match id {
             EventKey::None => StringId::NONE,
@@ -493,11 +493,11 @@ impl Walk<'_> {
         };
         let objects = &mut trace.objects;
         objects.event.push(what);
-        objects.ts.push(self.events.rows[event].ts);
+        objects.ts.push(event.ts);
         objects.process.push(process);
-        objects.name.push(self.events.rows[event].name);
+        objects.name.push(event.name);
         objects.id.push(id);
-        objects.args.push(self.events.rows[event].args());
+        objects.args.push(event.args());
     }
 
     /// What is still open, and the order of the sparse columns.

@@ -132,12 +132,12 @@ impl Sampler {
     /// `P`: one sample, or a part of a profile.
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
         let event = i as usize;
-        let name = walk.events.rows[event].name;
+        let name = walk.event(i).name;
         let id = walk.events.extra_of(event).map_or(EventKey::None, |extra| extra.id);
         let text = walk.builder.trace.strings.get(name);
         if id != EventKey::None && (text == "Profile" || text == "ProfileChunk") {
             let is_start = text == "Profile";
-            let raw = walk.builder.trace.args.kept(walk.events.rows[event].args());
+            let raw = walk.builder.trace.args.kept(walk.event(i).args());
             let data = raw.and_then(|raw| find_member(raw, "data")).map(<[u8]>::to_vec).unwrap_or_default();
             let key = (walk.process_of(i), id);
             return if is_start { self.start(walk, i, key, &data) } else { self.chunk(walk, i, key, &data) };
@@ -154,14 +154,14 @@ impl Sampler {
         if !frame.is_none() && stack == StackId::NONE {
             walk.note(i, &UNKNOWN_FRAME);
         }
-        let (ts, thread) = (walk.events.rows[event].ts, walk.events.rows[event].thread);
+        let (ts, thread) = (walk.event(i).ts, walk.event(i).thread);
         push(walk.trace(), ts, thread, stack, 1.0, name);
     }
 
     fn start(&mut self, walk: &mut Walk<'_>, i: u32, key: (ProcessId, EventKey), data: &[u8]) {
         let start = find_member(data, "startTime").and_then(|raw| parse_ns(number_text(raw), 6));
-        let ts = start.unwrap_or(walk.events.rows[i as usize].ts);
-        let thread = walk.events.rows[i as usize].thread;
+        let ts = start.unwrap_or(walk.event(i).ts);
+        let thread = walk.event(i).thread;
         let (nodes, parents) = (FxHashMap::default(), FxHashMap::default());
         self.profiles.insert(key, Profile { thread, ts, nodes, parents });
         self.chunk(walk, i, key, data);
