@@ -3,10 +3,13 @@
 //! Takes `&str` or raw bytes, gives [`StringId`]s that stay valid for the life of the table.
 //! It never forgets a string and does not count uses.
 
+use bytemuck::{Pod, Zeroable};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Number of a string in a [`StringTable`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Pod, Zeroable, Serialize, Deserialize)]
+#[repr(transparent)]
 pub struct StringId(pub u32);
 
 impl StringId {

@@ -1,5 +1,6 @@
 //! From the bytes of a file to a [`Trace`]: unpacking, detection and a reader behind one push interface.
 
+use super::parts::{Joins, Part, PartsInfo};
 use super::unpack::{Packing, TRAILING, Unpacker};
 use super::{FormatInfo, Reader, detect};
 use crate::base::text;
@@ -159,6 +160,65 @@ impl Import {
         self.progress.file_bytes += chunk.len() as u64;
         if let Err(error) = self.push(0, chunk) {
             self.problem = Some(error);
+        }
+        if self.is_at_joint() {
+            self.count_to_position();
+        }
+    }
+
+    /// How the file can be read on in parts, by several at once: from [`Import::position`], until it ends. `None` if it can not.
+    pub fn parts(&mut self) -> Option<&'static PartsInfo> {
+        let is_plain = self.layers.is_empty() && !self.builder.trace.args.keeps_all();
+        match &mut self.content {
+            Content::Reading(format, reader) if is_plain && self.problem.is_none() => {
+                reader.joins().and(format.parts)
+            }
+            _ => None,
+        }
+    }
+
+    fn joins(&mut self) -> Option<&mut dyn Joins> {
+        match &mut self.content {
+            Content::Reading(_, reader) => reader.joins(),
+            _ => None,
+        }
+    }
+
+    /// Byte of the file that is to be fed next.
+    pub fn position(&mut self) -> u64 {
+        let fed = self.progress.file_bytes;
+        self.joins().map_or(fed, |joins| joins.wants())
+    }
+
+    /// Stops in front of the first record that starts at `limit` or behind it; what is fed from there on is not taken.
+    pub fn set_limit(&mut self, limit: u64) {
+        if let Some(joins) = self.joins() {
+            joins.set_limit(limit);
+        }
+    }
+
+    /// Whether it stands at a place where a part can be joined: by [`Import::set_limit`], or at the end of another part.
+    pub fn is_at_joint(&mut self) -> bool {
+        self.joins().is_some_and(|joins| joins.joint().is_some())
+    }
+
+    /// Goes on behind `part`. False, and nothing happens, if it does not start exactly where reading stands.
+    pub fn join(&mut self, part: Part) -> bool {
+        let Content::Reading(_, reader) = &mut self.content else { return false };
+        let Some(joins) = reader.joins() else { return false };
+        let is_joined = joins.joint() == Some(part.start) && joins.join(part, &mut self.builder);
+        if is_joined {
+            self.count_to_position();
+        }
+        is_joined
+    }
+
+    /// What was left to parts, or not taken because of the limit, changes how much has been read.
+    fn count_to_position(&mut self) {
+        if let Some(position) = self.joins().map(|joins| joins.wants()) {
+            self.progress.file_bytes = position;
+            self.progress.content_bytes = position;
+            self.builder.trace.ledger.content_bytes = position;
         }
     }
 

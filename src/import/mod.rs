@@ -7,8 +7,10 @@
 //! Adding a format: a folder with `INFO` and a [`Reader`], and two lines here (its `mod`, its place in [`FORMATS`]).
 
 pub mod chrome_trace;
+pub mod crew;
 pub mod detect;
 mod drive;
+pub mod parts;
 pub mod python_sampling;
 pub mod sway;
 pub mod unpack;
@@ -34,6 +36,8 @@ pub struct FormatInfo {
     pub sniff: fn(head: &[u8]) -> Confidence,
     /// A reader at the start of a file.
     pub reader: fn() -> Box<dyn Reader>,
+    /// How it is read in parts, by several at once; `None` if it has to be read from front to back.
+    pub parts: Option<&'static parts::PartsInfo>,
 }
 
 /// How sure a format is that content is its own.
@@ -59,4 +63,8 @@ pub trait Reader {
     fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError>;
     /// Puts what has been read but not yet handed over into `out`, for a partial report; reading goes on afterwards.
     fn snapshot(&self, _out: &mut TraceBuilder) {}
+    /// Itself, if parts that others have read can be joined to what it reads.
+    fn joins(&mut self) -> Option<&mut dyn parts::Joins> {
+        None
+    }
 }

@@ -5,6 +5,7 @@
 //! counters, names of processes) is kept here, or everything if the content can not be read again: it was packed, or
 //! came through a pipe.
 
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
@@ -12,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Where the arguments of an event lie in the decompressed content.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ArgsPlace {
     /// First byte, the opening bracket.
     pub offset: u64,
@@ -74,6 +75,8 @@ pub struct ArgsTable {
     /// Invariant: ascending offsets.
     places: Vec<Kept>,
     content: Option<Rc<ReadBack>>,
+    /// What need not be kept is left out, though it can not be read here: in a part of a file, which is joined to the rest.
+    is_part: bool,
 }
 
 impl ArgsTable {
@@ -82,9 +85,23 @@ impl ArgsTable {
         self.content = Some(Rc::new(ReadBack::new(content)));
     }
 
+    /// A table for a part of a file that can be read again, to be absorbed by the table of the whole.
+    pub fn of_part() -> ArgsTable {
+        ArgsTable { is_part: true, ..ArgsTable::default() }
+    }
+
     /// Whether all arguments have to be kept, as they can not be read again.
     pub fn keeps_all(&self) -> bool {
-        self.content.is_none()
+        self.content.is_none() && !self.is_part
+    }
+
+    /// All that is kept, with its place, in the order of the file.
+    pub fn all_kept(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.places.iter().map(|kept| (kept.offset, self.bytes_of(kept)))
+    }
+
+    fn bytes_of(&self, kept: &Kept) -> &[u8] {
+        &self.blocks[kept.block as usize][kept.start as usize..kept.start as usize + kept.len as usize]
     }
 
     /// Keeps the object `raw` that starts at `offset` in the content. Offsets should ascend, or nearly so.
@@ -119,8 +136,7 @@ impl ArgsTable {
             return None;
         }
         let at = self.places.binary_search_by_key(&place.offset, |kept| kept.offset).ok()?;
-        let Kept { block, start, len, .. } = self.places[at];
-        Some(&self.blocks[block as usize][start as usize..start as usize + len as usize])
+        Some(self.bytes_of(&self.places[at]))
     }
 
     /// The raw JSON object, read from the content if need be. `None` for [`ArgsPlace::NONE`], and if it can not be

@@ -3,9 +3,11 @@
 use super::args::ArgsPlace;
 use super::tracks::ThreadId;
 use crate::base::strings::StringId;
+use bytemuck::{CheckedBitPattern, NoUninit};
+use serde::{Deserialize, Serialize};
 
 /// What an event says, named after the phases of the Trace Event Format, which has the most.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, NoUninit, CheckedBitPattern)]
 #[repr(u8)]
 pub enum Phase {
     /// `X`
@@ -89,7 +91,7 @@ pub mod flag {
 }
 
 /// An id as written; `1` and `"0x1"` differ.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize)]
 pub enum EventKey {
     #[default]
     None,
@@ -98,7 +100,7 @@ pub enum EventKey {
 }
 
 /// Members that few events have.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EventExtra {
     pub id: EventKey,
     /// The id counts within its process only.
@@ -129,8 +131,9 @@ impl Default for EventExtra {
 /// [`Event::extra`] of an event without rare members.
 pub const NO_EXTRA: u32 = u32::MAX;
 
-/// One row of an [`EventTable`].
-#[derive(Clone, Copy, Debug)]
+/// One row of an [`EventTable`]. Made of plain numbers without gaps, so that rows can go from worker to worker as bytes.
+#[derive(Clone, Copy, Debug, NoUninit, CheckedBitPattern)]
+#[repr(C)]
 pub struct Event {
     /// Nanoseconds on the trace's own clock.
     pub ts: i64,
@@ -153,6 +156,8 @@ pub struct Event {
     pub phase: Phase,
     /// Bits of [`flag`].
     pub flags: u8,
+    /// Fills the gap there would be.
+    pub unused: [u8; 2],
 }
 
 impl Event {

@@ -5,6 +5,7 @@
 //! Every oddity is counted by kind, with the first place it was seen and a short example.
 
 use crate::base::text;
+use serde::{Deserialize, Serialize};
 
 /// How bad an oddity is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -30,7 +31,7 @@ pub struct IssueKind {
 }
 
 /// A place in the decompressed file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Position {
     /// Byte from the start.
     pub byte: u64,
@@ -49,7 +50,7 @@ pub struct Issue {
 }
 
 /// Records and bytes of one outcome.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
     pub records: u64,
     pub bytes: u64,
@@ -143,6 +144,30 @@ impl Ledger {
                 first: at,
                 example: text::example(example, EXAMPLE_CHARS),
             }),
+        }
+    }
+
+    /// Adds the account of another stretch of the same file. `file_bytes`, `file_bytes_read` and `content_bytes` stay.
+    pub fn absorb(&mut self, other: Ledger) {
+        for (own, other) in [
+            (&mut self.kept, other.kept),
+            (&mut self.repaired, other.repaired),
+            (&mut self.skipped, other.skipped),
+        ] {
+            own.records += other.records;
+            own.bytes += other.bytes;
+        }
+        for issue in other.issues {
+            match self.issues.iter_mut().find(|own| own.kind.code == issue.kind.code) {
+                Some(own) => {
+                    own.count += issue.count;
+                    if issue.first.byte < own.first.byte {
+                        own.first = issue.first;
+                        own.example = issue.example;
+                    }
+                }
+                None => self.issues.push(issue),
+            }
         }
     }
 

@@ -11,12 +11,14 @@ pub mod counters;
 pub mod events;
 pub mod flows;
 pub mod ledger;
+mod merge;
 pub mod objects;
 pub mod profiles;
 pub mod samples;
 pub mod scoring_calls;
 pub mod slices;
 pub mod tracks;
+pub mod wire;
 
 pub use builder::TraceBuilder;
 pub use ledger::{IssueKind, Ledger, Position, Severity};

@@ -1,13 +1,16 @@
 //! Who did the work: processes, their threads, and the tracks that slices lie on.
 
 use crate::base::strings::StringId;
+use bytemuck::{Pod, Zeroable};
+use serde::{Deserialize, Serialize};
 
 /// Number of a process in a [`ProcessTable`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ProcessId(pub u32);
 
 /// Number of a thread in a [`ThreadTable`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Pod, Zeroable)]
+#[repr(transparent)]
 pub struct ThreadId(pub u32);
 
 /// Number of a track in a [`TrackTable`].
@@ -15,7 +18,7 @@ pub struct ThreadId(pub u32);
 pub struct TrackId(pub u32);
 
 /// A process or thread id as the file writes it; `7` and `"7"` differ.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Key {
     Number(i64),
     Text(StringId),

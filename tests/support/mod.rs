@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use tracedrop::import::crew::{Crew, Next};
+use tracedrop::import::parts::Part;
 use tracedrop::import::{FormatInfo, Import, ImportError};
 use tracedrop::trace::Trace;
 
@@ -68,6 +70,61 @@ pub fn import_cut(
     import.finish()
 }
 
+/// Reads the first bytes of `bytes` in one go and the rest in parts, as several workers do: each cut where `next_len`
+/// says, done in a random order, and sent as bytes.
+pub fn import_in_parts(
+    name: &str,
+    bytes: &[u8],
+    format: Option<&'static FormatInfo>,
+    random: &mut Random,
+    max_stretch: u64,
+) -> Result<Trace, ImportError> {
+    let mut import = Import::with_format(name, bytes.len() as u64, format);
+    import.can_read_again(Rc::new(bytes.to_vec()));
+    let mut at = 0;
+    // A format is only known after some bytes.
+    while at < bytes.len() && import.parts().is_none() {
+        let len = (random.below(max_stretch) as usize + 1).min(bytes.len() - at);
+        import.feed(&bytes[at..at + len]);
+        at += len;
+    }
+    let Some(parts) = import.parts() else { return import.finish() };
+    let mut crew = Crew::new(at as u64..bytes.len() as u64, random.below(max_stretch) + 1);
+    let mut reader = (parts.reader)();
+    let mut out = Vec::new();
+    loop {
+        if random.below(3) > 0 {
+            out.extend(crew.take());
+        }
+        if !out.is_empty() && random.below(3) > 0 {
+            let stretch = out.swap_remove(random.below(out.len() as u64) as usize);
+            if random.below(10) == 0 {
+                crew.put(&stretch, None);
+                continue;
+            }
+            reader.start(stretch.start, stretch.end);
+            let mut rest = &bytes[stretch.start as usize..];
+            while !rest.is_empty() {
+                let (chunk, after) = rest.split_at((random.below(max_stretch) as usize + 1).min(rest.len()));
+                rest = after;
+                if !reader.feed(chunk) {
+                    break;
+                }
+            }
+            let sent = reader.finish().to_bytes();
+            crew.put(&stretch, Some(Part::from_bytes(&sent, parts.issues).unwrap()));
+        }
+        match crew.advance(&mut import) {
+            Next::Feed(range) => import.feed(&bytes[range.start as usize..range.end as usize]),
+            Next::Wait => {}
+            Next::Idle => match crew.take() {
+                Some(stretch) => out.push(stretch),
+                None => return import.finish(),
+            },
+        }
+    }
+}
+
 /// A small deterministic generator (xorshift), so that a failing cut can be found again.
 pub struct Random(pub u64);
 
@@ -103,6 +160,14 @@ pub fn for_each_cut(
             random.below(largest) as usize + 1
         };
         check(&format!("random pieces, seed {seed}"), import_cut(name, bytes, format, cut));
+    }
+    for seed in 1..=4u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let max_stretch = 1 << (6 + 3 * seed);
+        check(
+            &format!("in parts, seed {seed}"),
+            import_in_parts(name, bytes, format, &mut random, max_stretch),
+        );
     }
 }
 

@@ -16,6 +16,7 @@
 use super::facts::Facts;
 use super::issues::*;
 use super::layouts::Layouts;
+use super::part::Notes;
 use super::rows::{Place, Rows};
 use super::scanner::{RawEvent, skip_value};
 use super::sniff;
@@ -28,7 +29,7 @@ use crate::trace::ledger::{IssueKind, Position};
 use memchr::memmem;
 
 /// Elements and values longer than this are stepped over without holding them in memory.
-const MAX_ELEMENT_BYTES: usize = 256 << 20;
+pub const MAX_ELEMENT_BYTES: usize = 256 << 20;
 /// How far the end of a broken element is looked for by its brackets.
 const RECOVERY_BYTES: usize = 64 << 10;
 /// How much may be looked through for that beyond the bytes read so far.
@@ -152,6 +153,53 @@ impl SkipScan {
     }
 }
 
+/// What could not be read yet because it is not whole.
+#[derive(Default)]
+pub struct Carry {
+    bytes: Vec<u8>,
+    /// Length at which trying again makes sense.
+    retry_at: usize,
+}
+
+impl Carry {
+    /// Bytes that wait.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Has `run` read what waited, and then `chunk`; it says how many of the bytes that it was given it has used.
+    pub fn feed(&mut self, chunk: &[u8], mut run: impl FnMut(&[u8]) -> usize) {
+        let mut rest = chunk;
+        while !self.bytes.is_empty() && !rest.is_empty() {
+            // Only as much of the chunk is copied as the element at the front may need.
+            let old_len = self.bytes.len();
+            let take = self.retry_at.saturating_sub(old_len).max(MIN_CARRY_STEP).min(rest.len());
+            self.bytes.extend_from_slice(&rest[..take]);
+            rest = &rest[take..];
+            if self.bytes.len() < self.retry_at {
+                return;
+            }
+            let used = run(&self.bytes);
+            if used >= old_len {
+                // What is left lies whole in the chunk.
+                let back = self.bytes.len() - used;
+                rest = &chunk[chunk.len() - rest.len() - back..];
+                self.bytes.clear();
+            } else {
+                self.bytes.drain(..used);
+                self.retry_at = self.bytes.len().saturating_mul(2);
+            }
+        }
+        if rest.is_empty() {
+            return;
+        }
+        let used = run(rest);
+        self.bytes.clear();
+        self.bytes.extend_from_slice(&rest[used..]);
+        self.retry_at = self.bytes.len().saturating_mul(2);
+    }
+}
+
 /// What a step came to.
 enum Step {
     /// Go on at this place of the slice.
@@ -162,12 +210,13 @@ enum Step {
 
 pub struct Container {
     state: State,
-    /// What could not be read yet because it is not whole.
-    carry: Vec<u8>,
-    /// Length at which trying again makes sense.
-    retry_at: usize,
+    carry: Carry,
     /// Byte of the file of the start of `carry`, or of the next chunk.
     offset: u64,
+    /// No event that starts here or behind it is read.
+    pub limit: u64,
+    /// It stands in front of such an event, or where a part ended.
+    at_limit: bool,
     max_element: usize,
     layouts: Layouts,
     pub rows: Rows,
@@ -198,9 +247,10 @@ impl Container {
     pub fn with_max_element(max_element: usize) -> Container {
         Container {
             state: State::Start,
-            carry: Vec::new(),
-            retry_at: 0,
+            carry: Carry::default(),
             offset: 0,
+            limit: u64::MAX,
+            at_limit: false,
             max_element,
             layouts: Layouts::default(),
             rows: Rows::default(),
@@ -217,44 +267,48 @@ impl Container {
         }
     }
 
-    /// Takes the next chunk.
+    /// Takes the next chunk; nothing of it from the limit on.
     pub fn feed(&mut self, chunk: &[u8], out: &mut TraceBuilder) {
-        let mut rest = chunk;
-        while !self.carry.is_empty() && !rest.is_empty() {
-            // Only as much of the chunk is copied as the element at the front may need.
-            let old_len = self.carry.len();
-            let take = self.retry_at.saturating_sub(old_len).max(MIN_CARRY_STEP).min(rest.len());
-            self.carry.extend_from_slice(&rest[..take]);
-            rest = &rest[take..];
-            if self.carry.len() < self.retry_at {
-                return;
-            }
-            let mut carry = std::mem::take(&mut self.carry);
-            let used = self.run(&carry, false, out);
-            if used >= old_len {
-                // What is left lies whole in the chunk.
-                let back = carry.len() - used;
-                rest = &chunk[chunk.len() - rest.len() - back..];
-                carry.clear();
-                self.carry = carry;
-            } else {
-                carry.drain(..used);
-                self.carry = carry;
-                self.retry_at = self.carry.len().saturating_mul(2);
-            }
-        }
-        if rest.is_empty() {
+        if self.at_limit && self.offset >= self.limit {
             return;
         }
-        let used = self.run(rest, false, out);
-        self.carry.clear();
-        self.carry.extend_from_slice(&rest[used..]);
-        self.retry_at = self.carry.len().saturating_mul(2);
+        self.at_limit = false;
+        let mut carry = std::mem::take(&mut self.carry);
+        if self.offset + (carry.len() + chunk.len()) as u64 > self.limit {
+            // Whether an event starts there has to be known now.
+            carry.retry_at = 0;
+        }
+        carry.feed(chunk, |bytes| if self.at_limit { bytes.len() } else { self.run(bytes, false, out) });
+        if self.at_limit {
+            carry = Carry::default();
+        }
+        self.carry = carry;
+    }
+
+    /// Byte that is to be fed next.
+    pub fn wants(&self) -> u64 {
+        self.offset + self.carry.len() as u64
+    }
+
+    /// Where it stands, if that is in front of an event and nothing else is open.
+    pub fn joint(&self) -> Option<u64> {
+        self.at_limit.then_some(self.offset)
+    }
+
+    /// Leaves out what a part has read, which starts where this stands.
+    pub fn go_on_behind(&mut self, end: u64, notes: &Notes) {
+        if let State::List { comma, .. } = &mut self.state {
+            *comma = if notes.after_comma { Comma::One } else { Comma::None };
+        }
+        self.offset = end;
+        self.at_limit = notes.at_event;
+        notes.add_to(&mut self.rows.seen);
     }
 
     /// The content is over.
     pub fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
-        let carry = std::mem::take(&mut self.carry);
+        self.limit = u64::MAX;
+        let carry = std::mem::take(&mut self.carry).bytes;
         let used = self.run(&carry, true, out);
         let rest = carry.get(used..).unwrap_or(&[]);
         let at = Position { byte: self.offset, line: None };
@@ -448,6 +502,10 @@ impl Container {
                     // Noted once, also if the element has to be tried again.
                     comma = Comma::One;
                     self.state = State::List { kind, in_object, comma };
+                    if self.offset + at as u64 >= self.limit && kind == ListKind::Events {
+                        self.at_limit = true;
+                        return Step::NeedMore(at);
+                    }
                     event.clear();
                     match self.layouts.scan(bytes, at, &mut event) {
                         Ok(end) if end - at <= self.max_element => {
@@ -802,7 +860,7 @@ impl Container {
 }
 
 #[inline]
-fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(at) {
         at += 1;
     }

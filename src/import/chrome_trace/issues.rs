@@ -6,6 +6,9 @@ macro_rules! issues {
     ($($name:ident = $code:literal, $severity:ident, $what:literal, $hint:literal;)*) => {
         $(pub static $name: IssueKind =
             IssueKind { code: $code, severity: Severity::$severity, what: $what, hint: $hint };)*
+
+        /// All of them.
+        pub static ALL: &[&IssueKind] = &[$(&$name),*];
     };
 }
 

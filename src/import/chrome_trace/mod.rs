@@ -12,10 +12,12 @@ mod container;
 mod facts;
 mod issues;
 mod layouts;
+mod part;
 mod rows;
 mod scanner;
 mod sniff;
 
+use super::parts::{Joins, Part, PartsInfo};
 use super::{FormatInfo, ImportError, Reader};
 use crate::trace::TraceBuilder;
 use container::Container;
@@ -27,6 +29,7 @@ pub static INFO: FormatInfo = FormatInfo {
     extensions: &["json", "trace", "jsonl", "ndjson"],
     sniff: sniff::sniff,
     reader: || Box::new(ChromeReader { container: Container::new() }),
+    parts: Some(&PartsInfo { reader: || Box::new(part::ChromePart::default()), issues: issues::ALL }),
 };
 
 struct ChromeReader {
@@ -49,5 +52,30 @@ impl Reader for ChromeReader {
 
     fn snapshot(&self, out: &mut TraceBuilder) {
         self.container.facts.apply(&self.container.rows.seen, &mut out.trace.source);
+    }
+
+    fn joins(&mut self) -> Option<&mut dyn Joins> {
+        Some(self)
+    }
+}
+
+impl Joins for ChromeReader {
+    fn wants(&self) -> u64 {
+        self.container.wants()
+    }
+
+    fn set_limit(&mut self, limit: u64) {
+        self.container.limit = limit;
+    }
+
+    fn joint(&self) -> Option<u64> {
+        self.container.joint()
+    }
+
+    fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
+        let Some(notes) = part::Notes::from_bytes(&part.notes) else { return false };
+        self.container.go_on_behind(part.end, &notes);
+        out.absorb(part.rows);
+        true
     }
 }

@@ -38,10 +38,16 @@ pub struct Rows {
     bad_text: bool,
 }
 
+impl Default for Seen {
+    fn default() -> Self {
+        Seen { n_by_phase: [0; 256], only_ferrum_like: true, n_elements: 0 }
+    }
+}
+
 impl Default for Rows {
     fn default() -> Self {
         Rows {
-            seen: Seen { n_by_phase: [0; 256], only_ferrum_like: true, n_elements: 0 },
+            seen: Seen::default(),
             recent: RecentStrings::default(),
             numbered: Vec::new(),
             threads: vec![None; THREAD_SLOTS],
@@ -179,6 +185,7 @@ impl Rows {
             extra: NO_EXTRA,
             phase,
             flags,
+            unused: [0; 2],
         };
         let index = out.events.push(row, extra);
         if event.has_rare

@@ -40,6 +40,7 @@ pub static INFO: FormatInfo = FormatInfo {
     extensions: &["jsonl", "ndjson"],
     sniff,
     reader: || Box::new(SamplingReader::new()),
+    parts: None,
 };
 
 /// The profiler writes lines of some 30 kB. Entries of a line are held until all of it has proved valid.

@@ -28,6 +28,7 @@ pub static INFO: FormatInfo = FormatInfo {
     extensions: &["jsonl", "ndjson"],
     sniff,
     reader: || Box::new(SwayReader::default()),
+    parts: None,
 };
 
 /// A line of the writer is below one kilobyte.

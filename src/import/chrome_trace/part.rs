@@ -1,0 +1,234 @@
+//! A part of the list of events, read by itself. See [`crate::import::parts`].
+//!
+//! Only what is regular is read: events with one comma between them. At anything else the part ends, and the reader of
+//! the whole, which knows what to do then, goes on from there.
+
+use super::container::{Carry, MAX_ELEMENT_BYTES, skip_space};
+use super::layouts::Layouts;
+use super::rows::{Place, Rows, Seen};
+use super::scanner::RawEvent;
+use crate::base::json::JsonError;
+use crate::import::parts::{Part, PartReader};
+use crate::trace::TraceBuilder;
+use crate::trace::args::ArgsTable;
+use memchr::memchr;
+use serde::{Deserialize, Serialize};
+
+/// What looks like an event but does not end within so many bytes is not taken for one.
+const MAX_GUESS_BYTES: usize = 1 << 20;
+
+/// What the reader of the whole has to know of a part besides its rows.
+#[derive(Serialize, Deserialize)]
+pub struct Notes {
+    /// The part ended in front of an event that is not its own.
+    pub at_event: bool,
+    /// A comma was the last thing that was read.
+    pub after_comma: bool,
+    n_by_phase: Vec<(u8, u64)>,
+    only_ferrum_like: bool,
+    n_elements: u64,
+}
+
+impl Notes {
+    /// `None` if `bytes` are something else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Notes> {
+        postcard::from_bytes(bytes).ok()
+    }
+
+    /// Adds the part's counts to those of the whole.
+    pub fn add_to(&self, seen: &mut Seen) {
+        for (phase, n) in &self.n_by_phase {
+            seen.n_by_phase[usize::from(*phase)] += n;
+        }
+        seen.only_ferrum_like &= self.only_ferrum_like;
+        seen.n_elements += self.n_elements;
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Looking for the start of an event.
+    Seeking,
+    Reading,
+    Over,
+}
+
+/// Reads parts of a list of events.
+pub struct ChromePart {
+    state: State,
+    /// Byte of the file of the start of `head` or `carry`.
+    offset: u64,
+    until: u64,
+    start: u64,
+    /// Bytes in which no event has been found yet, and up to where they were looked through.
+    head: Vec<u8>,
+    sought: usize,
+    carry: Carry,
+    after_comma: bool,
+    at_event: bool,
+    layouts: Layouts,
+    rows: Rows,
+    out: TraceBuilder,
+}
+
+impl Default for ChromePart {
+    fn default() -> Self {
+        ChromePart {
+            state: State::Over,
+            offset: 0,
+            until: 0,
+            start: 0,
+            head: Vec::new(),
+            sought: 0,
+            carry: Carry::default(),
+            after_comma: false,
+            at_event: false,
+            layouts: Layouts::default(),
+            rows: Rows::default(),
+            out: TraceBuilder::default(),
+        }
+    }
+}
+
+impl PartReader for ChromePart {
+    fn start(&mut self, from: u64, until: u64) {
+        let mut out = TraceBuilder::default();
+        out.trace.args = ArgsTable::of_part();
+        *self = ChromePart {
+            state: State::Seeking,
+            offset: from,
+            until,
+            start: from,
+            // What was learned of the writer's ways holds for the next part too.
+            layouts: std::mem::take(&mut self.layouts),
+            out,
+            ..ChromePart::default()
+        };
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> bool {
+        match self.state {
+            State::Seeking => self.seek(bytes),
+            State::Reading => self.read(bytes),
+            State::Over => {}
+        }
+        self.state != State::Over
+    }
+
+    fn finish(&mut self) -> Part {
+        self.state = State::Over;
+        let seen = &self.rows.seen;
+        let phases = seen.n_by_phase.iter().enumerate().filter(|(_, n)| **n > 0);
+        let notes = Notes {
+            at_event: self.at_event,
+            after_comma: self.after_comma,
+            n_by_phase: phases.map(|(phase, n)| (phase as u8, *n)).collect(),
+            only_ferrum_like: seen.only_ferrum_like,
+            n_elements: seen.n_elements,
+        };
+        Part {
+            start: self.start,
+            end: self.offset.max(self.start),
+            rows: std::mem::take(&mut self.out),
+            // Writing into memory has no way to fail.
+            notes: postcard::to_allocvec(&notes).unwrap_or_default(),
+        }
+    }
+}
+
+impl ChromePart {
+    /// Looks for the start of an event: a whole object behind a comma that says what phase it is of. That it is none
+    /// inside a string or an argument shows later.
+    fn seek(&mut self, bytes: &[u8]) {
+        self.head.extend_from_slice(bytes);
+        let head = std::mem::take(&mut self.head);
+        let mut event = RawEvent::default();
+        while let Some(found) = head.get(self.sought..).and_then(|rest| memchr(b',', rest)) {
+            let comma = self.sought + found;
+            if self.offset + comma as u64 >= self.until {
+                self.start = self.until;
+                self.state = State::Over;
+                return;
+            }
+            let at = skip_space(&head, comma + 1);
+            event.clear();
+            let is_event = match head.get(at) {
+                Some(b'{') => match self.layouts.scan(&head, at, &mut event) {
+                    Ok(_) => Some(event.phase != 0),
+                    Err(JsonError::Cut) if head.len() - at < MAX_GUESS_BYTES => None,
+                    Err(_) => Some(false),
+                },
+                Some(_) => Some(false),
+                None => None,
+            };
+            match is_event {
+                Some(true) => {
+                    self.state = State::Reading;
+                    self.start = self.offset + at as u64;
+                    self.offset = self.start;
+                    self.after_comma = true;
+                    self.read(&head[at..]);
+                    return;
+                }
+                Some(false) => self.sought = comma + 1,
+                None => {
+                    self.sought = comma;
+                    self.head = head;
+                    return;
+                }
+            }
+        }
+        self.sought = head.len();
+        self.head = head;
+    }
+
+    fn read(&mut self, bytes: &[u8]) {
+        let mut carry = std::mem::take(&mut self.carry);
+        carry.feed(bytes, |bytes| if self.state == State::Over { bytes.len() } else { self.run(bytes) });
+        self.carry = carry;
+    }
+
+    /// Reads as far as it can; gives the number of bytes used.
+    fn run(&mut self, bytes: &[u8]) -> usize {
+        let start = self.offset;
+        let mut at = 0;
+        let mut event = RawEvent::default();
+        loop {
+            at = skip_space(bytes, at);
+            match bytes.get(at) {
+                None => break,
+                Some(b',') if !self.after_comma => {
+                    self.after_comma = true;
+                    at += 1;
+                }
+                Some(b'{') if self.after_comma => {
+                    if start + at as u64 >= self.until {
+                        self.at_event = true;
+                        self.state = State::Over;
+                        break;
+                    }
+                    event.clear();
+                    match self.layouts.scan(bytes, at, &mut event) {
+                        Ok(end) if end - at <= MAX_ELEMENT_BYTES => {
+                            let place = Place { offset: start + at as u64, bytes: &bytes[at..end] };
+                            self.rows.add(&event, place, &mut self.out);
+                            self.after_comma = false;
+                            at = end;
+                        }
+                        Err(JsonError::Cut) if bytes.len() - at <= MAX_ELEMENT_BYTES => break,
+                        _ => {
+                            self.state = State::Over;
+                            break;
+                        }
+                    }
+                }
+                Some(_) => {
+                    self.state = State::Over;
+                    break;
+                }
+            }
+        }
+        self.offset = start + at as u64;
+        at
+    }
+}

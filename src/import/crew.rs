@@ -1,0 +1,108 @@
+//! Who reads which part of a file, and joining what comes back.
+//!
+//! The file is shared out in stretches, from front to back, to whoever has nothing to do. Parts come back in any order
+//! and are joined in the order of the file. It starts no worker and reads no file: it says what is to be done next.
+
+use super::Import;
+use super::parts::Part;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// What the one who joins has to do next.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// Feed the import with these bytes of the file, then ask again.
+    Feed(Range<u64>),
+    /// Wait for the part of this stretch.
+    Wait,
+    /// Nothing is out: take a stretch, or finish if there is none.
+    Idle,
+}
+
+/// A stretch that was shared out.
+struct Stretch {
+    bytes: Range<u64>,
+    state: State,
+}
+
+enum State {
+    Out,
+    /// Nobody is at it any more, though it was given away.
+    Lost,
+    Read(Part),
+    /// The part is joined or was of no use; the rest is read by the one who joins.
+    Rest,
+}
+
+/// Shares out one file.
+pub struct Crew {
+    /// Not joined yet, in the order of the file.
+    stretches: VecDeque<Stretch>,
+    unshared: Range<u64>,
+    stretch_bytes: u64,
+}
+
+impl Crew {
+    /// Shares out the bytes `rest` of a file.
+    pub fn new(rest: Range<u64>, stretch_bytes: u64) -> Crew {
+        Crew { stretches: VecDeque::new(), unshared: rest, stretch_bytes: stretch_bytes.max(1) }
+    }
+
+    /// The next stretch for someone who has nothing to do. `None` if all are shared out.
+    pub fn take(&mut self) -> Option<Range<u64>> {
+        if let Some(lost) = self.stretches.iter_mut().find(|stretch| matches!(stretch.state, State::Lost)) {
+            lost.state = State::Out;
+            return Some(lost.bytes.clone());
+        }
+        if self.unshared.is_empty() {
+            return None;
+        }
+        let end = self.unshared.end.min(self.unshared.start.saturating_add(self.stretch_bytes));
+        let bytes = self.unshared.start..end;
+        self.unshared.start = end;
+        self.stretches.push_back(Stretch { bytes: bytes.clone(), state: State::Out });
+        Some(bytes)
+    }
+
+    /// Takes back the stretch `bytes` with what was read of it; `None` if whoever was at it did not come to an end.
+    pub fn put(&mut self, bytes: &Range<u64>, part: Option<Part>) {
+        let is_it = |stretch: &&mut Stretch| stretch.bytes == *bytes && matches!(stretch.state, State::Out);
+        if let Some(stretch) = self.stretches.iter_mut().find(is_it) {
+            stretch.state = part.map_or(State::Lost, State::Read);
+        }
+    }
+
+    /// Joins what can be joined, and says what is to be done then.
+    pub fn advance(&mut self, import: &mut Import) -> Next {
+        loop {
+            let Some(stretch) = self.stretches.front_mut() else { return Next::Idle };
+            let until = stretch.bytes.end;
+            let position = import.position();
+            match std::mem::replace(&mut stretch.state, State::Rest) {
+                out @ (State::Out | State::Lost) => {
+                    let next = if matches!(out, State::Lost) { Next::Idle } else { Next::Wait };
+                    stretch.state = out;
+                    return next;
+                }
+                State::Read(part) if import.is_at_joint() && part.start == position => {
+                    import.join(part);
+                }
+                State::Read(part) if position < part.start && part.start < until => {
+                    // The events between are no one's; whether the part fits shows when they are read.
+                    let upto = part.start + 1;
+                    import.set_limit(part.start);
+                    stretch.state = State::Read(part);
+                    return Next::Feed(position..upto);
+                }
+                State::Read(_) => {}
+                State::Rest if position < until => {
+                    import.set_limit(u64::MAX);
+                    return Next::Feed(position..until);
+                }
+                State::Rest => {
+                    self.stretches.pop_front();
+                }
+            }
+        }
+    }
+}

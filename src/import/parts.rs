@@ -1,0 +1,90 @@
+//! Reading one file in parts, by several at once.
+//!
+//! Nobody can tell by looking at the middle of a file whether a bracket stands inside a string.
+//! So the reader of a part guesses where a record starts and reads on from there, keeping to what is regular; and the
+//! reader of the whole takes the part only if it comes to stand, by itself, exactly where the part starts, in the state
+//! that the part took for granted. What comes of it is then the same as if one had read it all; a part that does not fit is read
+//! again from the true place.
+//!
+//! ```text
+//! whole  ──────────────┐ stands here, outside any string, at the depth of events
+//!                      ▼
+//! part     . . .","ts":1},{"name":"next"  …  },{"name":"of the next part"
+//!                         ▲ guessed start      ▲ first start behind its share: the end
+//! ```
+
+use super::Reader;
+use crate::trace::ledger::IssueKind;
+use crate::trace::{TraceBuilder, wire};
+
+/// How a format is read in parts.
+pub struct PartsInfo {
+    /// A reader of parts. It may read one after the other.
+    pub reader: fn() -> Box<dyn PartReader>,
+    /// What a part may have to note.
+    pub issues: &'static [&'static IssueKind],
+}
+
+/// Reads parts of a file. Like a [`Reader`] it owns no input and is given chunks cut anywhere.
+pub trait PartReader {
+    /// Begins with a part: what is fed next lies at `from`; records that start before `until` belong to it.
+    fn start(&mut self, from: u64, until: u64);
+    /// Takes the next chunk; false once no more is wanted.
+    fn feed(&mut self, bytes: &[u8]) -> bool;
+    /// The part that was read.
+    fn finish(&mut self) -> Part;
+}
+
+/// A stretch of records that was read by itself.
+pub struct Part {
+    /// Byte where its first record starts.
+    pub start: u64,
+    /// Byte up to which everything is read; the same as `start` if nothing was.
+    pub end: u64,
+    /// The records, with numbers of their own for texts and threads.
+    pub rows: TraceBuilder,
+    /// What the reader of the whole has to know besides, in the format's own way.
+    pub notes: Vec<u8>,
+}
+
+const HEAD_BYTES: usize = 20;
+
+impl Part {
+    /// Nothing was read; `at` is where it would have started.
+    pub fn empty(at: u64) -> Part {
+        Part { start: at, end: at, rows: TraceBuilder::default(), notes: Vec::new() }
+    }
+
+    /// As bytes, for another worker.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.extend_from_slice(&self.start.to_le_bytes());
+        out.extend_from_slice(&self.end.to_le_bytes());
+        out.extend_from_slice(&(self.notes.len() as u32).to_le_bytes());
+        out.extend_from_slice(&self.notes);
+        wire::encode(&self.rows, &mut out);
+        out
+    }
+
+    /// What [`Part::to_bytes`] wrote, `kinds` being those of [`PartsInfo`]. `None` if it is something else.
+    pub fn from_bytes(bytes: &[u8], kinds: &[&'static IssueKind]) -> Option<Part> {
+        let (head, rest) = bytes.split_at_checked(HEAD_BYTES)?;
+        let word = |at: usize| Some(u64::from_le_bytes(*head.get(at..)?.first_chunk()?));
+        let notes_len = u32::from_le_bytes(*head.last_chunk()?) as usize;
+        let (notes, rows) = rest.split_at_checked(notes_len)?;
+        let rows = wire::decode(rows, kinds)?;
+        Some(Part { start: word(0)?, end: word(8)?, rows, notes: notes.to_vec() })
+    }
+}
+
+/// What a [`Reader`] has to know of itself for its file to be read in parts.
+pub trait Joins: Reader {
+    /// Byte that it wants to be fed with next.
+    fn wants(&self) -> u64;
+    /// From now on it stops in front of the first record that starts at `limit` or behind it, and takes nothing more.
+    fn set_limit(&mut self, limit: u64);
+    /// Where it stands, if nothing half read is before it and a part that starts there would fit.
+    fn joint(&self) -> Option<u64>;
+    /// Goes on behind `part`, which starts at its joint. False, and nothing happens, if its notes are not understood.
+    fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool;
+}
