@@ -1,6 +1,6 @@
 //! Talks to one worker: sends requests, gives answers to who asked, tells everything else to the tab.
 
-use super::browser::{Attached, Blob, WorkerHandle};
+use super::browser::{Attached, Blob, Port, WorkerHandle};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -76,8 +76,13 @@ impl Client {
         self.mail.dead.get()
     }
 
-    pub fn send(&self, request: &Request, blob: Attached) {
-        if let Err(why) = self.worker.post(&protocol::encode(request), blob) {
+    pub fn send(&self, request: &Request) {
+        self.send_with(request, None, Vec::new());
+    }
+
+    /// The same with a file beside it, and ways to workers that help.
+    pub fn send_with(&self, request: &Request, blob: Attached, ports: Vec<Port>) {
+        if let Err(why) = self.worker.post(&protocol::encode(request), blob, ports) {
             self.mail.die(why);
         }
     }
@@ -87,7 +92,7 @@ impl Client {
         let ticket = self.next_ticket.get();
         self.next_ticket.set(ticket.wrapping_add(1));
         self.mail.waiting.borrow_mut().insert(ticket, Rc::new(answer));
-        self.send(&request(ticket), None);
+        self.send(&request(ticket));
     }
 }
 

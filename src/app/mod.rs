@@ -6,6 +6,7 @@
 mod blocks;
 mod browser;
 mod client;
+mod pool;
 mod screens;
 mod shortcuts;
 mod state;

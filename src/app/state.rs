@@ -1,7 +1,8 @@
 //! What the page knows: one signal a fact. Everything else is worked out from these where it is shown.
 
-use super::browser::{self, Blob, Dropped, Local, Picked, Spot, Theme};
+use super::browser::{self, Dropped, Local, Picked, Port, Spot, Theme};
 use super::client::{Answer, Client, Event};
+use super::pool::{Helper, Pool};
 use super::words::words;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub struct App {
     pub tip: RwSignal<Option<Tip>>,
     /// Started with the page to ask for the formats; reads the first file.
     spare: Local<Option<Client>>,
+    /// Workers that help with large files.
+    pool: Local<Pool>,
     next_id: StoredValue<u32>,
     /// Signals of tabs belong to the page, not to the click that opened them. What weighs something is dropped when
     /// the tab is closed; the few bytes of its signals stay until the page is left, so that nothing late can miss them.
@@ -98,6 +101,8 @@ pub struct Tab {
     pace: StoredValue<Pace>,
     file: Local<Option<Picked>>,
     client: Local<Option<Client>>,
+    /// Workers that help this tab's with reading.
+    helpers: Local<Vec<Helper>>,
 }
 
 impl App {
@@ -112,6 +117,7 @@ impl App {
             toasts: RwSignal::default(),
             tip: RwSignal::new(None),
             spare: StoredValue::new_local(None),
+            pool: StoredValue::new_local(Pool::default()),
             next_id: StoredValue::new(0),
             owner: StoredValue::new(Owner::current().unwrap_or_default()),
         }
@@ -125,6 +131,7 @@ impl App {
             }
         });
         self.spare.set_value(client.ok());
+        self.pool.update_value(Pool::start);
     }
 
     fn id(self) -> u32 {
@@ -264,6 +271,7 @@ impl Tab {
             pace: StoredValue::default(),
             file: StoredValue::new_local(Some(file)),
             client: StoredValue::new_local(None),
+            helpers: StoredValue::new_local(Vec::new()),
         }
     }
 
@@ -288,26 +296,49 @@ impl Tab {
         };
         match client {
             Ok(client) => {
-                self.send_with(client, &Request::Open { file_name: name, query: Query::default() }, blob)
+                let request = Request::Open { file_name: name, query: Query::default() };
+                client.send_with(&request, Some(blob), self.take_helpers());
+                self.client.set_value(Some(client));
             }
             Err(why) => self.hear(Event::Died(why)),
         }
     }
 
-    fn send_with(self, client: Client, request: &Request, blob: Blob) {
-        client.send(request, Some(blob));
-        self.client.set_value(Some(client));
+    /// Takes the helpers that are free; gives the ways to them.
+    fn take_helpers(self) -> Vec<Port> {
+        self.let_helpers_go();
+        let helpers = self.app.pool.try_update_value(Pool::take).unwrap_or_default();
+        let ports = helpers.iter().enumerate().map_while(|(index, helper)| {
+            helper.help(move || self.send(&Request::HelperLost { index: index as u32 }))
+        });
+        let ports = ports.collect();
+        self.helpers.set_value(helpers);
+        ports
+    }
+
+    /// Reading is over: the helpers are free for another file.
+    fn let_helpers_go(self) {
+        let helpers = self.helpers.try_update_value(std::mem::take).unwrap_or_default();
+        self.app.pool.update_value(|pool| pool.put(helpers));
     }
 
     fn send(self, request: &Request) {
         self.client.with_value(|client| {
             if let Some(client) = client {
-                client.send(request, None);
+                client.send(request);
             }
         });
     }
 
     fn hear(self, event: Event) {
+        let is_read = match &event {
+            Event::Document(document) => !document.partial,
+            Event::Failed(_) | Event::Died(_) => true,
+            Event::Ready { .. } | Event::Progress(_) => false,
+        };
+        if is_read {
+            self.let_helpers_go();
+        }
         match event {
             Event::Ready { formats } => self.app.formats.set(formats),
             Event::Progress(progress) => {
@@ -392,6 +423,7 @@ impl Tab {
     }
 
     fn drop_contents(self) {
+        self.let_helpers_go();
         self.client.set_value(None);
         self.file.set_value(None);
         self.document.set(None);

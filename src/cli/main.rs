@@ -4,6 +4,7 @@
 //! Ends with 0; 1 when a file gave nothing to report on; 2 on wrong usage.
 
 mod content;
+mod crew;
 mod read;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -1,6 +1,7 @@
 //! From a path to a finished session, with a progress bar and the ledger on standard error.
 
 use crate::content::FileContent;
+use crate::crew;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -60,6 +61,15 @@ pub fn open(path: &Path, format: Option<&'static FormatInfo>, query: Query, quie
                 bar.inc(chunk.len() as u64);
                 if session.has_given_up() {
                     break session.finish();
+                }
+                if size >= crew::MIN_FILE_BYTES
+                    && let Some(import) = session.import()
+                    && let Some(parts) = import.parts()
+                {
+                    match crew::read_rest(path, size, import, parts, &|at| bar.set_position(at)) {
+                        Ok(()) => break session.finish(),
+                        Err(error) => break session.stop(&error.to_string()),
+                    }
                 }
             }
             Err(error) => break session.stop(&error.to_string()),

@@ -9,11 +9,12 @@ use crate::base::units::Unit;
 use crate::report::view::{TableQuery, TableRows};
 use crate::report::{Facts, Note, Sort};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Page to worker. One worker serves one file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Read the `Blob` that comes with this message.
+    /// Read the `Blob` that comes with this message; the ports behind it lead to workers that help with that.
     Open { file_name: String, query: Query },
     /// Stop reading; report on what was read.
     Stop,
@@ -25,6 +26,31 @@ pub enum Request {
     Copy { ticket: u32, table: TableId, query: TableQuery, format: CopyFormat },
     /// The whole report, or the trace, in an exporter's format.
     Export { ticket: u32, exporter: String },
+    /// Help the worker behind the port that comes with this message, and no other one any more.
+    Help,
+    /// The helper behind that port of [`Request::Open`] has ended.
+    HelperLost { index: u32 },
+}
+
+/// From a worker that reads a file to one that helps it, through a port between the two.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum HelperRequest {
+    /// Get ready to read parts of the `Blob` that comes with this message.
+    Begin {
+        /// [`crate::import::FormatInfo::id`].
+        format: String,
+    },
+    /// Read this stretch of the file.
+    Read(Range<u64>),
+}
+
+/// From a helper to the worker that it helps.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum HelperResponse {
+    /// The part comes beside this message, as [`crate::import::parts::Part::to_bytes`] writes it.
+    Read(Range<u64>),
+    /// The stretch could not be read.
+    Lost(Range<u64>),
 }
 
 /// A table by its place in the document; stays the same while only the numbers change.

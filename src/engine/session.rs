@@ -68,6 +68,11 @@ impl Session {
         }
     }
 
+    /// What the file is read by, until it is finished.
+    pub fn import(&mut self) -> Option<&mut Import> {
+        self.import.as_mut()
+    }
+
     /// Whether reading on makes no difference any more; [`Session::finish`] says why.
     pub fn has_given_up(&self) -> bool {
         self.import.as_ref().is_none_or(Import::has_given_up)

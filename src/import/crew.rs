@@ -64,6 +64,11 @@ impl Crew {
         Some(bytes)
     }
 
+    /// Stretches that are out, or wait to be joined.
+    pub fn n_unjoined(&self) -> usize {
+        self.stretches.len()
+    }
+
     /// Takes back the stretch `bytes` with what was read of it; `None` if whoever was at it did not come to an end.
     pub fn put(&mut self, bytes: &Range<u64>, part: Option<Part>) {
         let is_it = |stretch: &&mut Stretch| stretch.bytes == *bytes && matches!(stretch.state, State::Out);

@@ -4,22 +4,30 @@
 //! a table can be sorted while reading goes on.
 
 mod content;
+mod crew;
+mod helper;
 mod source;
+mod stretch;
 
 use content::BlobContent;
+use crew::Helpers;
+use helper::Helper;
 use js_sys::{Array, Reflect, Uint8Array};
 use source::Source;
 use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
 use std::rc::Rc;
+use stretch::Stretch;
 use tracedrop::analysis::Query;
 use tracedrop::engine::protocol::{self, Failure, Progress, Request, Response};
 use tracedrop::engine::{self, Session};
 use tracedrop::export::{self, Options};
-use tracedrop::import::ImportError;
+use tracedrop::import::crew::Next;
+use tracedrop::import::parts::{Part, PartsInfo};
+use tracedrop::import::{Import, ImportError};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{Blob, BlobPropertyBag, DedicatedWorkerGlobalScope, MessageEvent};
+use web_sys::{Blob, BlobPropertyBag, DedicatedWorkerGlobalScope, MessageEvent, MessagePort};
 
 /// Progress is told, and messages are let in, this often.
 const PROGRESS_EVERY_MS: f64 = 80.0;
@@ -40,6 +48,10 @@ struct State {
     session: RefCell<Option<Session>>,
     /// The page asked to stop reading.
     stop: Cell<bool>,
+    /// Who helps with reading.
+    helpers: RefCell<Option<Rc<Helpers>>>,
+    /// Whom this one helps.
+    helper: RefCell<Option<Helper>>,
     /// The page has asked for something.
     wanted: Cell<bool>,
 }
@@ -55,7 +67,7 @@ fn main() {
         };
         let bytes = Uint8Array::new(&data.get(0)).to_vec();
         if let Some(request) = protocol::decode::<Request>(&bytes) {
-            answer(&state, request, data.get(1).dyn_into().ok());
+            answer(&state, request, &data);
         }
     });
     scope().set_onmessage(Some(on_message.as_ref().unchecked_ref()));
@@ -96,17 +108,34 @@ fn failure(error: ImportError) -> Failure {
     Failure { code: error.code.to_string(), what: error.what, hint: error.hint }
 }
 
-fn answer(state: &Rc<State>, request: Request, blob: Option<Blob>) {
+/// What comes beside the request starts at the second place of `data`.
+fn answer(state: &Rc<State>, request: Request, data: &Array) {
     match request {
-        Request::Open { file_name, query } => match blob {
-            Some(blob) => spawn_local(read(state.clone(), blob, file_name, query)),
-            None => post(&Response::Failed(Failure {
+        Request::Open { file_name, query } => match data.get(1).dyn_into::<Blob>() {
+            Ok(blob) => {
+                let ports = data.iter().skip(2).filter_map(|port| port.dyn_into().ok()).collect();
+                spawn_local(read(state.clone(), blob, ports, file_name, query));
+            }
+            Err(_) => post(&Response::Failed(Failure {
                 code: "no-file".to_string(),
                 what: "there was no file to read".to_string(),
                 hint: "choose it again".to_string(),
             })),
         },
-        Request::Stop => state.stop.set(true),
+        Request::Stop => {
+            state.stop.set(true);
+            if let Some(helpers) = state.helpers.borrow().as_ref() {
+                helpers.wake();
+            }
+        }
+        Request::Help => {
+            *state.helper.borrow_mut() = data.get(1).dyn_into().ok().map(Helper::new);
+        }
+        Request::HelperLost { index } => {
+            if let Some(helpers) = state.helpers.borrow().as_ref() {
+                helpers.lose(index as usize);
+            }
+        }
         Request::SetQuery(query) => {
             if let Some(session) = state.session.borrow_mut().as_mut() {
                 session.set_query(query);
@@ -140,53 +169,150 @@ fn post_document(session: &Session) {
 }
 
 /// Reads the whole file.
-async fn read(state: Rc<State>, blob: Blob, file_name: String, query: Query) {
-    let content = BlobContent::new(&blob);
-    let mut source = Source::new(blob);
-    let mut session = Session::new(&file_name, source.n_bytes(), None, query);
-    if let Some(content) = content {
+async fn read(state: Rc<State>, blob: Blob, ports: Vec<MessagePort>, file_name: String, query: Query) {
+    let n_bytes = blob.size() as u64;
+    let mut session = Session::new(&file_name, n_bytes, None, query);
+    if let Some(content) = BlobContent::new(&blob) {
         session.can_read_again(Rc::new(content));
     }
     *state.session.borrow_mut() = Some(session);
-    let mut progress = Reporter::new(source.n_bytes());
-    let mut buffer = Vec::new();
-    let mut broken = None;
-    while !state.stop.get() {
-        match source.next(&mut buffer).await {
-            Ok(()) if buffer.is_empty() => break,
-            Ok(()) => {}
-            Err(error) => {
-                broken = Some(error);
-                break;
-            }
-        }
-        let (told, over) = match state.session.borrow_mut().as_mut() {
-            Some(session) => {
-                session.feed(&buffer);
-                (progress.tell(session), session.has_given_up())
-            }
-            None => (false, true),
-        };
-        if over {
-            break;
-        }
-        if told {
-            source::breathe().await;
-        }
-    }
-    drop((source, buffer));
+    let mut progress = Reporter::new(n_bytes);
+    let result = match read_alone(&state, &blob, !ports.is_empty(), &mut progress).await {
+        Ok(Some(parts)) => read_with(&state, &blob, ports, parts, &mut progress).await,
+        Ok(None) => Ok(()),
+        Err(error) => Err(error),
+    };
+    *state.helpers.borrow_mut() = None;
     let mut guard = state.session.borrow_mut();
     let Some(session) = guard.as_mut() else { return };
     progress.finishing(session);
-    let result = match broken {
-        Some(error) => session.stop(&read_error(&error)),
-        None if state.stop.get() => session.stop("it was stopped by hand"),
-        None => session.finish(),
+    let result = match result {
+        Err(error) => session.stop(&read_error(&error)),
+        Ok(()) if state.stop.get() => session.stop("it was stopped by hand"),
+        Ok(()) => session.finish(),
     };
     match result {
         Ok(()) => post_document(session),
         Err(error) => post(&Response::Failed(failure(error))),
     }
+}
+
+/// Feeds the session and tells the page of it; false if no more is wanted.
+async fn feed(state: &State, bytes: &[u8], progress: &mut Reporter) -> bool {
+    let (told, over) = match state.session.borrow_mut().as_mut() {
+        Some(session) => {
+            session.feed(bytes);
+            (progress.tell(session), session.has_given_up())
+        }
+        None => (false, true),
+    };
+    if told {
+        source::breathe().await;
+    }
+    !over && !state.stop.get()
+}
+
+/// Reads the file from front to back; if there are helpers, up to where they can be of use.
+async fn read_alone(
+    state: &State,
+    blob: &Blob,
+    has_helpers: bool,
+    progress: &mut Reporter,
+) -> Result<Option<&'static PartsInfo>, JsValue> {
+    let n_bytes = blob.size() as u64;
+    let is_large = has_helpers && n_bytes >= crew::MIN_FILE_BYTES;
+    let mut source = Source::new(blob, 0..n_bytes);
+    let mut buffer = Vec::new();
+    loop {
+        source.next(&mut buffer).await?;
+        if buffer.is_empty() || !feed(state, &buffer, progress).await {
+            return Ok(None);
+        }
+        if is_large && let Some(parts) = with_import(state, Import::parts).flatten() {
+            return Ok(Some(parts));
+        }
+    }
+}
+
+/// Reads the rest of the file together with the workers behind `ports`.
+async fn read_with(
+    state: &State,
+    blob: &Blob,
+    ports: Vec<MessagePort>,
+    parts: &'static PartsInfo,
+    progress: &mut Reporter,
+) -> Result<(), JsValue> {
+    let n_bytes = blob.size() as u64;
+    let Some(Some((rest, format))) = with_import(state, |import| {
+        let rest = import.position()..n_bytes;
+        import.format().map(|format| (rest, format))
+    }) else {
+        return Ok(());
+    };
+    let helpers = Helpers::start(ports, blob, rest, format, parts);
+    *state.helpers.borrow_mut() = Some(helpers.clone());
+    let mut reader = (parts.reader)();
+    let mut buffer = Vec::new();
+    let mut own: Option<Stretch> = None;
+    let mut ahead: Option<Stretch> = None;
+    while !state.stop.get() {
+        let Some(next) = with_import(state, |import| helpers.advance(import)) else { return Ok(()) };
+        if let Next::Feed(range) = next {
+            let upto = range.end;
+            let mut source = Source::new(blob, range);
+            loop {
+                source.next(&mut buffer).await?;
+                if buffer.is_empty() && source.at() < upto {
+                    // The file has become shorter, which the import notices.
+                    return Ok(());
+                }
+                if buffer.is_empty() || with_import(state, Import::is_at_joint) == Some(true) {
+                    break;
+                }
+                if !feed(state, &buffer, progress).await {
+                    return Ok(());
+                }
+            }
+            continue;
+        }
+        // While others read, so does this one.
+        let open = || helpers.take().map(|range| Stretch::open(blob, range));
+        own = own.or_else(|| ahead.take()).or_else(open);
+        match &mut own {
+            Some(stretch) => {
+                if ahead.is_none() {
+                    ahead = open();
+                }
+                match stretch.step(blob, reader.as_mut(), &mut buffer).await {
+                    Ok(None) => {}
+                    Ok(Some(part)) => {
+                        helpers.put(&stretch.range, Some(part));
+                        own = None;
+                    }
+                    // It is read again from front to back, which says what is wrong.
+                    Err(_) => {
+                        helpers.put(&stretch.range, Some(Part::empty(stretch.range.start)));
+                        own = None;
+                    }
+                }
+            }
+            None if next == Next::Wait => helpers.wait().await,
+            None => return Ok(()),
+        }
+        let told = match state.session.borrow_mut().as_mut() {
+            Some(session) => progress.tell(session),
+            None => false,
+        };
+        if told {
+            source::breathe().await;
+        }
+    }
+    Ok(())
+}
+
+/// Does something with what the file is read by; `None` if it is read no more.
+fn with_import<T>(state: &State, work: impl FnOnce(&mut Import) -> T) -> Option<T> {
+    state.session.borrow_mut().as_mut().and_then(Session::import).map(work)
 }
 
 /// What the browser says when a file can not be read, in words that help.

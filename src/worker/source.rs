@@ -5,6 +5,7 @@
 
 use js_sys::{Array, ArrayBuffer, Function, Promise, Reflect, Uint8Array};
 use std::collections::VecDeque;
+use std::ops::Range;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, DedicatedWorkerGlobalScope, ReadableStreamByobReader};
@@ -20,11 +21,12 @@ const SLICE_BYTES: u64 = 16 << 20;
 /// Slices asked for ahead of the one in use.
 const SLICES_AHEAD: usize = 2;
 
-/// A file being read from front to back.
+/// A file, or a stretch of it, being read from front to back.
 pub struct Source {
     blob: Blob,
-    bytes: u64,
-    /// Bytes given so far.
+    /// Where it ends.
+    end: u64,
+    /// Where the next bytes come from.
     at: u64,
     way: Way,
 }
@@ -39,22 +41,24 @@ enum Way {
 }
 
 impl Source {
-    /// Starts reading.
-    pub fn new(blob: Blob) -> Source {
-        let bytes = blob.size() as u64;
-        let way = Stream::open(&blob).map_or_else(|| Way::slices(0), Way::Stream);
-        Source { blob, bytes, at: 0, way }
+    /// Starts reading the bytes `range` of `blob`.
+    pub fn new(blob: &Blob, range: Range<u64>) -> Source {
+        let (start, end) = (range.start, range.end.min(blob.size() as u64));
+        let part = blob.slice_with_f64_and_f64(start as f64, end as f64);
+        let stream = part.ok().and_then(|part| Stream::open(&part));
+        let way = stream.map_or_else(|| Way::slices(start), Way::Stream);
+        Source { blob: blob.clone(), end, at: start, way }
     }
 
-    /// Size of the file, in bytes.
-    pub fn n_bytes(&self) -> u64 {
-        self.bytes
+    /// Where the next bytes come from.
+    pub fn at(&self) -> u64 {
+        self.at
     }
 
-    /// Puts the next bytes into `buffer`, in place of what is there; none at the end of the file.
+    /// Puts the next bytes into `buffer`, in place of what is there; none at the end.
     pub async fn next(&mut self, buffer: &mut Vec<u8>) -> Result<(), JsValue> {
         buffer.clear();
-        if self.at >= self.bytes {
+        if self.at >= self.end {
             return Ok(());
         }
         if let Way::Stream(stream) = &mut self.way {
@@ -66,8 +70,8 @@ impl Source {
             self.way = Way::slices(self.at);
         }
         if let Way::Slices { asked, ahead } = &mut self.way {
-            while ahead.len() < SLICES_AHEAD && *asked < self.bytes {
-                let end = (*asked + SLICE_BYTES).min(self.bytes);
+            while ahead.len() < SLICES_AHEAD && *asked < self.end {
+                let end = (*asked + SLICE_BYTES).min(self.end);
                 let slice = self.blob.slice_with_f64_and_f64(*asked as f64, end as f64)?;
                 ahead.push_back(JsFuture::from(slice.array_buffer()));
                 *asked = end;

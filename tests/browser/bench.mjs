@@ -3,11 +3,14 @@
 // Past the page, so that only reading is measured. Beside it stands what a worker takes that reads the same file and does
 // nothing with it: on a busy computer that ratio says more than the number.
 import { existsSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { inputWith, readInWorker } from './protocol.mjs';
 import { launchBrowser, openPage, startSite } from './support.mjs';
 
-const ROUNDS = 5;
+const ROUNDS = Number(process.env.ROUNDS ?? 5);
+/** Workers that help the one that reads, as many as the page would have. */
+const HELPERS = Number(process.env.HELPERS ?? Math.min(4, availableParallelism()) - 1);
 
 /** Milliseconds for the bytes of the file alone, as quickly as a worker can have them. */
 async function readPlainly(input) {
@@ -52,7 +55,7 @@ try {
     const runs = [];
     const plain = [];
     for (let round = 0; round < ROUNDS; round += 1) {
-      runs.push(await input.evaluate(readInWorker));
+      runs.push(await input.evaluate(readInWorker, { helpers: HELPERS }));
       plain.push(await input.evaluate(readPlainly));
     }
     plain.sort((a, b) => a - b);

@@ -3,10 +3,10 @@
 // Functions here run in the page: they take everything they need as arguments.
 
 /**
- * Reads the file of an <input> in a worker of its own.
+ * Reads the file of an <input> in a worker of its own, with others that help it.
  * Gives milliseconds to the first and to the last report, and what each named exporter wrote, as text.
  */
-export async function readInWorker(input, { index = 0, exporters = [] } = {}) {
+export async function readInWorker(input, { index = 0, exporters = [], helpers = 0 } = {}) {
   const file = input.files[index];
   const utf8 = (text) => {
     const bytes = new TextEncoder().encode(text);
@@ -18,6 +18,15 @@ export async function readInWorker(input, { index = 0, exporters = [] } = {}) {
   const exportAs = (ticket, id) => new Uint8Array([5, ticket, ...utf8(id)]);
   const [PROGRESS, DOCUMENT, FAILED, EXPORTED, REFUSED] = [1, 2, 3, 7, 8];
 
+  const HELP = new Uint8Array([6]);
+  const crew = Array.from({ length: helpers }, () => globalThis.tracedrop.startWorker());
+  const ready = crew.map((helper) => new Promise((resolve) => (helper.onmessage = resolve)));
+  await Promise.all(ready);
+  const ports = crew.map((helper) => {
+    const { port1, port2 } = new MessageChannel();
+    helper.postMessage([HELP, port2], [port2]);
+    return port1;
+  });
   const worker = globalThis.tracedrop.startWorker();
   try {
     return await new Promise((resolve, reject) => {
@@ -34,7 +43,7 @@ export async function readInWorker(input, { index = 0, exporters = [] } = {}) {
         const kind = message[0];
         if (!started) {
           started = performance.now();
-          worker.postMessage([open, file]);
+          worker.postMessage([open, file, ...ports], ports);
         }
         if (kind === PROGRESS) finishing ||= message.at(-1) === 1;
         if (kind === FAILED) resolve({ failed: new TextDecoder().decode(message) });
@@ -56,7 +65,7 @@ export async function readInWorker(input, { index = 0, exporters = [] } = {}) {
       };
     });
   } finally {
-    worker.terminate();
+    for (const each of [worker, ...crew]) each.terminate();
   }
 }
 

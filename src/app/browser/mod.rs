@@ -18,7 +18,7 @@ pub use place::{
 };
 pub use start::{now_ms, samples, version};
 pub use theme::{Theme, apply_theme, on_system_theme, stored_theme};
-pub use worker::{Attached, WorkerHandle};
+pub use worker::{Attached, Port, WorkerHandle, channel, n_processors};
 
 use leptos::prelude::{LocalStorage, StoredValue};
 

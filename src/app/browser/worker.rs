@@ -2,8 +2,12 @@
 
 use super::Blob;
 use js_sys::{Array, Function, Reflect, Uint8Array};
+use leptos::prelude::window;
 use wasm_bindgen::prelude::*;
-use web_sys::{ErrorEvent, Event, MessageEvent, Worker};
+use web_sys::{ErrorEvent, Event, MessageChannel, MessageEvent, MessagePort, Worker};
+
+/// An end of a way from worker to worker.
+pub type Port = MessagePort;
 
 /// What came beside a message.
 pub type Attached = Option<Blob>;
@@ -37,10 +41,18 @@ impl WorkerHandle {
         Ok(WorkerHandle { worker, on_message, on_death })
     }
 
-    pub fn post(&self, bytes: &[u8], attached: Attached) -> Result<(), String> {
-        let bytes = Uint8Array::from(bytes);
-        let attached = attached.map_or(JsValue::UNDEFINED, JsValue::from);
-        self.worker.post_message(&Array::of2(&bytes, &attached)).map_err(|error| text_of(&error))
+    /// Sends `bytes`, with a `Blob` and ports beside them. The ports are gone from here then.
+    pub fn post(&self, bytes: &[u8], attached: Attached, ports: Vec<Port>) -> Result<(), String> {
+        let message = Array::of1(&Uint8Array::from(bytes));
+        if let Some(blob) = attached {
+            message.push(&blob);
+        }
+        let transfer = Array::new();
+        for port in ports {
+            message.push(&port);
+            transfer.push(&port);
+        }
+        self.worker.post_message_with_transfer(&message, &transfer).map_err(|error| text_of(&error))
     }
 }
 
@@ -53,6 +65,17 @@ impl Drop for WorkerHandle {
         // Named so that it is clear why they are kept: the worker calls them until here.
         let _ = (&self.on_message, &self.on_death);
     }
+}
+
+/// Two ports that lead to each other. `None` if the browser has none.
+pub fn channel() -> Option<(Port, Port)> {
+    let channel = MessageChannel::new().ok()?;
+    Some((channel.port1(), channel.port2()))
+}
+
+/// Workers that can run at the same time on this computer.
+pub fn n_processors() -> usize {
+    window().navigator().hardware_concurrency().max(1.0) as usize
 }
 
 fn start_worker() -> Result<Worker, JsValue> {

@@ -1,0 +1,78 @@
+//! Workers that help others to read large files. They are started with the page and belong to whoever reads.
+
+use super::browser::{self, Port, WorkerHandle};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use tracedrop::engine::protocol::{self, Request};
+
+/// Workers that read one file, at most, with the one that joins.
+const MAX_READERS: usize = 4;
+
+/// Helpers that have nothing to do.
+#[derive(Default)]
+pub struct Pool {
+    free: Vec<Helper>,
+    is_started: bool,
+}
+
+impl Pool {
+    /// Starts the helpers.
+    pub fn start(&mut self) {
+        self.is_started = true;
+        let n_helpers = browser::n_processors().min(MAX_READERS) - 1;
+        self.free.retain(|helper| !helper.is_dead());
+        // Without helpers reading takes longer, and works.
+        self.free.extend((self.free.len()..n_helpers).map_while(|_| Helper::start().ok()));
+    }
+
+    /// All that are free. Those that have ended are started anew.
+    pub fn take(&mut self) -> Vec<Helper> {
+        if self.is_started && self.free.iter().any(Helper::is_dead) {
+            self.start();
+        }
+        std::mem::take(&mut self.free)
+    }
+
+    /// Takes helpers back.
+    pub fn put(&mut self, helpers: Vec<Helper>) {
+        self.free.extend(helpers);
+    }
+}
+
+type OnDeath = Rc<RefCell<Option<Box<dyn Fn()>>>>;
+
+/// A worker that reads parts of files for others.
+pub struct Helper {
+    worker: WorkerHandle,
+    dead: Rc<Cell<bool>>,
+    on_death: OnDeath,
+}
+
+impl Helper {
+    fn start() -> Result<Helper, String> {
+        let (dead, on_death) = (Rc::new(Cell::new(false)), OnDeath::default());
+        let (is_dead, hears) = (dead.clone(), on_death.clone());
+        let worker = WorkerHandle::start(
+            |_, _| {},
+            move |_| {
+                is_dead.set(true);
+                if let Some(listener) = hears.borrow_mut().take() {
+                    listener();
+                }
+            },
+        )?;
+        Ok(Helper { worker, dead, on_death })
+    }
+
+    fn is_dead(&self) -> bool {
+        self.dead.get()
+    }
+
+    /// Has it help the worker at the other end of the port that comes back. `on_death` is told if it ends meanwhile.
+    pub fn help(&self, on_death: impl Fn() + 'static) -> Option<Port> {
+        let (near, far) = browser::channel()?;
+        *self.on_death.borrow_mut() = Some(Box::new(on_death));
+        self.worker.post(&protocol::encode(&Request::Help), None, vec![far]).ok()?;
+        Some(near)
+    }
+}

@@ -1,0 +1,132 @@
+//! Reads the rest of a file with several threads.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use tracedrop::import::Import;
+use tracedrop::import::crew::{Crew, Next};
+use tracedrop::import::parts::{Part, PartsInfo};
+
+/// Smaller files are read before threads are started.
+pub const MIN_FILE_BYTES: u64 = 32 << 20;
+/// What a thread reads before it hands over.
+const STRETCH_BYTES: u64 = 16 << 20;
+/// Stretches that wait for a thread, so that it never waits for the one who joins.
+const AHEAD: usize = 2;
+/// Stretches out or waiting to be joined for each thread, at most.
+const MAX_UNJOINED: usize = 4;
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A stretch and what was read of it, as bytes; `None` if it could not be read.
+type Done = (usize, Range<u64>, Option<Vec<u8>>);
+
+/// Reads the rest of the file of `size` bytes, from where `import` stands; tells `progress` how far it is.
+/// An error if the file can not be read on; `import` then stands at the end of what was read.
+pub fn read_rest(
+    path: &Path,
+    size: u64,
+    import: &mut Import,
+    parts: &'static PartsInfo,
+    progress: &dyn Fn(u64),
+) -> io::Result<()> {
+    let n_threads = thread::available_parallelism().map_or(1, usize::from);
+    let mut crew = Crew::new(import.position()..size, STRETCH_BYTES);
+    let mut file = File::open(path)?;
+    thread::scope(|scope| {
+        let (done, results) = mpsc::channel::<Done>();
+        let mut jobs: Vec<Sender<Range<u64>>> = Vec::new();
+        for thread in 0..n_threads {
+            let (send, receive) = mpsc::channel();
+            let done = done.clone();
+            scope.spawn(move || read_parts(path, parts, thread, &receive, &done));
+            jobs.push(send);
+        }
+        drop(done);
+        // A thread that is gone takes nothing; what it was given comes back as lost.
+        let give = |crew: &mut Crew, thread: usize| {
+            if crew.n_unjoined() < n_threads * MAX_UNJOINED
+                && let Some(stretch) = crew.take()
+                && jobs[thread].send(stretch.clone()).is_err()
+            {
+                crew.put(&stretch, None);
+            }
+        };
+        for _ in 0..AHEAD {
+            (0..n_threads).for_each(|thread| give(&mut crew, thread));
+        }
+        loop {
+            match crew.advance(import) {
+                Next::Feed(range) => {
+                    // Of a file that has become shorter the import says so.
+                    if !feed(&mut file, range, import)? {
+                        return Ok(());
+                    }
+                }
+                Next::Wait => {
+                    let Ok((thread, stretch, bytes)) = results.recv() else {
+                        return Err(io::Error::other("the threads that read it have ended"));
+                    };
+                    crew.put(&stretch, bytes.and_then(|bytes| Part::from_bytes(&bytes, parts.issues)));
+                    give(&mut crew, thread);
+                }
+                Next::Idle => match crew.take() {
+                    // Nothing is out, or it could not be read: then it is read here, where the reason is told.
+                    Some(stretch) => crew.put(&stretch, Some(Part::empty(stretch.start))),
+                    None => return Ok(()),
+                },
+            }
+            progress(import.position());
+        }
+    })
+}
+
+fn read_parts(
+    path: &Path,
+    parts: &PartsInfo,
+    thread: usize,
+    jobs: &Receiver<Range<u64>>,
+    done: &Sender<Done>,
+) {
+    let Ok(mut file) = File::open(path) else { return };
+    let mut reader = (parts.reader)();
+    let mut chunk = Vec::new();
+    for stretch in jobs {
+        reader.start(stretch.start, stretch.end);
+        let read = file.seek(SeekFrom::Start(stretch.start)).and_then(|_| {
+            while fill(&mut file, &mut chunk, CHUNK_BYTES as u64)? && reader.feed(&chunk) {}
+            Ok(())
+        });
+        let part = reader.finish();
+        if done.send((thread, stretch, read.ok().map(|()| part.to_bytes()))).is_err() {
+            return;
+        }
+    }
+}
+
+/// False if the file ends before that.
+fn feed(file: &mut File, range: Range<u64>, import: &mut Import) -> io::Result<bool> {
+    file.seek(SeekFrom::Start(range.start))?;
+    let mut chunk = Vec::new();
+    let mut left = range.end - range.start;
+    while left > 0 {
+        if !fill(file, &mut chunk, left.min(CHUNK_BYTES as u64))? {
+            return Ok(false);
+        }
+        left -= chunk.len() as u64;
+        import.feed(&chunk);
+        if import.is_at_joint() || import.has_given_up() {
+            break;
+        }
+    }
+    Ok(!import.has_given_up())
+}
+
+/// Puts the next bytes into `chunk`, in place of what is there; false at the end.
+fn fill(file: &mut File, chunk: &mut Vec<u8>, len: u64) -> io::Result<bool> {
+    chunk.clear();
+    file.take(len).read_to_end(chunk)?;
+    Ok(!chunk.is_empty())
+}

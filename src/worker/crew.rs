@@ -1,0 +1,160 @@
+//! Has other workers read parts of a file, and hears from them.
+
+use js_sys::{Array, Function, Promise, Uint8Array};
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
+use tracedrop::engine::protocol::{self, HelperRequest, HelperResponse};
+use tracedrop::import::crew::Crew;
+use tracedrop::import::parts::{Part, PartsInfo};
+use tracedrop::import::{FormatInfo, Import, crew};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, MessageEvent, MessagePort};
+
+/// Smaller files are read before others are of any help.
+pub const MIN_FILE_BYTES: u64 = 8 << 20;
+/// What one reads before it hands over. Files are read slowly in small pieces.
+const STRETCH_BYTES: u64 = 16 << 20;
+/// Stretches that a helper is given ahead.
+const AHEAD: usize = 2;
+/// Stretches out or waiting to be joined for each who reads, at most.
+const MAX_UNJOINED: usize = 3;
+
+/// All who read one file.
+pub struct Helpers {
+    crew: RefCell<Crew>,
+    parts: &'static PartsInfo,
+    ports: Vec<MessagePort>,
+    /// Stretches that each has; `None` once it is lost.
+    given: RefCell<Vec<Option<Vec<Range<u64>>>>>,
+    wake: RefCell<Option<Function>>,
+    /// Called by the ports for as long as this lives.
+    on_message: RefCell<Vec<Closure<dyn FnMut(MessageEvent)>>>,
+}
+
+impl Helpers {
+    /// Has the workers behind `ports` read the bytes `rest` of `blob`.
+    pub fn start(
+        ports: Vec<MessagePort>,
+        blob: &Blob,
+        rest: Range<u64>,
+        format: &FormatInfo,
+        parts: &'static PartsInfo,
+    ) -> Rc<Helpers> {
+        let given = RefCell::new(vec![Some(Vec::new()); ports.len()]);
+        let helpers = Rc::new(Helpers {
+            crew: RefCell::new(Crew::new(rest, STRETCH_BYTES)),
+            parts,
+            ports,
+            given,
+            wake: RefCell::default(),
+            on_message: RefCell::default(),
+        });
+        for (index, port) in helpers.ports.iter().enumerate() {
+            let hears = Rc::downgrade(&helpers);
+            let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+                if let Some(helpers) = hears.upgrade() {
+                    helpers.hear(index, &event);
+                }
+            });
+            port.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+            helpers.on_message.borrow_mut().push(on_message);
+            helpers.post(index, &HelperRequest::Begin { format: format.id.to_string() }, blob.into());
+        }
+        for _ in 0..AHEAD {
+            (0..helpers.ports.len()).for_each(|index| helpers.give(index));
+        }
+        helpers
+    }
+
+    fn post(&self, index: usize, request: &HelperRequest, attachment: JsValue) {
+        let bytes = Uint8Array::from(protocol::encode(request).as_slice());
+        if self.ports[index].post_message(&Array::of2(&bytes, &attachment)).is_err() {
+            self.lose(index);
+        }
+    }
+
+    /// Gives a helper something to do.
+    fn give(&self, index: usize) {
+        if self.crew.borrow().n_unjoined() >= MAX_UNJOINED * (self.ports.len() + 1) {
+            return;
+        }
+        let mut given = self.given.borrow_mut();
+        if let Some(Some(given)) = given.get_mut(index)
+            && given.len() < AHEAD
+            && let Some(range) = self.crew.borrow_mut().take()
+        {
+            given.push(range.clone());
+            self.post(index, &HelperRequest::Read(range), JsValue::UNDEFINED);
+        }
+    }
+
+    fn hear(&self, index: usize, event: &MessageEvent) {
+        let Ok(data) = event.data().dyn_into::<Array>() else { return };
+        let (range, part) = match protocol::decode(&Uint8Array::new(&data.get(0)).to_vec()) {
+            Some(HelperResponse::Read(range)) => {
+                let bytes = Uint8Array::new(&data.get(1)).to_vec();
+                (range, Part::from_bytes(&bytes, self.parts.issues))
+            }
+            Some(HelperResponse::Lost(range)) => (range, None),
+            None => return,
+        };
+        if let Some(Some(given)) = self.given.borrow_mut().get_mut(index) {
+            given.retain(|other| *other != range);
+        }
+        self.crew.borrow_mut().put(&range, part);
+        self.give(index);
+        self.wake();
+    }
+
+    /// A helper will not answer any more; what it had is read by others.
+    pub fn lose(&self, index: usize) {
+        let lost = self.given.borrow_mut().get_mut(index).and_then(Option::take);
+        for range in lost.into_iter().flatten() {
+            self.crew.borrow_mut().put(&range, None);
+        }
+        self.wake();
+    }
+
+    /// A stretch for the one who joins, while it waits for others.
+    pub fn take(&self) -> Option<Range<u64>> {
+        self.crew.borrow_mut().take()
+    }
+
+    /// Takes back a stretch.
+    pub fn put(&self, range: &Range<u64>, part: Option<Part>) {
+        self.crew.borrow_mut().put(range, part);
+    }
+
+    /// See [`Crew::advance`].
+    pub fn advance(&self, import: &mut Import) -> crew::Next {
+        let next = self.crew.borrow_mut().advance(import);
+        // What is joined makes room for more.
+        (0..self.ports.len()).for_each(|index| self.give(index));
+        next
+    }
+
+    /// Waits until something has come back, or someone calls [`Helpers::wake`].
+    pub async fn wait(&self) {
+        let promise = Promise::new(&mut |resolve, _| *self.wake.borrow_mut() = Some(resolve));
+        let _ = JsFuture::from(promise).await;
+    }
+
+    /// Ends the waiting.
+    pub fn wake(&self) {
+        let wake = self.wake.borrow_mut().take();
+        if let Some(wake) = wake {
+            let _ = wake.call0(&JsValue::NULL);
+        }
+    }
+}
+
+impl Drop for Helpers {
+    fn drop(&mut self) {
+        for port in &self.ports {
+            port.set_onmessage(None);
+            port.close();
+        }
+    }
+}
