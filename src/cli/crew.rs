@@ -69,12 +69,11 @@ pub fn read_rest(
                     let Ok((thread, stretch, bytes)) = results.recv() else {
                         return Err(io::Error::other("the threads that read it have ended"));
                     };
-                    crew.put(&stretch, bytes.and_then(|bytes| Part::from_bytes(&bytes, parts.issues)));
+                    crew.put(&stretch, bytes.and_then(Part::from_bytes));
                     give(&mut crew, thread);
                 }
                 Next::Idle => match crew.take() {
-                    // Nothing is out, or it could not be read: then it is read here, where the reason is told.
-                    Some(stretch) => crew.put(&stretch, Some(Part::empty(stretch.start))),
+                    Some(stretch) => crew.put(&stretch, None),
                     None => return Ok(()),
                 },
             }
@@ -100,7 +99,7 @@ fn read_parts(
             Ok(())
         });
         let part = reader.finish();
-        if done.send((thread, stretch, read.ok().map(|()| part.to_bytes()))).is_err() {
+        if done.send((thread, stretch, read.ok().map(|()| part.into_bytes()))).is_err() {
             return;
         }
     }

@@ -90,6 +90,8 @@ impl Session {
 
     /// Makes reports of what has been read so far; false if there is nothing yet.
     pub fn make_partial(&mut self) -> bool {
+        // The one before is let go first.
+        self.run = Run::default();
         match self.import.as_ref().and_then(Import::snapshot) {
             Some(trace) => {
                 self.set_trace(trace, true);

@@ -27,8 +27,6 @@ struct Stretch {
 
 enum State {
     Out,
-    /// Nobody is at it any more, though it was given away.
-    Lost,
     Read(Part),
     /// The part is joined or was of no use; the rest is read by the one who joins.
     Rest,
@@ -50,10 +48,6 @@ impl Crew {
 
     /// The next stretch for someone who has nothing to do. `None` if all are shared out.
     pub fn take(&mut self) -> Option<Range<u64>> {
-        if let Some(lost) = self.stretches.iter_mut().find(|stretch| matches!(stretch.state, State::Lost)) {
-            lost.state = State::Out;
-            return Some(lost.bytes.clone());
-        }
         if self.unshared.is_empty() {
             return None;
         }
@@ -69,11 +63,12 @@ impl Crew {
         self.stretches.len()
     }
 
-    /// Takes back the stretch `bytes` with what was read of it; `None` if whoever was at it did not come to an end.
+    /// Takes back the stretch `bytes` with what was read of it; `None` if whoever was at it did not come to an end, in
+    /// which case it is read by the one who joins. Then at least the reason is heard.
     pub fn put(&mut self, bytes: &Range<u64>, part: Option<Part>) {
         let is_it = |stretch: &&mut Stretch| stretch.bytes == *bytes && matches!(stretch.state, State::Out);
         if let Some(stretch) = self.stretches.iter_mut().find(is_it) {
-            stretch.state = part.map_or(State::Lost, State::Read);
+            stretch.state = part.map_or(State::Rest, State::Read);
         }
     }
 
@@ -84,10 +79,9 @@ impl Crew {
             let until = stretch.bytes.end;
             let position = import.position();
             match std::mem::replace(&mut stretch.state, State::Rest) {
-                out @ (State::Out | State::Lost) => {
-                    let next = if matches!(out, State::Lost) { Next::Idle } else { Next::Wait };
-                    stretch.state = out;
-                    return next;
+                State::Out => {
+                    stretch.state = State::Out;
+                    return Next::Wait;
                 }
                 State::Read(part) if import.is_at_joint() && part.start == position => {
                     import.join(part);

@@ -288,12 +288,12 @@ impl Import {
     /// A trace of what has been read so far. `None` while the format is not known.
     pub fn snapshot(&self) -> Option<Trace> {
         let Content::Reading(_, reader) = &self.content else { return None };
-        let mut builder = self.builder.clone();
-        reader.snapshot(&mut builder);
-        let ledger = &mut builder.trace.ledger;
-        ledger.file_bytes = self.file_bytes;
-        ledger.file_bytes_read = self.progress.file_bytes;
-        Some(builder.finish())
+        Some(self.builder.snapshot(|so_far| {
+            reader.snapshot(so_far);
+            let ledger = &mut so_far.trace.ledger;
+            ledger.file_bytes = self.file_bytes;
+            ledger.file_bytes_read = self.progress.file_bytes;
+        }))
     }
 
     /// The file is over.

@@ -21,8 +21,6 @@ use crate::trace::{TraceBuilder, wire};
 pub struct PartsInfo {
     /// A reader of parts. It may read one after the other.
     pub reader: fn() -> Box<dyn PartReader>,
-    /// What a part may have to note.
-    pub issues: &'static [&'static IssueKind],
 }
 
 /// Reads parts of a file. Like a [`Reader`] it owns no input and is given chunks cut anywhere.
@@ -42,38 +40,64 @@ pub struct Part {
     /// Byte up to which everything is read; the same as `start` if nothing was.
     pub end: u64,
     /// The records, with numbers of their own for texts and threads.
-    pub rows: TraceBuilder,
+    pub rows: PartRows,
     /// What the reader of the whole has to know besides, in the format's own way.
     pub notes: Vec<u8>,
+}
+
+/// The records of a part.
+pub enum PartRows {
+    /// As they were read here.
+    Tables(Box<TraceBuilder>),
+    /// As another worker has sent them, encoded by [`wire`].
+    Bytes(Vec<u8>),
+}
+
+impl PartRows {
+    /// Adds them to `out`. False, and nothing happens, if they are not what they should be.
+    pub fn join_to(self, out: &mut TraceBuilder, kinds: &[&'static IssueKind]) -> bool {
+        match self {
+            PartRows::Tables(tables) => {
+                out.absorb(tables.part_tables());
+                true
+            }
+            PartRows::Bytes(bytes) => match wire::decode(&bytes, kinds) {
+                Some(tables) => {
+                    out.absorb(tables);
+                    true
+                }
+                None => false,
+            },
+        }
+    }
 }
 
 const HEAD_BYTES: usize = 20;
 
 impl Part {
-    /// Nothing was read; `at` is where it would have started.
-    pub fn empty(at: u64) -> Part {
-        Part { start: at, end: at, rows: TraceBuilder::default(), notes: Vec::new() }
-    }
-
     /// As bytes, for another worker.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub fn into_bytes(self) -> Vec<u8> {
         let mut out = Vec::new();
         out.extend_from_slice(&self.start.to_le_bytes());
         out.extend_from_slice(&self.end.to_le_bytes());
         out.extend_from_slice(&(self.notes.len() as u32).to_le_bytes());
         out.extend_from_slice(&self.notes);
-        wire::encode(&self.rows, &mut out);
+        match self.rows {
+            PartRows::Tables(tables) => wire::encode(&tables, &mut out),
+            PartRows::Bytes(bytes) => out.extend_from_slice(&bytes),
+        }
         out
     }
 
-    /// What [`Part::to_bytes`] wrote, `kinds` being those of [`PartsInfo`]. `None` if it is something else.
-    pub fn from_bytes(bytes: &[u8], kinds: &[&'static IssueKind]) -> Option<Part> {
+    /// What [`Part::into_bytes`] wrote. `None` if it is something else; of the rows that shows when they are joined.
+    pub fn from_bytes(mut bytes: Vec<u8>) -> Option<Part> {
         let (head, rest) = bytes.split_at_checked(HEAD_BYTES)?;
         let word = |at: usize| Some(u64::from_le_bytes(*head.get(at..)?.first_chunk()?));
+        let (start, end) = (word(0)?, word(8)?);
         let notes_len = u32::from_le_bytes(*head.last_chunk()?) as usize;
-        let (notes, rows) = rest.split_at_checked(notes_len)?;
-        let rows = wire::decode(rows, kinds)?;
-        Some(Part { start: word(0)?, end: word(8)?, rows, notes: notes.to_vec() })
+        let notes = rest.get(..notes_len)?.to_vec();
+        bytes.drain(..HEAD_BYTES + notes_len);
+        Some(Part { start, end, rows: PartRows::Bytes(bytes), notes })
     }
 }
 

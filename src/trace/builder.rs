@@ -28,9 +28,7 @@ pub use samples::{add_named_frame, add_named_frames};
 const MAX_RESERVED_EVENTS: usize = 1 << 24;
 
 /// What readers add rows to.
-///
-/// It is `Clone` so that a partial report can be made of what has been read so far.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct TraceBuilder {
     /// Tables whose rows need no further work are filled in place.
     pub trace: Trace,
@@ -95,13 +93,35 @@ impl TraceBuilder {
         }
     }
 
+    /// A trace of what is here so far, to which `reader` adds what it has not handed over yet (no events).
+    /// Events are most of what is here; they are looked at where they are.
+    pub fn snapshot(&self, reader: impl FnOnce(&mut TraceBuilder)) -> Trace {
+        let mut so_far = TraceBuilder {
+            trace: self.trace.clone(),
+            events: EventTable::default(),
+            named_frames: self.named_frames.clone(),
+            listed_samples: self.listed_samples.clone(),
+            interner: self.interner.clone(),
+            process_ids: self.process_ids.clone(),
+            thread_ids: self.thread_ids.clone(),
+        };
+        reader(&mut so_far);
+        so_far.put_together(&self.events);
+        so_far.trace
+    }
+
     /// Sorts, pairs, nests.
     pub fn finish(mut self) -> Trace {
-        if self.events.n_events() > 0 {
-            pairing::pair(&mut self);
-        }
-        samples::finish(&mut self);
-        nesting::compute_self_times(&mut self.trace);
+        let events = std::mem::take(&mut self.events);
+        self.put_together(&events);
         self.trace
+    }
+
+    fn put_together(&mut self, events: &EventTable) {
+        if events.n_events() > 0 {
+            pairing::pair(self, events);
+        }
+        samples::finish(self);
+        nesting::compute_self_times(&mut self.trace);
     }
 }

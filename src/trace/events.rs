@@ -73,21 +73,23 @@ impl Phase {
 /// What else is known of an event, one bit each.
 pub mod flag {
     /// The event names its process.
-    pub const HAS_PID: u8 = 1;
+    pub const HAS_PID: u16 = 1;
     /// The event names its thread.
-    pub const HAS_TID: u8 = 1 << 1;
+    pub const HAS_TID: u16 = 1 << 1;
     /// An instant of its process.
-    pub const PROCESS_SCOPE: u8 = 1 << 2;
+    pub const PROCESS_SCOPE: u16 = 1 << 2;
     /// An instant of the whole trace.
-    pub const GLOBAL_SCOPE: u8 = 1 << 3;
+    pub const GLOBAL_SCOPE: u16 = 1 << 3;
     /// A flow end binds to the slice around it, not to the next one.
-    pub const BIND_ENCLOSING: u8 = 1 << 4;
+    pub const BIND_ENCLOSING: u16 = 1 << 4;
     /// An arrow of the event's `bind_id` ends here.
-    pub const FLOW_IN: u8 = 1 << 5;
+    pub const FLOW_IN: u16 = 1 << 5;
     /// An arrow of the event's `bind_id` starts here.
-    pub const FLOW_OUT: u8 = 1 << 6;
+    pub const FLOW_OUT: u16 = 1 << 6;
     /// Reading has changed something in the event, and its record counts as repaired.
-    pub const REPAIRED: u8 = 1 << 7;
+    pub const REPAIRED: u16 = 1 << 7;
+    /// The id is a whole number, counts for the whole trace, and stands in [`super::Event::dur`].
+    pub const INT_ID: u16 = 1 << 8;
 }
 
 /// An id as written; `1` and `"0x1"` differ.
@@ -97,6 +99,16 @@ pub enum EventKey {
     None,
     Int(i64),
     Text(StringId),
+}
+
+/// An id and within what it counts.
+#[derive(Clone, Copy, Debug)]
+pub struct EventId {
+    pub key: EventKey,
+    /// It counts within its process only.
+    pub is_local: bool,
+    /// [`StringId::NONE`] if it has none.
+    pub scope: StringId,
 }
 
 /// Members that few events have.
@@ -137,7 +149,7 @@ pub const NO_EXTRA: u32 = u32::MAX;
 pub struct Event {
     /// Nanoseconds on the trace's own clock.
     pub ts: i64,
-    /// Nanoseconds, not negative; 0 where the phase has none.
+    /// Nanoseconds, not negative; 0 where the phase has none, or the id ([`flag::INT_ID`]).
     pub dur: i64,
     /// Byte in the decompressed file where the event starts.
     pub offset: u64,
@@ -154,10 +166,10 @@ pub struct Event {
     /// Index into [`EventTable::extras`], or [`NO_EXTRA`].
     pub extra: u32,
     pub phase: Phase,
-    /// Bits of [`flag`].
-    pub flags: u8,
     /// Fills the gap there would be.
-    pub unused: [u8; 2],
+    pub unused: u8,
+    /// Bits of [`flag`].
+    pub flags: u16,
 }
 
 impl Event {
@@ -203,6 +215,19 @@ impl EventTable {
     #[inline]
     pub fn extra_of(&self, index: usize) -> Option<&EventExtra> {
         self.extras.get(self.rows.get(index)?.extra as usize)
+    }
+
+    /// The id of an event. Mostly it is a plain number and stands in its row.
+    #[inline]
+    pub fn id_of(&self, index: usize) -> EventId {
+        let event = &self.rows[index];
+        if event.flags & flag::INT_ID != 0 {
+            return EventId { key: EventKey::Int(event.dur), is_local: false, scope: StringId::NONE };
+        }
+        match self.extras.get(event.extra as usize) {
+            Some(extra) => EventId { key: extra.id, is_local: extra.id_is_local, scope: extra.scope },
+            None => EventId { key: EventKey::None, is_local: false, scope: StringId::NONE },
+        }
     }
 
     /// CPU time of the thread, and CPU duration if given.

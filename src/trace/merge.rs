@@ -1,15 +1,33 @@
 //! Joins the rows of a stretch of a file, read by itself, to the rows of what comes before it.
 //!
-//! Takes two builders whose numbers for texts, processes and threads mean nothing to each other; the second one's are
-//! given the first one's numbers. Joining stretch by stretch gives what reading in one go gives, number by number,
-//! since new texts and threads come in the order in which they stand in the file either way.
+//! The stretch has numbers of its own for texts, processes and threads; they are given those of the whole. Joining
+//! stretch by stretch gives what reading in one go gives, number by number, since new texts and threads come in the
+//! order in which they stand in the file either way.
 
 use super::TraceBuilder;
-use super::events::{EventExtra, EventKey, NO_EXTRA};
+use super::events::{Event, EventExtra, EventKey, NO_EXTRA};
+use super::ledger::Ledger;
 use super::tracks::{Key, ProcessId, ThreadId};
 use crate::base::strings::StringId;
 
-/// The first builder's numbers by the second one's.
+/// What is joined: events, kept arguments and the account of a stretch. Samples, frames, profiles and facts on the file
+/// are no part of it: readers do not put them into parts.
+pub struct PartTables<'a, R> {
+    /// Every text, at the place of its number.
+    pub texts: Vec<&'a str>,
+    pub processes: Vec<Key>,
+    /// The process of each thread, and its key.
+    pub threads: Vec<(u32, Key)>,
+    /// The events.
+    pub rows: R,
+    pub extras: Vec<EventExtra>,
+    pub thread_time: Vec<(u32, i64, Option<i64>)>,
+    /// Arguments that are kept, with their places in the file.
+    pub args: Vec<(u64, &'a [u8])>,
+    pub ledger: Ledger,
+}
+
+/// The whole's numbers by the stretch's.
 struct Numbers {
     strings: Vec<StringId>,
     threads: Vec<ThreadId>,
@@ -20,6 +38,13 @@ impl Numbers {
     #[inline]
     fn text(&self, id: StringId) -> StringId {
         self.strings.get(id.0 as usize).copied().unwrap_or(StringId::NONE)
+    }
+
+    fn key(&self, key: Key) -> Key {
+        match key {
+            Key::Text(text) => Key::Text(self.text(text)),
+            number => number,
+        }
     }
 
     fn event_key(&self, key: EventKey) -> EventKey {
@@ -42,14 +67,29 @@ impl Numbers {
 }
 
 impl TraceBuilder {
-    /// Adds the events, kept arguments and account of `part`, which comes right behind all that is here.
-    /// Samples, frames, profiles and facts on the file are not part of it: readers do not put them into parts.
-    pub fn absorb(&mut self, part: TraceBuilder) {
+    /// Its tables, to be joined to those of another.
+    pub fn part_tables(&self) -> PartTables<'_, impl ExactSizeIterator<Item = Event>> {
+        let strings = &self.trace.strings;
+        let threads = &self.trace.threads;
+        PartTables {
+            texts: (0..strings.len() as u32).map(|id| strings.get(StringId(id))).collect(),
+            processes: self.trace.processes.key.clone(),
+            threads: threads.process.iter().zip(&threads.key).map(|(of, key)| (of.0, *key)).collect(),
+            rows: self.events.rows.iter().copied(),
+            extras: self.events.extras.clone(),
+            thread_time: self.events.thread_time.clone(),
+            args: self.trace.args.all_kept().collect(),
+            ledger: self.trace.ledger.clone(),
+        }
+    }
+
+    /// Adds `part`, which comes right behind all that is here.
+    pub fn absorb<R: ExactSizeIterator<Item = Event>>(&mut self, part: PartTables<'_, R>) {
         let numbers = self.number(&part);
         let n_before = self.events.rows.len() as u32;
         let n_extras = self.events.extras.len() as u32;
-        self.events.rows.reserve(part.events.rows.len());
-        self.events.rows.extend(part.events.rows.into_iter().map(|mut event| {
+        self.events.rows.reserve(part.rows.len());
+        self.events.rows.extend(part.rows.map(|mut event| {
             event.thread = numbers.threads.get(event.thread.0 as usize).copied().unwrap_or(ThreadId(0));
             event.name = numbers.text(event.name);
             event.category = numbers.text(event.category);
@@ -58,36 +98,27 @@ impl TraceBuilder {
             }
             event
         }));
-        self.events.extras.extend(part.events.extras.into_iter().map(|extra| numbers.extra(extra)));
-        let thread_time = part.events.thread_time.into_iter();
+        self.events.extras.extend(part.extras.into_iter().map(|extra| numbers.extra(extra)));
+        let thread_time = part.thread_time.into_iter();
         self.events.thread_time.extend(thread_time.map(|(event, tts, tdur)| (event + n_before, tts, tdur)));
-        for (offset, raw) in part.trace.args.all_kept() {
+        for (offset, raw) in part.args {
             self.trace.args.keep(offset, raw);
         }
-        self.trace.ledger.absorb(part.trace.ledger);
+        self.trace.ledger.absorb(part.ledger);
     }
 
     /// Finds or adds what `part` gives numbers to.
-    fn number(&mut self, part: &TraceBuilder) -> Numbers {
-        let strings = &part.trace.strings;
-        let strings = (0..strings.len() as u32).map(|id| strings.get(StringId(id)));
-        let strings: Vec<StringId> = strings.map(|text| self.trace.strings.intern(text)).collect();
+    fn number<R>(&mut self, part: &PartTables<'_, R>) -> Numbers {
+        let strings = part.texts.iter().map(|text| self.trace.strings.intern(text)).collect();
         let mut numbers = Numbers { strings, threads: Vec::new() };
-        let key = |numbers: &Numbers, key: Key| match key {
-            Key::Text(text) => Key::Text(numbers.text(text)),
-            number => number,
-        };
-        let table = &part.trace.processes;
         let processes: Vec<ProcessId> =
-            table.key.iter().map(|process| self.process(key(&numbers, *process))).collect();
-        let table = &part.trace.threads;
-        numbers.threads = table
-            .key
+            part.processes.iter().map(|key| self.process(numbers.key(*key))).collect();
+        numbers.threads = part
+            .threads
             .iter()
-            .zip(&table.process)
-            .map(|(thread, process)| {
-                let process = processes.get(process.0 as usize).copied().unwrap_or(ProcessId(0));
-                self.thread(process, key(&numbers, *thread))
+            .map(|(process, key)| {
+                let process = processes.get(*process as usize).copied().unwrap_or(ProcessId(0));
+                self.thread(process, numbers.key(*key))
             })
             .collect();
         numbers

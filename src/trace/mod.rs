@@ -11,7 +11,7 @@ pub mod counters;
 pub mod events;
 pub mod flows;
 pub mod ledger;
-mod merge;
+pub mod merge;
 pub mod objects;
 pub mod profiles;
 pub mod samples;

@@ -1,12 +1,12 @@
 //! Has other workers read parts of a file, and hears from them.
 
-use js_sys::{Array, Function, Promise, Uint8Array};
+use js_sys::{Array, ArrayBuffer, Function, Promise, Uint8Array};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 use tracedrop::engine::protocol::{self, HelperRequest, HelperResponse};
 use tracedrop::import::crew::Crew;
-use tracedrop::import::parts::{Part, PartsInfo};
+use tracedrop::import::parts::Part;
 use tracedrop::import::{FormatInfo, Import, crew};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
@@ -14,8 +14,10 @@ use web_sys::{Blob, MessageEvent, MessagePort};
 
 /// Smaller files are read before others are of any help.
 pub const MIN_FILE_BYTES: u64 = 8 << 20;
-/// What one reads before it hands over. Files are read slowly in small pieces.
-const STRETCH_BYTES: u64 = 16 << 20;
+/// What one reads before it hands over. Files are read slowly in small pieces, and everyone should have several.
+const STRETCH_BYTES: Range<u64> = 4 << 20..32 << 20;
+/// Stretches of a file for each who reads it, where that gives no smaller ones.
+const STRETCHES_EACH: u64 = 6;
 /// Stretches that a helper is given ahead.
 const AHEAD: usize = 2;
 /// Stretches out or waiting to be joined for each who reads, at most.
@@ -24,10 +26,11 @@ const MAX_UNJOINED: usize = 3;
 /// All who read one file.
 pub struct Helpers {
     crew: RefCell<Crew>,
-    parts: &'static PartsInfo,
     ports: Vec<MessagePort>,
     /// Stretches that each has; `None` once it is lost.
     given: RefCell<Vec<Option<Vec<Range<u64>>>>>,
+    /// Memory that each can have back.
+    spent: RefCell<Vec<Option<ArrayBuffer>>>,
     wake: RefCell<Option<Function>>,
     /// Called by the ports for as long as this lives.
     on_message: RefCell<Vec<Closure<dyn FnMut(MessageEvent)>>>,
@@ -35,17 +38,14 @@ pub struct Helpers {
 
 impl Helpers {
     /// Has the workers behind `ports` read the bytes `rest` of `blob`.
-    pub fn start(
-        ports: Vec<MessagePort>,
-        blob: &Blob,
-        rest: Range<u64>,
-        format: &FormatInfo,
-        parts: &'static PartsInfo,
-    ) -> Rc<Helpers> {
+    pub fn start(ports: Vec<MessagePort>, blob: &Blob, rest: Range<u64>, format: &FormatInfo) -> Rc<Helpers> {
         let given = RefCell::new(vec![Some(Vec::new()); ports.len()]);
+        let n_shares = STRETCHES_EACH * (ports.len() as u64 + 1);
+        let stretch_bytes =
+            ((rest.end - rest.start) / n_shares).clamp(STRETCH_BYTES.start, STRETCH_BYTES.end);
         let helpers = Rc::new(Helpers {
-            crew: RefCell::new(Crew::new(rest, STRETCH_BYTES)),
-            parts,
+            crew: RefCell::new(Crew::new(rest, stretch_bytes)),
+            spent: RefCell::new(vec![None; ports.len()]),
             ports,
             given,
             wake: RefCell::default(),
@@ -70,7 +70,12 @@ impl Helpers {
 
     fn post(&self, index: usize, request: &HelperRequest, attachment: JsValue) {
         let bytes = Uint8Array::from(protocol::encode(request).as_slice());
-        if self.ports[index].post_message(&Array::of2(&bytes, &attachment)).is_err() {
+        let transfer = match attachment.has_type::<ArrayBuffer>() {
+            true => Array::of1(&attachment),
+            false => Array::new(),
+        };
+        let message = Array::of2(&bytes, &attachment);
+        if self.ports[index].post_message_with_transferable(&message, &transfer).is_err() {
             self.lose(index);
         }
     }
@@ -86,7 +91,8 @@ impl Helpers {
             && let Some(range) = self.crew.borrow_mut().take()
         {
             given.push(range.clone());
-            self.post(index, &HelperRequest::Read(range), JsValue::UNDEFINED);
+            let spent = self.spent.borrow_mut().get_mut(index).and_then(Option::take);
+            self.post(index, &HelperRequest::Read(range), spent.map_or(JsValue::UNDEFINED, JsValue::from));
         }
     }
 
@@ -94,8 +100,13 @@ impl Helpers {
         let Ok(data) = event.data().dyn_into::<Array>() else { return };
         let (range, part) = match protocol::decode(&Uint8Array::new(&data.get(0)).to_vec()) {
             Some(HelperResponse::Read(range)) => {
-                let bytes = Uint8Array::new(&data.get(1)).to_vec();
-                (range, Part::from_bytes(&bytes, self.parts.issues))
+                let sent = Uint8Array::new(&data.get(1));
+                let part = Part::from_bytes(sent.to_vec());
+                // Fresh memory is dear: the helper uses this again.
+                if let Some(spent) = self.spent.borrow_mut().get_mut(index) {
+                    *spent = Some(sent.buffer());
+                }
+                (range, part)
             }
             Some(HelperResponse::Lost(range)) => (range, None),
             None => return,

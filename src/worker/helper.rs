@@ -2,7 +2,7 @@
 
 use crate::scope;
 use crate::stretch::Stretch;
-use js_sys::{Array, Uint8Array};
+use js_sys::{Array, ArrayBuffer, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -19,6 +19,8 @@ struct Job {
     /// Taken while a stretch is read.
     reader: RefCell<Option<Box<dyn PartReader>>>,
     waiting: RefCell<VecDeque<Stretch>>,
+    /// Memory that came back from the one who joins.
+    spent: RefCell<Option<ArrayBuffer>>,
 }
 
 /// Serves whoever is behind a port. Dropping it ends that.
@@ -42,11 +44,14 @@ impl Helper {
                         FORMATS.iter().find(|known| known.id == format).and_then(|format| format.parts);
                     *job.borrow_mut() = parts.zip(data.get(1).dyn_into().ok()).map(|(parts, blob)| {
                         let reader = RefCell::new(Some((parts.reader)()));
-                        Rc::new(Job { blob, reader, waiting: RefCell::default() })
+                        Rc::new(Job { blob, reader, waiting: RefCell::default(), spent: RefCell::default() })
                     });
                 }
                 Some(HelperRequest::Read(range)) => match &*job.borrow() {
                     Some(job) => {
+                        if let Ok(spent) = data.get(1).dyn_into() {
+                            *job.spent.borrow_mut() = Some(spent);
+                        }
                         job.waiting.borrow_mut().push_back(Stretch::open(&job.blob, range));
                         if let Some(reader) = job.reader.borrow_mut().take() {
                             spawn_local(work(job.clone(), reader, answers.clone(), over.clone()));
@@ -86,20 +91,35 @@ async fn work(job: Rc<Job>, mut reader: Box<dyn PartReader>, port: MessagePort, 
             }
         };
         match result {
-            Some(part) => post(&port, &HelperResponse::Read(stretch.range), Some(&part.to_bytes())),
+            Some(part) => {
+                let part = in_memory(&part.into_bytes(), job.spent.borrow_mut().take());
+                post(&port, &HelperResponse::Read(stretch.range), Some(&part));
+            }
             None => post(&port, &HelperResponse::Lost(stretch.range), None),
         }
     }
     *job.reader.borrow_mut() = Some(reader);
 }
 
-fn post(port: &MessagePort, response: &HelperResponse, part: Option<&[u8]>) {
+/// `bytes` outside this worker's own memory, in `spent` if there is room.
+fn in_memory(bytes: &[u8], spent: Option<ArrayBuffer>) -> Uint8Array {
+    let len = bytes.len() as u32;
+    let buffer = match spent {
+        Some(spent) if spent.byte_length() >= len => spent,
+        // A little more, so that it is of use for the next one.
+        _ => ArrayBuffer::new(len + len / 4),
+    };
+    let array = Uint8Array::new_with_byte_offset_and_length(&buffer, 0, len);
+    array.copy_from(bytes);
+    array
+}
+
+fn post(port: &MessagePort, response: &HelperResponse, part: Option<&Uint8Array>) {
     let message = Array::of1(&Uint8Array::from(protocol::encode(response).as_slice()));
     let transfer = Array::new();
     if let Some(part) = part {
-        let part = Uint8Array::from(part);
         transfer.push(&part.buffer());
-        message.push(&part);
+        message.push(part);
     }
     if port.post_message_with_transferable(&message, &transfer).is_err() {
         // Without an answer the other one would wait for good.

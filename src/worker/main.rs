@@ -23,7 +23,7 @@ use tracedrop::engine::protocol::{self, Failure, Progress, Request, Response};
 use tracedrop::engine::{self, Session};
 use tracedrop::export::{self, Options};
 use tracedrop::import::crew::Next;
-use tracedrop::import::parts::{Part, PartsInfo};
+use tracedrop::import::parts::PartsInfo;
 use tracedrop::import::{Import, ImportError};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -34,9 +34,15 @@ const PROGRESS_EVERY_MS: f64 = 80.0;
 /// The first partial report is due after this time.
 const FIRST_PARTIAL_MS: f64 = 60.0;
 /// Time between partial reports, at least.
-const NEXT_PARTIAL_MS: f64 = 1500.0;
-/// Partial reports may take one part in this many of the time.
-const PARTIAL_SHARE: f64 = 12.0;
+const NEXT_PARTIAL_MS: f64 = 400.0;
+/// What a partial report costs as long as none of a large part has been made, in milliseconds a byte.
+const PARTIAL_COST_MS: f64 = 3e-7;
+/// The cost of those of smaller parts says nothing.
+const LARGE_PART_BYTES: u64 = 32 << 20;
+/// A partial report may take one part in this many of the time that has gone by since the one before, and of the time
+/// that reading is going to take.
+const PARTIAL_SHARE: f64 = 4.0;
+const PARTIAL_SHARE_LEFT: f64 = 8.0;
 /// A worker that has nothing to do for so long gets ready for its file.
 const WARM_UP_AFTER_MS: i32 = 150;
 /// Exports are handed to the browser in pieces of this size, which it may keep on disk.
@@ -249,7 +255,7 @@ async fn read_with(
     }) else {
         return Ok(());
     };
-    let helpers = Helpers::start(ports, blob, rest, format, parts);
+    let helpers = Helpers::start(ports, blob, rest, format);
     *state.helpers.borrow_mut() = Some(helpers.clone());
     let mut reader = (parts.reader)();
     let mut buffer = Vec::new();
@@ -266,11 +272,14 @@ async fn read_with(
                     // The file has become shorter, which the import notices.
                     return Ok(());
                 }
-                if buffer.is_empty() || with_import(state, Import::is_at_joint) == Some(true) {
+                if buffer.is_empty() {
                     break;
                 }
                 if !feed(state, &buffer, progress).await {
                     return Ok(());
+                }
+                if with_import(state, Import::is_at_joint) == Some(true) {
+                    break;
                 }
             }
             continue;
@@ -289,9 +298,9 @@ async fn read_with(
                         helpers.put(&stretch.range, Some(part));
                         own = None;
                     }
-                    // It is read again from front to back, which says what is wrong.
+                    // It is read from front to back then, which says what is wrong.
                     Err(_) => {
-                        helpers.put(&stretch.range, Some(Part::empty(stretch.range.start)));
+                        helpers.put(&stretch.range, None);
                         own = None;
                     }
                 }
@@ -331,26 +340,51 @@ fn read_error(error: &JsValue) -> String {
 /// Tells the page how reading goes, and now and then what has come of it.
 struct Reporter {
     file_bytes: u64,
+    start: f64,
     last_progress: f64,
     /// When the next partial report is due.
     next_partial: f64,
+    last_partial: f64,
+    /// What the last one has cost, in milliseconds for each byte that was read.
+    partial_cost: f64,
 }
 
 impl Reporter {
     fn new(file_bytes: u64) -> Reporter {
         let now = now_ms();
-        Reporter { file_bytes, last_progress: now, next_partial: now + FIRST_PARTIAL_MS }
+        Reporter {
+            file_bytes,
+            start: now,
+            last_progress: now,
+            next_partial: now + FIRST_PARTIAL_MS,
+            last_partial: now,
+            partial_cost: PARTIAL_COST_MS,
+        }
+    }
+
+    /// Whether a partial report is worth what it takes: soon after a file is opened, and where one would wait long.
+    fn wants_partial(&self, now: f64, bytes_read: u64) -> bool {
+        let read = bytes_read as f64;
+        let cost = self.partial_cost * read;
+        let left = (self.file_bytes as f64 - read) * (now - self.start) / read.max(1.0);
+        now >= self.next_partial
+            && cost * PARTIAL_SHARE <= now - self.last_partial
+            && cost * PARTIAL_SHARE_LEFT <= left
     }
 
     /// Whether the page was told of progress, and should be listened to.
     fn tell(&mut self, session: &mut Session) -> bool {
         let start = now_ms();
-        if start >= self.next_partial {
+        let bytes_read = session.progress().file_bytes;
+        if self.wants_partial(start, bytes_read) {
             if session.make_partial() {
                 post_document(session);
             }
             let end = now_ms();
-            self.next_partial = end + ((end - start) * PARTIAL_SHARE).max(NEXT_PARTIAL_MS);
+            if bytes_read >= LARGE_PART_BYTES {
+                self.partial_cost = (end - start) / bytes_read as f64;
+            }
+            (self.last_partial, self.next_partial) = (end, end + NEXT_PARTIAL_MS);
         }
         let due = start - self.last_progress >= PROGRESS_EVERY_MS;
         if due {

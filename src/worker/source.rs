@@ -4,6 +4,7 @@
 //! anything, the rest is read by slices. Nothing here knows what the bytes mean.
 
 use js_sys::{Array, ArrayBuffer, Function, Promise, Reflect, Uint8Array};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 use wasm_bindgen::prelude::*;
@@ -14,6 +15,8 @@ use web_sys::{Blob, DedicatedWorkerGlobalScope, ReadableStreamByobReader};
 const VIEW_BYTES: u32 = 1 << 20;
 /// Buffers being filled while another is in use.
 const VIEWS_AHEAD: usize = 2;
+/// Buffers kept for streams to come.
+const MAX_SPARE: usize = 3 * VIEWS_AHEAD;
 /// A stream that gives nothing for so long is given up.
 const PATIENCE_MS: i32 = 10_000;
 /// Slices below 4 MiB are slow in Chromium.
@@ -50,6 +53,11 @@ impl Source {
         Source { blob: blob.clone(), end, at: start, way }
     }
 
+    /// Where it ends.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
     /// Where the next bytes come from.
     pub fn at(&self) -> u64 {
         self.at
@@ -57,13 +65,14 @@ impl Source {
 
     /// Puts the next bytes into `buffer`, in place of what is there; none at the end.
     pub async fn next(&mut self, buffer: &mut Vec<u8>) -> Result<(), JsValue> {
-        buffer.clear();
         if self.at >= self.end {
+            buffer.clear();
             return Ok(());
         }
         if let Way::Stream(stream) = &mut self.way {
             if stream.next(buffer).await.is_some() {
                 self.at += buffer.len() as u64;
+                stream.is_over = self.at == self.end;
                 return Ok(());
             }
             // If it is the file that is to blame, the slice says so.
@@ -96,15 +105,34 @@ impl Way {
 struct Stream {
     reader: ReadableStreamByobReader,
     reads: VecDeque<Promise>,
+    /// It has given everything.
+    is_over: bool,
+}
+
+thread_local! {
+    /// Buffers of streams that have ended. Fresh memory is dear.
+    static SPARE: RefCell<Vec<ArrayBuffer>> = RefCell::default();
+    /// Takes the buffer out of what a read gave.
+    static RECLAIM: Closure<dyn FnMut(JsValue)> = Closure::new(|result: JsValue| {
+        let value = Reflect::get(&result, &"value".into()).ok();
+        if let Some(array) = value.and_then(|value| value.dyn_into::<Uint8Array>().ok()) {
+            SPARE.with_borrow_mut(|spare| {
+                if spare.len() < MAX_SPARE && array.buffer().byte_length() == VIEW_BYTES {
+                    spare.push(array.buffer());
+                }
+            });
+        }
+    });
 }
 
 impl Stream {
     /// `None` if the browser has no such streams.
     fn open(blob: &Blob) -> Option<Stream> {
         let reader = ReadableStreamByobReader::new(&blob.stream()).ok()?;
-        let mut stream = Stream { reader, reads: VecDeque::new() };
+        let mut stream = Stream { reader, reads: VecDeque::new(), is_over: false };
         for _ in 0..VIEWS_AHEAD {
-            stream.read_into(&ArrayBuffer::new(VIEW_BYTES));
+            let spare = SPARE.with_borrow_mut(Vec::pop);
+            stream.read_into(&spare.unwrap_or_else(|| ArrayBuffer::new(VIEW_BYTES)));
         }
         Some(stream)
     }
@@ -134,7 +162,15 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        forgive(&self.reader.cancel());
+        if self.is_over {
+            RECLAIM.with(|reclaim| {
+                for read in &self.reads {
+                    forgive(&read.then(reclaim));
+                }
+            });
+        } else {
+            forgive(&self.reader.cancel());
+        }
     }
 }
 
@@ -148,7 +184,9 @@ fn forgive(promise: &Promise) {
     });
 }
 
+/// Puts bytes of the browser in place of what is in `buffer`.
 fn copy(array: &Uint8Array, buffer: &mut Vec<u8>) {
+    // Only what was not there before is filled with zeros for nothing.
     buffer.resize(array.length() as usize, 0);
     array.copy_to(buffer);
 }

@@ -45,6 +45,14 @@ impl Stretch {
             self.source = Source::new(blob, at..at + MORE_BYTES);
             return Ok(None);
         }
-        Ok(if reader.feed(buffer) { None } else { Some(reader.finish()) })
+        if reader.feed(buffer) {
+            return Ok(None);
+        }
+        let part = reader.finish();
+        // A stream that is read to its end gives back its buffers.
+        while self.source.end() - self.source.at() <= OVERHANG_BYTES && !buffer.is_empty() {
+            self.source.next(buffer).await?;
+        }
+        Ok(Some(part))
     }
 }

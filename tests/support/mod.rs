@@ -111,8 +111,8 @@ pub fn import_in_parts(
                     break;
                 }
             }
-            let sent = reader.finish().to_bytes();
-            crew.put(&stretch, Some(Part::from_bytes(&sent, parts.issues).unwrap()));
+            let sent = reader.finish().into_bytes();
+            crew.put(&stretch, Some(Part::from_bytes(sent).unwrap()));
         }
         match crew.advance(&mut import) {
             Next::Feed(range) => import.feed(&bytes[range.start as usize..range.end as usize]),

@@ -29,7 +29,7 @@ pub static INFO: FormatInfo = FormatInfo {
     extensions: &["json", "trace", "jsonl", "ndjson"],
     sniff: sniff::sniff,
     reader: || Box::new(ChromeReader { container: Container::new() }),
-    parts: Some(&PartsInfo { reader: || Box::new(part::ChromePart::default()), issues: issues::ALL }),
+    parts: Some(&PartsInfo { reader: || Box::new(part::ChromePart::default()) }),
 };
 
 struct ChromeReader {
@@ -74,8 +74,10 @@ impl Joins for ChromeReader {
 
     fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
         let Some(notes) = part::Notes::from_bytes(&part.notes) else { return false };
-        self.container.go_on_behind(part.end, &notes);
-        out.absorb(part.rows);
-        true
+        let is_joined = part.rows.join_to(out, issues::ALL);
+        if is_joined {
+            self.container.go_on_behind(part.end, &notes);
+        }
+        is_joined
     }
 }

@@ -8,7 +8,7 @@ use super::layouts::Layouts;
 use super::rows::{Place, Rows, Seen};
 use super::scanner::RawEvent;
 use crate::base::json::JsonError;
-use crate::import::parts::{Part, PartReader};
+use crate::import::parts::{Part, PartReader, PartRows};
 use crate::trace::TraceBuilder;
 use crate::trace::args::ArgsTable;
 use memchr::memchr;
@@ -129,7 +129,7 @@ impl PartReader for ChromePart {
         Part {
             start: self.start,
             end: self.offset.max(self.start),
-            rows: std::mem::take(&mut self.out),
+            rows: PartRows::Tables(Box::new(std::mem::take(&mut self.out))),
             // Writing into memory has no way to fail.
             notes: postcard::to_allocvec(&notes).unwrap_or_default(),
         }

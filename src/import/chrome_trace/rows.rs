@@ -143,6 +143,12 @@ impl Rows {
             _ => StringId::NONE,
         };
         let extra = self.extra(event, phase, place, out);
+        // Most ids are plain numbers, of events that have no duration.
+        let (extra, int_id) = match extra {
+            Some(EventExtra { id: EventKey::Int(id), .. }) if event.has_only_id() => (None, Some(id)),
+            extra => (extra, None),
+        };
+        let dur = int_id.unwrap_or(dur);
         let is_repaired = self.file_oddities(event, place, out);
         let args = match event.args {
             // Only a counter tells an empty object from none.
@@ -153,7 +159,7 @@ impl Rows {
             out.trace.args.keep(args.offset, event.args.unwrap_or_default());
         }
         let mut flags = 0;
-        let mut set = |on: bool, bit: u8| flags |= if on { bit } else { 0 };
+        let mut set = |on: bool, bit: u16| flags |= if on { bit } else { 0 };
         set(!event.pid.is_absent(), flag::HAS_PID);
         set(!event.tid.is_absent(), flag::HAS_TID);
         if event.has_rare {
@@ -164,6 +170,7 @@ impl Rows {
             set(event.rare.flow_out, flag::FLOW_OUT);
         }
         set(is_repaired, flag::REPAIRED);
+        set(int_id.is_some(), flag::INT_ID);
         if is_repaired {
             out.trace.ledger.repair(place.len());
         } else {
@@ -185,7 +192,7 @@ impl Rows {
             extra: NO_EXTRA,
             phase,
             flags,
-            unused: [0; 2],
+            unused: 0,
         };
         let index = out.events.push(row, extra);
         if event.has_rare

@@ -99,6 +99,18 @@ pub struct RareMembers<'a> {
 }
 
 impl RawEvent<'_> {
+    /// Of what few events have there is `id` and nothing else that goes into a table.
+    pub fn has_only_id(&self) -> bool {
+        let rare = &self.rare;
+        !self.id.is_absent()
+            && (!self.has_rare
+                || (rare.bind_id.is_absent()
+                    && rare.sf.is_absent()
+                    && rare.esf.is_absent()
+                    && rare.scope.is_none()
+                    && rare.stack.is_none()))
+    }
+
     /// Makes it as new, for the next event. It is cheaper than a new one, as it is large and mostly not used.
     #[inline(always)]
     pub fn clear(&mut self) {

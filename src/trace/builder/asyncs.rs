@@ -10,7 +10,7 @@ use super::pairing::{NewSlice, Walk};
 use crate::base::json::unescape_to_string;
 use crate::base::strings::StringId;
 use crate::trace::args::ArgsPlace;
-use crate::trace::events::{EventExtra, EventKey, Phase, flag};
+use crate::trace::events::{EventId, EventKey, Phase, flag};
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
 use crate::trace::tracks::{ProcessId, TrackId, TrackKind};
 use rustc_hash::FxHashMap;
@@ -30,12 +30,12 @@ struct Identity {
 }
 
 impl Identity {
-    fn new(walk: &Walk<'_>, i: u32, extra: &EventExtra, name: Option<StringId>) -> Identity {
+    fn new(walk: &Walk<'_>, i: u32, id: EventId, name: Option<StringId>) -> Identity {
         Identity {
             category: walk.event(i).category,
-            scope: extra.scope,
-            id: extra.id,
-            process: extra.id_is_local.then(|| walk.process_of(i)),
+            scope: id.scope,
+            id: id.key,
+            process: id.is_local.then(|| walk.process_of(i)),
             name,
         }
     }
@@ -90,14 +90,14 @@ fn take_track(walk: &mut Walk<'_>, idle: &mut FxHashMap<Group, Idle>, group: Gro
 impl Asyncs {
     /// `b`, `n` or `e`.
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
-        let extra = match walk.events.extra_of(i as usize) {
-            Some(extra) if extra.id != EventKey::None => extra,
-            _ => return walk.drop_event(i, &ASYNC_WITHOUT_ID),
-        };
+        let id = walk.events.id_of(i as usize);
+        if id.key == EventKey::None {
+            return walk.drop_event(i, &ASYNC_WITHOUT_ID);
+        }
         if !walk.has(i, flag::HAS_PID) {
             return walk.drop_event(i, &ASYNC_WITHOUT_PID);
         }
-        let identity = Identity::new(walk, i, extra, None);
+        let identity = Identity::new(walk, i, id, None);
         let ts = walk.event(i).ts;
         let phase = walk.event(i).phase;
         if phase == Phase::AsyncEnd {
@@ -112,7 +112,7 @@ impl Asyncs {
             }
             return;
         }
-        let kind = if extra.id_is_local { TrackKind::AsyncProcess } else { TrackKind::AsyncGlobal };
+        let kind = if id.is_local { TrackKind::AsyncProcess } else { TrackKind::AsyncGlobal };
         let open = self.open.entry(identity).or_insert_with(|| Open {
             group: Group { kind, process: walk.process_of(i), name: walk.event(i).name },
             stack: Stack::default(),
@@ -218,15 +218,13 @@ pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart
         if !is_legacy {
             continue;
         }
-        let extra = match walk.events.extra_of(i as usize) {
-            Some(extra) if extra.id != EventKey::None => extra,
-            _ => {
-                walk.drop_event(i, &ASYNC_WITHOUT_ID);
-                continue;
-            }
-        };
+        let id = walk.events.id_of(i as usize);
+        if id.key == EventKey::None {
+            walk.drop_event(i, &ASYNC_WITHOUT_ID);
+            continue;
+        }
         let name = walk.event(i).name;
-        let identity = Identity::new(walk, i, extra, Some(name));
+        let identity = Identity::new(walk, i, id, Some(name));
         let (ts, args) = (walk.event(i).ts, walk.event(i).args());
         if phase == Phase::LegacyStart {
             walk.note(i, &LEGACY_ASYNC);

@@ -22,8 +22,8 @@ impl Counters {
         let args = walk.event(i).args();
         let process = walk.process_of(i);
         // Numbers do not tell counters apart, texts do.
-        let id = match walk.events.extra_of(i as usize).map(|extra| extra.id) {
-            Some(EventKey::Text(text)) => text,
+        let id = match walk.events.id_of(i as usize).key {
+            EventKey::Text(text) => text,
             _ => StringId::NONE,
         };
         let trace = &mut walk.builder.trace;

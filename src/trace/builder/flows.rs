@@ -33,8 +33,7 @@ impl Flows {
 
     /// `s`, `t` or `f`.
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
-        let event = i as usize;
-        let id = walk.events.extra_of(event).map_or(EventKey::None, |extra| extra.id);
+        let id = walk.events.id_of(i as usize).key;
         let Some(id) = flow_id(walk, id) else { return walk.drop_event(i, &FLOW_ID) };
         let (category, name) = (walk.event(i).category, walk.event(i).name);
         let key = FlowKey { id, category, name, bound: false };

@@ -52,14 +52,13 @@ pub(super) struct Walk<'a> {
     flows: Option<Box<Flows>>,
 }
 
-/// Puts all events of `builder` into its tables.
-pub(super) fn pair(builder: &mut TraceBuilder) {
-    let events = std::mem::take(&mut builder.events);
-    metadata::find_overlaps(builder, &events);
-    let order = processing_order(&events);
-    reserve(builder, &events);
+/// Puts all events into the tables of `builder`.
+pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
+    metadata::find_overlaps(builder, events);
+    let order = processing_order(events);
+    reserve(builder, events);
     let mut walk = Walk {
-        events: &events,
+        events,
         threads: Vec::new(),
         process_instants: FxHashMap::default(),
         global_instants: None,
@@ -163,7 +162,7 @@ impl<'a> Walk<'a> {
         self.builder.trace.threads.process.get(thread.0 as usize).copied().unwrap_or(ProcessId(0))
     }
 
-    pub fn has(&self, i: u32, bit: u8) -> bool {
+    pub fn has(&self, i: u32, bit: u16) -> bool {
         self.event(i).flags & bit != 0
     }
 
@@ -484,7 +483,7 @@ impl<'a> Walk<'a> {
     fn object(&mut self, i: u32, what: ObjectEvent) {
         let process = self.process_of(i);
         let event = self.event(i);
-        let id = self.events.extra_of(i as usize).map_or(EventKey::None, |extra| extra.id);
+        let id = self.events.id_of(i as usize).key;
         let trace = &mut self.builder.trace;
         let id = match id {
             EventKey::None => StringId::NONE,

@@ -133,7 +133,7 @@ impl Sampler {
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
         let event = i as usize;
         let name = walk.event(i).name;
-        let id = walk.events.extra_of(event).map_or(EventKey::None, |extra| extra.id);
+        let id = walk.events.id_of(event).key;
         let text = walk.builder.trace.strings.get(name);
         if id != EventKey::None && (text == "Profile" || text == "ProfileChunk") {
             let is_start = text == "Profile";
