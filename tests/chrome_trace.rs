@@ -117,7 +117,9 @@ fn key_value(key: Key) -> Value {
 /// Slices as Perfetto counts them: states of threads are a table of their own, the older asynchronous form is ignored.
 fn shown_slices(trace: &Trace) -> Vec<usize> {
     let is_ours = |kind| matches!(kind, SliceKind::State | SliceKind::LegacyAsync | SliceKind::LegacyStep);
-    (0..trace.slices.len()).filter(|i| !is_ours(trace.slices.kind[*i])).collect()
+    // Without a duration that makes sense they are dropped there.
+    let has_none = |i: &usize| trace.slices.no_duration.contains(&SliceId(*i as u32));
+    (0..trace.slices.len()).filter(|i| !is_ours(trace.slices.kind[*i]) && !has_none(i)).collect()
 }
 
 fn dump_slices(trace: &Trace) -> Vec<Value> {
@@ -156,7 +158,7 @@ fn dump_slices(trace: &Trace) -> Vec<Value> {
                 "name": name,
                 "category": text_or_null(trace, slices.category[i]),
                 "depth": slices.depth[i],
-                "parent_id": slices.parent[i].some().map(|parent| number[&(parent.0 as usize)]),
+                "parent_id": slices.parent[i].some().and_then(|parent| number.get(&(parent.0 as usize))),
                 "track_type": track_type,
                 "track_name": text_or_null(trace, trace.tracks.name[track]),
                 "tid": thread.map_or(Value::Null, |thread| key_value(trace.threads.key[thread])),
@@ -619,7 +621,7 @@ fn dump_text(trace: &Trace, with_slices: bool) -> String {
     }
     let flows = &trace.flows;
     for i in 0..flows.len() {
-        line(format!("flow {} -> {} id {}", flows.from[i].0, flows.to[i].0, flows.id[i]));
+        line(format!("flow {} -> {}", flows.from[i].0, flows.to[i].0));
     }
     for i in 0..trace.counters.len() {
         let (ts, series, value) = (trace.counters.ts[i], trace.counters.series[i], trace.counters.value[i]);

@@ -72,7 +72,6 @@ fn trace() -> Trace {
     trace.flows.to.push(SliceId(4));
     trace.flows.name.push(used);
     trace.flows.category.push(StringId::NONE);
-    trace.flows.id.push(1);
 
     for name in ["main", "work"] {
         let name = trace.strings.intern(name);

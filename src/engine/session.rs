@@ -53,6 +53,20 @@ impl Session {
         }
     }
 
+    /// A file that is read already.
+    pub fn of_trace(trace: Trace, query: Query) -> Session {
+        let mut session = Session {
+            import: None,
+            run: Run::default(),
+            query,
+            reports: Vec::new(),
+            partial: false,
+            order: None,
+        };
+        session.set_trace(trace, false);
+        session
+    }
+
     /// The file can be read again by `content`, so that arguments need not be held in memory. To be said before the
     /// first byte is fed.
     pub fn can_read_again(&mut self, content: Rc<dyn Content>) {

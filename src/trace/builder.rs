@@ -27,6 +27,18 @@ pub use samples::{add_named_frame, add_named_frames};
 /// Events for which room is made ahead, at most.
 const MAX_RESERVED_EVENTS: usize = 1 << 24;
 
+/// Ways of a writer that matter when events are put together.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Ways {
+    /// Those of the Trace Event Format, as Perfetto reads it.
+    #[default]
+    Format,
+    /// The PyTorch profiler (Kineto): times are rounded, so that a child may outlast its parent by a microsecond (a
+    /// nanosecond where times have decimals); an end closes the innermost slice whatever its name; a flow ends in the slice
+    /// around it.
+    Kineto,
+}
+
 /// What readers add rows to.
 #[derive(Default)]
 pub struct TraceBuilder {
@@ -36,6 +48,8 @@ pub struct TraceBuilder {
     pub events: EventTable,
     /// Stack frames by the names the file gives them.
     pub named_frames: FxHashMap<StringId, NamedFrame>,
+    /// The file is from the PyTorch profiler, whose ways differ from the format's: see [`Ways`].
+    pub ways: Ways,
     /// Samples that are not events.
     pub listed_samples: Vec<ListedSample>,
     interner: samples::StackInterner,
@@ -100,6 +114,7 @@ impl TraceBuilder {
             trace: self.trace.clone(),
             events: EventTable::default(),
             named_frames: self.named_frames.clone(),
+            ways: self.ways,
             listed_samples: self.listed_samples.clone(),
             interner: self.interner.clone(),
             process_ids: self.process_ids.clone(),

@@ -90,6 +90,8 @@ pub mod flag {
     pub const REPAIRED: u16 = 1 << 7;
     /// The id is a whole number, counts for the whole trace, and stands in [`super::Event::dur`].
     pub const INT_ID: u16 = 1 << 8;
+    /// The duration is missing or makes no sense, and counts as 0.
+    pub const NO_DURATION: u16 = 1 << 9;
 }
 
 /// An id as written; `1` and `"0x1"` differ.

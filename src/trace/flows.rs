@@ -11,8 +11,6 @@ pub struct FlowTable {
     /// Name and category of the flow events; [`StringId::NONE`] for arrows given by `bind_id`.
     pub name: Vec<StringId>,
     pub category: Vec<StringId>,
-    /// Number that the file joins them by.
-    pub id: Vec<u64>,
 }
 
 impl FlowTable {

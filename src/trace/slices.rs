@@ -77,6 +77,8 @@ pub struct SliceTable {
     pub end_args: Vec<(SliceId, ArgsPlace)>,
     /// Sparse, sorted by slice: call stacks at the start and at the end; [`StackId::NONE`] where not given.
     pub stacks: Vec<(SliceId, StackId, StackId)>,
+    /// Sparse, sorted: slices whose duration is missing or makes no sense, and counts as 0.
+    pub no_duration: Vec<SliceId>,
     /// Sparse, sorted by slice: CPU time of the thread at the start, and CPU duration, in nanoseconds.
     pub thread_time: Vec<(SliceId, i64, i64)>,
 }

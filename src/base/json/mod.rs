@@ -20,7 +20,8 @@ use memchr::memchr2;
 pub enum Dialect {
     /// As Python's `json` module: RFC 8259, plus the bare literals `NaN`, `Infinity`, `-Infinity`.
     Python,
-    /// Whatever trace readers have been seen to accept: also raw control characters and unknown escapes in strings.
+    /// Whatever trace readers have been seen to accept: also raw control characters and unknown escapes in strings, and the
+    /// bare literals `nan`, `inf`, `-inf`.
     Lenient,
 }
 
@@ -142,19 +143,27 @@ impl<'a> Parser<'a> {
                 Ok(Token::Array)
             }
             Some(b'0'..=b'9') => self.number().map(Token::Number),
-            Some(b'-') => {
-                if self.bytes.get(self.at + 1) == Some(&b'I') {
-                    return self.word(b"-Infinity", Token::NonFinite(f64::NEG_INFINITY));
-                }
-                self.number().map(Token::Number)
-            }
+            Some(b'-') => match self.bytes.get(self.at + 1) {
+                Some(b'I') => self.word(b"-Infinity", Token::NonFinite(f64::NEG_INFINITY)),
+                Some(b'i') if self.is_lenient() => self.word(b"-inf", Token::NonFinite(f64::NEG_INFINITY)),
+                _ => self.number().map(Token::Number),
+            },
             Some(b't') => self.word(b"true", Token::True),
             Some(b'f') => self.word(b"false", Token::False),
+            // As C++ prints them.
+            Some(b'n') if self.is_lenient() && self.bytes.get(self.at + 1) == Some(&b'a') => {
+                self.word(b"nan", Token::NonFinite(f64::NAN))
+            }
+            Some(b'i') if self.is_lenient() => self.word(b"inf", Token::NonFinite(f64::INFINITY)),
             Some(b'n') => self.word(b"null", Token::Null),
             Some(b'N') => self.word(b"NaN", Token::NonFinite(f64::NAN)),
             Some(b'I') => self.word(b"Infinity", Token::NonFinite(f64::INFINITY)),
             _ => self.syntax("a value"),
         }
+    }
+
+    fn is_lenient(&self) -> bool {
+        self.dialect == Dialect::Lenient
     }
 
     fn word(&mut self, word: &[u8], token: Token<'a>) -> Result<Token<'a>, JsonError> {

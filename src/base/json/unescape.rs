@@ -9,7 +9,7 @@ pub struct Unescape {
     pub lone_surrogate: bool,
     /// Bytes that are not UTF-8 became U+FFFD.
     pub bad_utf8: bool,
-    /// An escape JSON does not know; the backslash was dropped.
+    /// An escape JSON does not know; its backslash was kept.
     pub unknown_escape: bool,
 }
 
@@ -21,7 +21,8 @@ impl Unescape {
 
 /// Appends the text of `raw` to `out`, which is not cleared.
 ///
-/// Surrogate pairs are joined, lone surrogates and bad UTF-8 become U+FFFD, `\x` keeps the `x`.
+/// Surrogate pairs are joined, lone surrogates and bad UTF-8 become U+FFFD, `\x` stays what it is: it mostly comes
+/// from the path of a file on Windows.
 pub fn unescape(raw: RawStr<'_>, out: &mut String) -> Unescape {
     let mut odd = Unescape::default();
     if !raw.escaped {
@@ -60,12 +61,13 @@ pub fn unescape(raw: RawStr<'_>, out: &mut String) -> Unescape {
                 }
                 None => {
                     odd.unknown_escape = true;
-                    out.push('u');
+                    out.push_str("\\u");
                 }
             },
             _ => {
-                // The backslash goes; the byte it stood before may begin a longer character.
+                // The byte behind it may begin a longer character.
                 odd.unknown_escape = true;
+                out.push('\\');
                 at -= 1;
                 let len = bytes[at + 1..].iter().take_while(|byte| (**byte & 0xc0) == 0x80).count() + 1;
                 push_utf8(&bytes[at..at + len], out, &mut odd);
@@ -118,8 +120,9 @@ mod tests {
         check(br"\ud83d\ude00", "\u{1f600}", true);
         check(br"\ud83d!\ude00", "\u{fffd}!\u{fffd}", false);
         check(br"\ud83d\u0041", "\u{fffd}A", false);
-        check(br"\x\u12", "xu12", false);
-        check(b"\\\xc3\xa9", "\u{e9}", false);
+        check(br"\x\u12", "\\x\\u12", false);
+        check(b"\\\xc3\xa9", "\\\u{e9}", false);
+        check(br"torch\cuda\__init__.py", "torch\\cuda\\__init__.py", false);
         check(b"a\xffb", "a\u{fffd}b", false);
         check(b"tail\\", "tail", true);
     }

@@ -186,8 +186,11 @@ mod tests {
             value(br#" { "a" : [ 1.50 , -0 , NaN,{} ] , "b":"x\ud83d\ude00\u0041\/" } "#),
             "{\"a\":[1.50,-0,\"NaN\",{}],\"b\":\"x😀A/\"}"
         );
-        assert_eq!(value(b"[-Infinity,Infinity,true,null,]"), "[\"-Infinity\",\"Infinity\",true,null]");
-        assert_eq!(value(b"{\"a\":\"\x01\xff\\x\"}"), "{\"a\":\"\\u0001\u{fffd}x\"}");
+        assert_eq!(
+            value(b"[-Infinity,inf,-inf,nan,true,null,]"),
+            "[\"-Infinity\",\"Infinity\",\"-Infinity\",\"NaN\",true,null]"
+        );
+        assert_eq!(value(b"{\"a\":\"\x01\xff\\x\"}"), "{\"a\":\"\\u0001\u{fffd}\\\\x\"}");
         assert_eq!(value(b"{\"a\" 1}"), "{\"raw\":\"{\\\"a\\\" 1}\"}");
         assert_eq!(value(b"{} x"), "{\"raw\":\"{} x\"}");
     }

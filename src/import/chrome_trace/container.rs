@@ -230,8 +230,8 @@ pub struct Container {
     searched_bytes: u64,
     /// The beginning of the event that is being left behind.
     broken_example: Vec<u8>,
-    /// A member of the file's object that belongs to no other kind of file.
-    own_key: bool,
+    /// The file's object has a member that holds what a trace is made of.
+    has_rows: bool,
     /// The first members of the file's object, for the message if none of them is of a trace.
     first_keys: Vec<String>,
 }
@@ -262,7 +262,7 @@ impl Container {
             foreign_key: false,
             searched_bytes: 0,
             broken_example: Vec::new(),
-            own_key: false,
+            has_rows: false,
             first_keys: Vec::new(),
         }
     }
@@ -364,7 +364,7 @@ impl Container {
                     hint: "export it as Chrome trace JSON with a traceEvents list".to_string(),
                 });
             }
-            if !self.own_key && !self.first_keys.is_empty() {
+            if !self.has_rows && !self.first_keys.is_empty() {
                 return Err(ImportError {
                     code: "no-events",
                     what: format!(
@@ -690,8 +690,7 @@ impl Container {
         value: usize,
         out: &mut TraceBuilder,
     ) -> Step {
-        self.own_key |=
-            sniff::is_container_key(key.bytes) || matches!(key.bytes, b"traceEvents" | b"samples");
+        self.has_rows |= matches!(key.bytes, b"traceEvents" | b"samples" | b"stackFrames");
         if self.first_keys.len() < MAX_LISTED_KEYS {
             let name = text::example(key.bytes, 24);
             // A member that is not whole yet comes by again.

@@ -38,13 +38,13 @@ issues! {
     NO_PHASE = "no-phase", Skipped, "event without a phase (ph), skipped", "";
     NO_TIME = "no-time", Skipped, "event without a time (ts), skipped", "";
     BAD_TIME = "bad-time", Skipped, "time (ts) is no number of microseconds in range, event skipped", "";
-    NO_DURATION = "no-duration", Skipped, "complete event without a duration (dur), skipped", "";
+    NO_DURATION = "no-duration", Repaired, "complete event without a duration (dur), kept with 0", "";
     BAD_DURATION = "bad-duration", Skipped, "duration (dur) is no number of microseconds in range, event skipped", "";
-    NEGATIVE_DURATION = "negative-duration", Skipped, "negative duration, event skipped", "";
+    NEGATIVE_DURATION = "negative-duration", Repaired, "negative duration, event kept with 0", "";
     BAD_THREAD_TIME = "bad-thread-time", Repaired, "thread time (tts or tdur) is no number, that member dropped", "";
     NOT_USED = "phase-not-used", Skipped, "event of a phase that means nothing here, skipped", "";
     WRONG_TYPE = "wrong-type", Repaired, "name, cat, args or stack has a value of a type it can not have, that member dropped", "";
-    BAD_TEXT = "bad-text", Repaired, "a name, category or id has bad UTF-8 or bad escapes, shown with replacement characters", "";
+    BAD_TEXT = "bad-text", Repaired, "a name, category or id has bad UTF-8, shown with replacement characters, or unknown escapes, kept as they are", "";
     ODD_ID = "odd-id", Repaired, "an id (pid, tid, id and the like) is no whole number and no text; a fraction is cut off, other values count as absent", "";
     REPEATED_MEMBER = "repeated-member", Note, "an event has a member more than once; its last value counts", "";
     BAD_SAMPLE = "bad-sample", Skipped, "sample without a time or a thread, skipped", "";

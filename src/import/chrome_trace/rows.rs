@@ -123,13 +123,11 @@ impl Rows {
         self.bad_text = false;
         let thread = self.thread(event, out);
         let phase = phase_of(event.phase, dur.is_some()).ok_or(&NOT_USED)?;
-        let dur = match phase {
-            Phase::Complete | Phase::ThreadState => match dur {
-                None => return Err(&NO_DURATION),
-                Some(dur) if dur < 0 => return Err(&NEGATIVE_DURATION),
-                Some(dur) => dur,
-            },
-            _ => 0,
+        let (dur, odd_duration) = match (phase, dur) {
+            (Phase::Complete | Phase::ThreadState, None) => (0, Some(&NO_DURATION)),
+            (Phase::Complete | Phase::ThreadState, Some(dur)) if dur < 0 => (0, Some(&NEGATIVE_DURATION)),
+            (Phase::Complete | Phase::ThreadState, Some(dur)) => (dur, None),
+            _ => (0, None),
         };
         let name = match event.name {
             Some(name) => self.text(name, &mut out.trace.strings),
@@ -149,7 +147,11 @@ impl Rows {
             extra => (extra, None),
         };
         let dur = int_id.unwrap_or(dur);
-        let is_repaired = self.file_oddities(event, place, out);
+        let mut is_repaired = self.file_oddities(event, place, out);
+        if let Some(kind) = odd_duration {
+            out.trace.ledger.file(kind, place.position(), place.bytes);
+            is_repaired = true;
+        }
         let args = match event.args {
             // Only a counter tells an empty object from none.
             Some(raw) if raw.len() > 2 || phase == Phase::Counter => place.of(raw),
@@ -170,6 +172,7 @@ impl Rows {
             set(event.rare.flow_out, flag::FLOW_OUT);
         }
         set(is_repaired, flag::REPAIRED);
+        set(odd_duration.is_some(), flag::NO_DURATION);
         set(int_id.is_some(), flag::INT_ID);
         if is_repaired {
             out.trace.ledger.repair(place.len());

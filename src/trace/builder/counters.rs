@@ -21,9 +21,9 @@ impl Counters {
         let &Event { ts, name, .. } = walk.event(i);
         let args = walk.event(i).args();
         let process = walk.process_of(i);
-        // Numbers do not tell counters apart, texts do.
         let id = match walk.events.id_of(i as usize).key {
             EventKey::Text(text) => text,
+            EventKey::Int(number) => walk.trace().strings.intern(&number.to_string()),
             _ => StringId::NONE,
         };
         let trace = &mut walk.builder.trace;

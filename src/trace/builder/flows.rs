@@ -1,5 +1,6 @@
 //! Arrows between slices, from flow events and from `bind_id`.
 
+use super::Ways;
 use super::issues::*;
 use super::pairing::Walk;
 use crate::base::strings::StringId;
@@ -11,10 +12,17 @@ use rustc_hash::FxHashMap;
 /// What joins the events of one flow. Arrows given by `bind_id` have neither category nor name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct FlowKey {
-    id: u64,
+    id: FlowId,
     category: StringId,
     name: StringId,
     bound: bool,
+}
+
+/// `"0x10"` and `16` are the same flow, other texts are themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum FlowId {
+    Number(u64),
+    Text(StringId),
 }
 
 #[derive(Default)]
@@ -34,33 +42,44 @@ impl Flows {
     /// `s`, `t` or `f`.
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
         let id = walk.events.id_of(i as usize).key;
-        let Some(id) = flow_id(walk, id) else { return walk.drop_event(i, &FLOW_ID) };
+        let Some(id) = flow_id(walk, id) else { return walk.drop_event(i, &FLOW_NO_ID) };
+        if matches!(id, FlowId::Text(_)) {
+            walk.note(i, &FLOW_ID);
+        }
         let (category, name) = (walk.event(i).category, walk.event(i).name);
         let key = FlowKey { id, category, name, bound: false };
         let thread = walk.event(i).thread;
         let phase = walk.event(i).phase;
         if phase == Phase::FlowEnd && !walk.has(i, flag::BIND_ENCLOSING) {
-            self.pending.entry(thread).or_default().push((key, i));
+            match walk.around(i).filter(|_| walk.builder.ways == Ways::Kineto) {
+                Some(slice) => self.arrive_or_note(walk, key, i, slice, false),
+                None => self.pending.entry(thread).or_default().push((key, i)),
+            }
             return;
         }
-        let Some(slice) = walk.enclosing(thread) else { return walk.drop_event(i, &FLOW_NO_SLICE) };
+        let Some(slice) = walk.enclosing(i) else { return walk.drop_event(i, &FLOW_NO_SLICE) };
         match phase {
             Phase::FlowStart => {
                 if !self.start(key, slice) {
                     walk.drop_event(i, &FLOW_DUPLICATE);
                 }
             }
-            _ => {
-                if !self.arrive(walk, key, slice, phase == Phase::FlowStep) {
-                    walk.drop_event(i, &FLOW_NO_START);
-                }
-            }
+            _ => self.arrive_or_note(walk, key, i, slice, phase == Phase::FlowStep),
+        }
+    }
+
+    fn arrive_or_note(&mut self, walk: &mut Walk<'_>, key: FlowKey, i: u32, slice: u32, goes_on: bool) {
+        if !self.arrive(walk, key, slice, goes_on) {
+            walk.note(i, &FLOW_NO_START);
         }
     }
 
     /// A slice with a `bind_id`.
     pub fn bound(&mut self, walk: &mut Walk<'_>, i: u32, id: EventKey, slice: u32) {
-        let Some(id) = flow_id(walk, id) else { return walk.repair_event(i, &BIND_ID) };
+        let Some(id) = flow_id(walk, id) else { return };
+        if matches!(id, FlowId::Text(_)) {
+            walk.note(i, &BIND_ID);
+        }
         let key = FlowKey { id, category: StringId::NONE, name: StringId::NONE, bound: true };
         match (walk.has(i, flag::FLOW_IN), walk.has(i, flag::FLOW_OUT)) {
             (false, false) => walk.note(i, &FLOW_DIRECTION),
@@ -80,9 +99,7 @@ impl Flows {
     /// A slice has started on a thread that flow ends wait for.
     pub fn slice_started(&mut self, walk: &mut Walk<'_>, thread: ThreadId, slice: u32) {
         for (key, event) in self.pending.remove(&thread).unwrap_or_default() {
-            if !self.arrive(walk, key, slice, false) {
-                walk.drop_event(event, &FLOW_NO_START);
-            }
+            self.arrive_or_note(walk, key, event, slice, false);
         }
     }
 
@@ -122,23 +139,24 @@ impl Flows {
         trace.flows.to.push(SliceId(to));
         trace.flows.name.push(key.name);
         trace.flows.category.push(key.category);
-        trace.flows.id.push(key.id);
         true
     }
 }
 
-/// A number, or hexadecimal text with or without `0x`.
-fn flow_id(walk: &Walk<'_>, id: EventKey) -> Option<u64> {
+/// A number, hexadecimal text with or without `0x`, or another text.
+fn flow_id(walk: &Walk<'_>, id: EventKey) -> Option<FlowId> {
     match id {
         EventKey::None => None,
-        EventKey::Int(value) => Some(value as u64),
-        EventKey::Text(text) => {
-            let text = walk.builder.trace.strings.get(text);
+        EventKey::Int(value) => Some(FlowId::Number(value as u64)),
+        EventKey::Text(id) => {
+            let text = walk.builder.trace.strings.get(id);
             let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
             // `from_str_radix` would take a sign.
-            digits
-                .starts_with(|c: char| c.is_ascii_hexdigit())
-                .then(|| u64::from_str_radix(digits, 16).ok())?
+            let number = match digits.starts_with(|c: char| c.is_ascii_hexdigit()) {
+                true => u64::from_str_radix(digits, 16).ok(),
+                false => None,
+            };
+            Some(number.map_or(FlowId::Text(id), FlowId::Number))
         }
     }
 }

@@ -13,6 +13,8 @@ issues! {
     /// An `E` that closes nothing.
     STRAY_END = "stray-end", Skipped, "end without a matching begin on its thread, skipped",
         "recording probably started inside the slice";
+    /// An `E` of another name than the slice it closes.
+    END_NAME = "end-name-differs", Note, "end closes the innermost open slice, which has another name", "";
     /// A `B` without `E`.
     UNFINISHED_SLICE = "unfinished-slice", Note,
         "begin without an end, drawn to the end of the trace",
@@ -37,14 +39,16 @@ issues! {
     INSTANT_WITHOUT_TID = "instant-without-tid", Skipped, "instant of a thread without a thread id, skipped", "";
     INSTANT_WITHOUT_PID = "instant-without-pid", Skipped, "instant of a process without a process id, skipped", "";
     COUNTER_WITHOUT_ARGS = "counter-without-args", Skipped, "counter without arguments, skipped", "";
-    COUNTER_VALUE = "bad-counter-value", Skipped, "counter value is not a finite number, that value dropped", "";
-    FLOW_ID = "bad-flow-id", Skipped, "flow id is neither a number nor hexadecimal text, skipped", "";
+    COUNTER_VALUE = "bad-counter-value", Note, "counter value is not a finite number, that value dropped", "";
+    FLOW_NO_ID = "flow-without-id", Skipped, "flow event without an id, skipped", "";
+    FLOW_ID = "bad-flow-id", Note, "flow id is neither a number nor hexadecimal text, joined by the text", "";
     FLOW_DIRECTION = "flow-without-direction", Note, "bind_id without flow_in or flow_out, no arrow drawn", "";
     FLOW_NO_SLICE = "flow-without-slice", Skipped, "no slice around the flow event on its thread, skipped", "";
-    FLOW_NO_START = "flow-without-start", Skipped, "flow step or end without a start before it, skipped", "";
+    FLOW_NO_START = "flow-without-start", Note, "flow step or end without a start before it, no arrow drawn",
+        "its start lies before the recording, or nothing came of the call";
     FLOW_NO_END = "flow-without-end", Skipped, "flow end without a later slice on its thread, skipped", "";
     FLOW_DUPLICATE = "duplicate-flow-start", Skipped, "second start of a flow that exists, skipped", "";
-    BIND_ID = "bad-bind-id", Repaired, "bind_id is neither a number nor hexadecimal text, slice kept without its arrow", "";
+    BIND_ID = "bad-bind-id", Note, "bind_id is neither a number nor hexadecimal text, joined by the text", "";
     BIND_NO_START = "bound-flow-without-start", Repaired,
         "arrow of a slice ends here but started nowhere before, slice kept without it", "";
     BIND_DUPLICATE = "duplicate-bound-flow", Repaired,

@@ -126,14 +126,21 @@ impl Stack {
         }
     }
 
-    /// Whether a slice from `ts` to `end` would stick out of the innermost finished slice it starts in. What was
+    /// Whether a slice from `ts` to `end` would outlast the innermost finished slice it starts in by more than
+    /// `tolerance` (nanoseconds). What was
     /// finished late has ended by now and contains nothing.
     #[inline]
-    pub fn sticks_out(&self, ts: i64, end: i64) -> bool {
+    pub fn sticks_out(&self, ts: i64, end: i64, tolerance: i64) -> bool {
+        self.end_around(ts).is_some_and(|around| end.saturating_sub(around) > tolerance)
+    }
+
+    /// End of the innermost finished slice around `ts`.
+    #[inline]
+    pub fn end_around(&self, ts: i64) -> Option<i64> {
         let around = self.finished.iter().rev().take(PLAIN_SEARCH);
         let mut ends =
             around.filter_map(|position| self.entries.get(*position as usize)).map(|entry| entry.end);
-        ends.find(|around| *around > ts).is_some_and(|around| end > around)
+        ends.find(|around| *around > ts)
     }
 
     /// Adds a slice on top; without an `end` it is open.

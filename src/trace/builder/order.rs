@@ -1,10 +1,13 @@
 //! The order in which events are put together.
 
-use crate::trace::events::{EventTable, Phase};
+use crate::trace::events::{Event, EventTable, Phase};
 
 /// Indexes of all events by time; at equal times first the ends, then complete slices with a length from long to
 /// short, then the rest; ties keep file order. So a parent comes before its child wherever it stands in the file.
-pub fn processing_order(events: &EventTable) -> Vec<u32> {
+///
+/// Of complete slices whose lengths differ by no more than `tolerance` (nanoseconds), the one that comes first in the file
+/// is taken for the parent.
+pub fn processing_order(events: &EventTable, tolerance: i64) -> Vec<u32> {
     let mut order = order_of_time(events);
     let rows = &events.rows;
     let rank = |index: u32| match rows[index as usize].phase {
@@ -17,11 +20,36 @@ pub fn processing_order(events: &EventTable) -> Vec<u32> {
         let ts = rows[*first as usize].ts;
         let n = order[start..].iter().take_while(|index| rows[**index as usize].ts == ts).count();
         if n > 1 {
-            order[start..start + n].sort_by_key(|index| rank(*index));
+            let order = &mut order[start..start + n];
+            order.sort_by_key(|index| rank(*index));
+            if tolerance > 0 {
+                put_first_in_file_first(order, rows, tolerance);
+            }
         }
         start += n;
     }
     order
+}
+
+/// How far the one before on the same thread is looked for among slices that start at the same time.
+const LOOK_BACK: usize = 64;
+
+/// Of complete slices of one thread that are next to each other in `order` and about equally long, has the one come first
+/// that does so in the file.
+fn put_first_in_file_first(order: &mut [u32], rows: &[Event], tolerance: i64) {
+    for at in 1..order.len() {
+        let this = &rows[order[at] as usize];
+        let near = at.saturating_sub(LOOK_BACK)..at;
+        let Some(before) = near.rev().find(|before| rows[order[*before] as usize].thread == this.thread)
+        else {
+            continue;
+        };
+        let long = &rows[order[before] as usize];
+        let are_slices = [long, this].iter().all(|event| event.phase == Phase::Complete && event.dur > 0);
+        if are_slices && order[before] > order[at] && long.dur - this.dur <= tolerance {
+            order.swap(before, at);
+        }
+    }
 }
 
 /// Indexes by time, then by place in the file.
@@ -52,7 +80,7 @@ fn order_of_time(events: &EventTable) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::base::strings::StringId;
-    use crate::trace::events::{Event, NO_EXTRA};
+    use crate::trace::events::NO_EXTRA;
     use crate::trace::tracks::ThreadId;
 
     fn table(times: &[i64]) -> EventTable {
@@ -86,7 +114,7 @@ mod tests {
             (&[i64::MAX, 0, i64::MIN, 0], &[2, 1, 3, 0]),
         ];
         for (times, order) in cases {
-            assert_eq!(processing_order(&table(times)), order);
+            assert_eq!(processing_order(&table(times), 0), order);
         }
     }
 }

@@ -4,10 +4,10 @@ use super::asyncs::{Asyncs, legacy_parts};
 use super::counters::Counters;
 use super::flows::Flows;
 use super::issues::*;
-use super::nesting::{Lane, Stack};
+use super::nesting::{Entry, Lane, Stack};
 use super::order::processing_order;
 use super::samples::Sampler;
-use super::{TraceBuilder, metadata};
+use super::{TraceBuilder, Ways, metadata};
 use crate::base::strings::StringId;
 use crate::trace::args::ArgsPlace;
 use crate::trace::events::{Event, EventKey, EventTable, Phase, flag};
@@ -20,6 +20,8 @@ use crate::trace::{Ledger, Trace};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+const NS_PER_US: i64 = 1000;
 
 /// Overflow lanes of a thread in which slices may nest. More are only filled one slice after the other, so that a file
 /// in which everything overlaps everything takes no quadratic time.
@@ -46,6 +48,8 @@ pub(super) struct Walk<'a> {
     /// Event of each slice.
     slice_event: Vec<u32>,
     cut: Vec<u32>,
+    /// Nanoseconds by which a slice may outlast the one around it.
+    tolerance: i64,
     /// Places in `slices.thread_time` that wait for the end event.
     has_pending_thread_time: bool,
     /// In a box, as it is taken out and put back; `None` only meanwhile.
@@ -55,7 +59,8 @@ pub(super) struct Walk<'a> {
 /// Puts all events into the tables of `builder`.
 pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
     metadata::find_overlaps(builder, events);
-    let order = processing_order(events);
+    let tolerance = tolerance(builder.ways, events);
+    let order = processing_order(events, tolerance);
     reserve(builder, events);
     let mut walk = Walk {
         events,
@@ -64,6 +69,7 @@ pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
         global_instants: None,
         slice_event: Vec::with_capacity(events.n_events()),
         cut: Vec::new(),
+        tolerance,
         has_pending_thread_time: false,
         flows: Some(Box::default()),
         builder,
@@ -106,6 +112,18 @@ pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
         asyncs.legacy(&mut walk, part);
     }
     walk.finish(&asyncs);
+}
+
+/// Nanoseconds by which rounding may have moved the end of a slice.
+fn tolerance(ways: Ways, events: &EventTable) -> i64 {
+    let has_decimals = |event: &Event| {
+        event.ts % NS_PER_US != 0 || (event.phase == Phase::Complete && event.dur % NS_PER_US != 0)
+    };
+    match ways {
+        Ways::Format => 0,
+        Ways::Kineto if events.rows.iter().any(has_decimals) => 1,
+        Ways::Kineto => NS_PER_US,
+    }
 }
 
 fn reserve(builder: &mut TraceBuilder, events: &EventTable) {
@@ -239,7 +257,15 @@ impl<'a> Walk<'a> {
         let parent = lane.stack.top().map_or(SliceId::NONE, |top| SliceId(top.slice));
         let depth = lane.stack.len() as u32;
         let slice = self.push_slice(i, NewSlice { ts, dur, name, kind, track: lane.track, depth, parent });
-        let end = (dur != UNFINISHED).then(|| ts.saturating_add(dur));
+        // What outlasts its parent by no more than rounding does not count as open then.
+        let end = (dur != UNFINISHED).then(|| {
+            let end = ts.saturating_add(dur);
+            if self.tolerance > 0 {
+                lane.stack.end_around(ts).map_or(end, |around| end.min(around))
+            } else {
+                end
+            }
+        });
         lane.stack.push(slice, ts, end, name, category);
         slice
     }
@@ -309,12 +335,15 @@ impl<'a> Walk<'a> {
         let end = ts.saturating_add(dur);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, dur == 0);
-        let slice = if !lane.stack.sticks_out(ts, end) {
+        let slice = if !lane.stack.sticks_out(ts, end, self.tolerance) {
             self.stack_slice(i, &mut lane, dur, SliceKind::Complete)
         } else {
             self.note(i, &OVERLAP);
             self.overflow(i, thread, ts, end, dur)
         };
+        if self.has(i, flag::NO_DURATION) {
+            self.trace().slices.no_duration.push(SliceId(slice));
+        }
         self.threads[thread.0 as usize].main = Some(lane);
         if let Some((tts, Some(tdur))) = self.events.thread_time_of(i) {
             self.trace().slices.thread_time.push((SliceId(slice), tts, tdur));
@@ -327,7 +356,7 @@ impl<'a> Walk<'a> {
         let mut lanes = std::mem::take(&mut self.threads[thread.0 as usize].overflow);
         for lane in &mut lanes {
             self.close(&mut lane.stack, ts, dur == 0);
-            if !lane.stack.sticks_out(ts, end) {
+            if !lane.stack.sticks_out(ts, end, self.tolerance) {
                 let slice = self.stack_slice(i, lane, dur, SliceKind::Complete);
                 self.threads[thread.0 as usize].overflow = lanes;
                 return slice;
@@ -403,7 +432,14 @@ impl<'a> Walk<'a> {
         let ts = event.ts;
         let name = Some(event.name).filter(|name| *name != StringId::EMPTY);
         let category = event.category.some();
-        let (slice, start) = stack.end(ts, name, category)?;
+        let is_innermost = self.builder.ways == Ways::Kineto && event.phase == Phase::End;
+        let (slice, start) = match is_innermost {
+            true => stack.end(ts, None, None)?,
+            false => stack.end(ts, name, category)?,
+        };
+        if is_innermost && name.is_some_and(|name| self.builder.trace.slices.name[slice as usize] != name) {
+            self.note(i, &END_NAME);
+        }
         let args = event.args();
         let slices = &mut self.trace().slices;
         slices.dur[slice as usize] = ts.saturating_sub(start).max(0);
@@ -473,11 +509,27 @@ impl<'a> Walk<'a> {
         self.flows = Some(flows);
     }
 
-    /// The slice around a flow event: the last one started on its thread that later slices have not pushed off.
-    pub fn enclosing(&self, thread: ThreadId) -> Option<u32> {
-        let lanes = self.threads.get(thread.0 as usize)?;
-        let tops = lanes.main.as_deref().into_iter().chain(&lanes.overflow).find_map(|lane| lane.stack.top());
-        tops.map(|top| top.slice)
+    /// The slice on the thread of event `i` that the event is about: one that starts with it, else the innermost that has
+    /// been open last.
+    pub fn enclosing(&self, i: u32) -> Option<u32> {
+        let ts = self.event(i).ts;
+        let tops = || self.tops(i);
+        tops().find(|top| top.start == ts).or_else(|| tops().next()).map(|top| top.slice)
+    }
+
+    /// The same, if it really reaches up to the event.
+    pub fn around(&self, i: u32) -> Option<u32> {
+        let ts = self.event(i).ts;
+        let top = self.tops(i).find(|top| top.start <= ts && (top.open || ts <= top.end))?;
+        Some(top.slice)
+    }
+
+    /// The tops of the stacks of the thread of event `i`, its own first.
+    fn tops(&self, i: u32) -> impl Iterator<Item = &Entry> {
+        let lanes = self.threads.get(self.event(i).thread.0 as usize).into_iter();
+        lanes
+            .flat_map(|lanes| lanes.main.as_deref().into_iter().chain(&lanes.overflow))
+            .filter_map(|lane| lane.stack.top())
     }
 
     fn object(&mut self, i: u32, what: ObjectEvent) {
