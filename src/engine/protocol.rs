@@ -6,6 +6,7 @@
 
 use crate::analysis::Query;
 use crate::base::units::Unit;
+use crate::import::unpack::Packing;
 use crate::report::view::{TableQuery, TableRows};
 use crate::report::{Facts, Note, Sort};
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,10 @@ pub enum HelperRequest {
     },
     /// Read this stretch of the file.
     Read(Range<u64>),
+    /// Unpack the `Blob` that comes with this message.
+    Unpack(Packing),
+    /// What was sent is used up; its memory comes back with this message.
+    More,
 }
 
 /// From a helper to the worker that it helps.
@@ -51,6 +56,20 @@ pub enum HelperResponse {
     Read(Range<u64>),
     /// The stretch could not be read.
     Lost(Range<u64>),
+    /// Content comes beside this message.
+    Unpacked {
+        /// Bytes of the file that have gone into all that was sent.
+        file_bytes: u64,
+        /// Nothing comes any more.
+        is_over: bool,
+        /// Code of what is wrong with the packed data, and the byte of the file.
+        problem: Option<(String, u64)>,
+    },
+    /// The file can not be read on.
+    Unreadable {
+        /// What the browser calls the reason.
+        name: String,
+    },
 }
 
 /// A table by its place in the document; stays the same while only the numbers change.

@@ -1,7 +1,7 @@
 //! From the bytes of a file to a [`Trace`]: unpacking, detection and a reader behind one push interface.
 
 use super::parts::{Joins, Part, PartsInfo};
-use super::unpack::{Packing, TRAILING, Unpacker};
+use super::unpack::{Packing, Problem, TRAILING, Unpacker};
 use super::{FormatInfo, Reader, detect};
 use crate::base::text;
 use crate::trace::args;
@@ -79,8 +79,10 @@ pub struct Import {
     forced: Option<&'static FormatInfo>,
     /// The file, if it can be read again at any place.
     again: Option<Rc<dyn args::Content>>,
-    /// Outermost first; a layer is `None` only while it runs.
+    /// Outermost first; a layer is `None` while it runs, and if it runs elsewhere.
     layers: Vec<Option<Unpacker>>,
+    /// What is wrong with a layer that runs elsewhere.
+    elsewhere: Option<(Packing, Problem)>,
     content: Content,
     builder: TraceBuilder,
     progress: ImportProgress,
@@ -121,6 +123,7 @@ impl Import {
             forced: format,
             again: None,
             layers: Vec::new(),
+            elsewhere: None,
             content: Content::no_head(),
             builder: TraceBuilder::new(source),
             progress: ImportProgress::default(),
@@ -222,6 +225,29 @@ impl Import {
         }
     }
 
+    /// The outermost compression is undone by another, whose output comes by [`Import::feed_unpacked`]. To be said before
+    /// the first byte comes.
+    pub fn unpack_elsewhere(&mut self, packing: Packing) {
+        self.builder.trace.source.compression.push(packing.name());
+        self.layers.push(None);
+    }
+
+    /// Takes the next unpacked bytes; so far `file_bytes` of the file have gone into them.
+    pub fn feed_unpacked(&mut self, bytes: &[u8], file_bytes: u64) {
+        if self.has_given_up() {
+            return;
+        }
+        self.progress.file_bytes = file_bytes;
+        if let Err(error) = self.push(1, bytes) {
+            self.problem = Some(error);
+        }
+    }
+
+    /// Unpacking came to a problem.
+    pub fn unpacking_failed(&mut self, packing: Packing, problem: Problem) {
+        self.elsewhere = Some((packing, problem));
+    }
+
     /// Passes bytes into layer `depth`; below the last layer lies the content.
     fn push(&mut self, depth: usize, bytes: &[u8]) -> Result<(), ImportError> {
         if depth < self.layers.len() {
@@ -310,10 +336,12 @@ impl Import {
         if self.problem.is_none() {
             self.problem = self.drain().err();
         }
-        for layer in self.layers.iter().flatten() {
-            if let Some(problem) = layer.problem() {
+        let own = self.layers.iter().flatten().map(|layer| (layer.packing(), layer.problem()));
+        let all = self.elsewhere.map(|(packing, problem)| (packing, Some(problem))).into_iter().chain(own);
+        for (packing, problem) in all {
+            if let Some(problem) = problem {
                 let at = Position { byte: problem.byte, line: None };
-                self.builder.trace.ledger.file(problem.kind, at, layer.packing().name().as_bytes());
+                self.builder.trace.ledger.file(problem.kind, at, packing.name().as_bytes());
             }
         }
         let Content::Reading(_, reader) = &mut self.content else {

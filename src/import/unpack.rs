@@ -7,9 +7,10 @@
 use crate::trace::ledger::{IssueKind, Severity};
 use flate2::{Decompress, FlushDecompress, Status};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use serde::{Deserialize, Serialize};
 
 /// Compression that content starts with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Packing {
     Gzip,
     Zstd,
@@ -67,6 +68,9 @@ pub static TRAILING: IssueKind = IssueKind {
     what: "bytes after the compressed data do not belong to it and were ignored",
     hint: "",
 };
+
+/// All that can be wrong with packed data.
+pub const PROBLEMS: &[&IssueKind] = &[&CUT_OFF, &DAMAGED, &BAD_CHECKSUM, &WINDOW_TOO_LARGE, &TRAILING];
 
 /// Largest piece handed on.
 const PIECE_BYTES: usize = 1 << 18;

@@ -28,7 +28,7 @@ impl Content for BlobContent {
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let buffer = self
             .read(offset, offset + out.len() as u64)
-            .map_err(|error| io::Error::other(crate::read_error(&error)))?;
+            .map_err(|error| io::Error::other(crate::read_error(&crate::error_name(&error))))?;
         let bytes = Uint8Array::new(&buffer);
         if bytes.length() as usize != out.len() {
             return Err(io::ErrorKind::UnexpectedEof.into());

@@ -109,7 +109,7 @@ impl Helpers {
                 (range, part)
             }
             Some(HelperResponse::Lost(range)) => (range, None),
-            None => return,
+            _ => return,
         };
         if let Some(Some(given)) = self.given.borrow_mut().get_mut(index) {
             given.retain(|other| *other != range);

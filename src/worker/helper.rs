@@ -1,17 +1,26 @@
-//! A worker that reads stretches of a file for another one, which joins them.
+//! A worker that helps another one: reads stretches of its file, which the other joins, or unpacks it.
 
-use crate::scope;
+use crate::source::Source;
 use crate::stretch::Stretch;
-use js_sys::{Array, ArrayBuffer, Uint8Array};
+use crate::{error_name, scope};
+use js_sys::{Array, ArrayBuffer, Function, Promise, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use tracedrop::engine::protocol::{self, HelperRequest, HelperResponse};
 use tracedrop::import::FORMATS;
 use tracedrop::import::parts::PartReader;
+use tracedrop::import::unpack::{Packing, Unpacker};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::spawn_local;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Blob, MessageEvent, MessagePort};
+
+/// Unpacked content is sent in pieces of about this size.
+const UNPACKED_BYTES: usize = 1 << 20;
+/// Pieces that have been sent and are not used up yet, at most.
+const UNPACKED_AHEAD: usize = 4;
+/// Packed bytes that are unpacked in one go.
+const PACKED_STEP: usize = 16 << 10;
 
 /// The file at hand.
 struct Job {
@@ -34,6 +43,7 @@ pub struct Helper {
 impl Helper {
     pub fn new(port: MessagePort) -> Helper {
         let job: RefCell<Option<Rc<Job>>> = RefCell::default();
+        let unpacking: RefCell<Option<Rc<Sender>>> = RefCell::default();
         let is_over = Rc::new(Cell::new(false));
         let (answers, over) = (port.clone(), is_over.clone());
         let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
@@ -59,6 +69,18 @@ impl Helper {
                     }
                     None => post(&answers, &HelperResponse::Lost(range), None),
                 },
+                Some(HelperRequest::Unpack(packing)) => {
+                    if let Ok(blob) = data.get(1).dyn_into::<Blob>() {
+                        let sender = Sender::new(answers.clone(), over.clone());
+                        *unpacking.borrow_mut() = Some(sender.clone());
+                        spawn_local(unpack(blob, packing, sender));
+                    }
+                }
+                Some(HelperRequest::More) => {
+                    if let Some(sender) = &*unpacking.borrow() {
+                        sender.goes_on(data.get(1).dyn_into().ok());
+                    }
+                }
                 None => {}
             }
         });
@@ -99,6 +121,84 @@ async fn work(job: Rc<Job>, mut reader: Box<dyn PartReader>, port: MessagePort, 
         }
     }
     *job.reader.borrow_mut() = Some(reader);
+}
+
+/// Sends unpacked content, no more ahead than [`UNPACKED_AHEAD`].
+struct Sender {
+    port: MessagePort,
+    is_over: Rc<Cell<bool>>,
+    n_ahead: Cell<usize>,
+    spent: RefCell<Vec<ArrayBuffer>>,
+    wake: RefCell<Option<Function>>,
+}
+
+impl Sender {
+    fn new(port: MessagePort, is_over: Rc<Cell<bool>>) -> Rc<Sender> {
+        let (n_ahead, spent, wake) = (Cell::new(0), RefCell::default(), RefCell::default());
+        Rc::new(Sender { port, is_over, n_ahead, spent, wake })
+    }
+
+    /// One message is used up.
+    fn goes_on(&self, spent: Option<ArrayBuffer>) {
+        self.n_ahead.set(self.n_ahead.get().saturating_sub(1));
+        self.spent.borrow_mut().extend(spent);
+        let wake = self.wake.borrow_mut().take();
+        if let Some(wake) = wake {
+            let _ = wake.call0(&JsValue::NULL);
+        }
+    }
+
+    /// Sends `content` once there is room for it. False if nobody listens any more.
+    async fn send(&self, content: &mut Vec<u8>, response: &HelperResponse) -> bool {
+        while self.n_ahead.get() >= UNPACKED_AHEAD && !self.is_over.get() {
+            let promise = Promise::new(&mut |resolve, _| *self.wake.borrow_mut() = Some(resolve));
+            let _ = JsFuture::from(promise).await;
+        }
+        if self.is_over.get() {
+            return false;
+        }
+        let spent = self.spent.borrow_mut().pop();
+        post(&self.port, response, Some(&in_memory(content, spent)));
+        self.n_ahead.set(self.n_ahead.get() + 1);
+        content.clear();
+        true
+    }
+}
+
+/// Unpacks a whole file.
+async fn unpack(blob: Blob, packing: Packing, sender: Rc<Sender>) {
+    let mut source = Source::new(&blob, 0..blob.size() as u64);
+    let mut unpacker = Unpacker::new(packing);
+    let (mut packed, mut content) = (Vec::new(), Vec::with_capacity(UNPACKED_BYTES));
+    let mut file_bytes = 0;
+    loop {
+        if let Err(error) = source.next(&mut packed).await {
+            let response = HelperResponse::Unreadable { name: error_name(&error) };
+            sender.send(&mut content, &response).await;
+            return;
+        }
+        if packed.is_empty() {
+            break;
+        }
+        // A little at a time: a thousand times as much may come out.
+        for some in packed.chunks(PACKED_STEP) {
+            let kept = unpacker.feed(some, &mut |piece| {
+                content.extend_from_slice(piece);
+                Ok::<(), std::convert::Infallible>(())
+            });
+            kept.unwrap_or_default();
+            file_bytes += some.len() as u64;
+            if content.len() >= UNPACKED_BYTES {
+                let response = HelperResponse::Unpacked { file_bytes, is_over: false, problem: None };
+                if !sender.send(&mut content, &response).await {
+                    return;
+                }
+            }
+        }
+    }
+    unpacker.finish();
+    let problem = unpacker.problem().map(|problem| (problem.kind.code.to_string(), problem.byte));
+    sender.send(&mut content, &HelperResponse::Unpacked { file_bytes, is_over: true, problem }).await;
 }
 
 /// `bytes` outside this worker's own memory, in `spent` if there is room.

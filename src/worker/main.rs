@@ -8,6 +8,7 @@ mod crew;
 mod helper;
 mod source;
 mod stretch;
+mod unpacked;
 
 use content::BlobContent;
 use crew::Helpers;
@@ -19,12 +20,14 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use stretch::Stretch;
 use tracedrop::analysis::Query;
-use tracedrop::engine::protocol::{self, Failure, Progress, Request, Response};
+use tracedrop::engine::protocol::{self, Failure, HelperResponse, Progress, Request, Response};
 use tracedrop::engine::{self, Session};
 use tracedrop::export::{self, Options};
 use tracedrop::import::crew::Next;
 use tracedrop::import::parts::PartsInfo;
-use tracedrop::import::{Import, ImportError};
+use tracedrop::import::unpack::{self, Packing};
+use tracedrop::import::{Import, ImportError, ImportProgress};
+use unpacked::Unpacked;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, BlobPropertyBag, DedicatedWorkerGlobalScope, MessageEvent, MessagePort};
@@ -45,6 +48,8 @@ const PARTIAL_SHARE: f64 = 4.0;
 const PARTIAL_SHARE_LEFT: f64 = 8.0;
 /// A worker that has nothing to do for so long gets ready for its file.
 const WARM_UP_AFTER_MS: i32 = 150;
+/// So much is looked at to tell how a file is packed.
+const SNIFF_BYTES: u64 = 16;
 /// Exports are handed to the browser in pieces of this size, which it may keep on disk.
 const EXPORT_PIECE_BYTES: usize = 4 << 20;
 
@@ -56,10 +61,29 @@ struct State {
     stop: Cell<bool>,
     /// Who helps with reading.
     helpers: RefCell<Option<Rc<Helpers>>>,
+    /// Those of them that have ended, by the number of their port.
+    lost: RefCell<Vec<usize>>,
+    /// Who unpacks the file.
+    unpacked: RefCell<Option<Rc<Unpacked>>>,
     /// Whom this one helps.
     helper: RefCell<Option<Helper>>,
     /// The page has asked for something.
     wanted: Cell<bool>,
+}
+
+impl State {
+    /// Whoever is lost is not waited for.
+    fn tell_of_losses(&self) {
+        for index in self.lost.borrow().iter() {
+            if let Some(helpers) = self.helpers.borrow().as_ref() {
+                helpers.lose(*index);
+            }
+            // Only the first one unpacks.
+            if let Some(unpacked) = self.unpacked.borrow().as_ref().filter(|_| *index == 0) {
+                unpacked.lose();
+            }
+        }
+    }
 }
 
 fn main() {
@@ -133,14 +157,17 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
             if let Some(helpers) = state.helpers.borrow().as_ref() {
                 helpers.wake();
             }
+            if let Some(unpacked) = state.unpacked.borrow().as_ref() {
+                unpacked.wake();
+            }
         }
         Request::Help => {
             *state.helper.borrow_mut() = data.get(1).dyn_into().ok().map(Helper::new);
         }
         Request::HelperLost { index } => {
-            if let Some(helpers) = state.helpers.borrow().as_ref() {
-                helpers.lose(index as usize);
-            }
+            // They may not have been given anything to do yet.
+            state.lost.borrow_mut().push(index as usize);
+            state.tell_of_losses();
         }
         Request::SetQuery(query) => {
             if let Some(session) = state.session.borrow_mut().as_mut() {
@@ -176,24 +203,37 @@ fn post_document(session: &Session) {
 
 /// Reads the whole file.
 async fn read(state: Rc<State>, blob: Blob, ports: Vec<MessagePort>, file_name: String, query: Query) {
-    let n_bytes = blob.size() as u64;
-    let mut session = Session::new(&file_name, n_bytes, None, query);
-    if let Some(content) = BlobContent::new(&blob) {
-        session.can_read_again(Rc::new(content));
-    }
-    *state.session.borrow_mut() = Some(session);
-    let mut progress = Reporter::new(n_bytes);
-    let result = match read_alone(&state, &blob, !ports.is_empty(), &mut progress).await {
-        Ok(Some(parts)) => read_with(&state, &blob, ports, parts, &mut progress).await,
-        Ok(None) => Ok(()),
-        Err(error) => Err(error),
+    let mut progress = Reporter::new(blob.size() as u64);
+    let begin = || {
+        let mut session = Session::new(&file_name, blob.size() as u64, None, query);
+        if let Some(content) = BlobContent::new(&blob) {
+            session.can_read_again(Rc::new(content));
+        }
+        *state.session.borrow_mut() = Some(session);
+    };
+    begin();
+    let result = match packing(&blob).await.filter(|_| !ports.is_empty()) {
+        Some(packing) => match read_unpacked(&state, &blob, packing, ports, &mut progress).await {
+            Some(result) => result,
+            // The one who unpacked is lost: once more, alone.
+            None => {
+                begin();
+                read_alone(&state, &blob, false, &mut progress).await.map(drop)
+            }
+        },
+        None => match read_alone(&state, &blob, !ports.is_empty(), &mut progress).await {
+            Ok(Some(parts)) => read_with(&state, &blob, ports, parts, &mut progress).await,
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        },
     };
     *state.helpers.borrow_mut() = None;
+    *state.unpacked.borrow_mut() = None;
     let mut guard = state.session.borrow_mut();
     let Some(session) = guard.as_mut() else { return };
     progress.finishing(session);
     let result = match result {
-        Err(error) => session.stop(&read_error(&error)),
+        Err(error) => session.stop(&read_error(&error_name(&error))),
         Ok(()) if state.stop.get() => session.stop("it was stopped by hand"),
         Ok(()) => session.finish(),
     };
@@ -205,17 +245,66 @@ async fn read(state: Rc<State>, blob: Blob, ports: Vec<MessagePort>, file_name: 
 
 /// Feeds the session and tells the page of it; false if no more is wanted.
 async fn feed(state: &State, bytes: &[u8], progress: &mut Reporter) -> bool {
+    with_import(state, |import| import.feed(bytes));
+    tell(state, progress).await
+}
+
+/// Tells the page how far it is, if it is time to; false if no more is wanted.
+async fn tell(state: &State, progress: &mut Reporter) -> bool {
     let (told, over) = match state.session.borrow_mut().as_mut() {
-        Some(session) => {
-            session.feed(bytes);
-            (progress.tell(session), session.has_given_up())
-        }
+        Some(session) => (progress.tell(session), session.has_given_up()),
         None => (false, true),
     };
     if told {
         source::breathe().await;
     }
     !over && !state.stop.get()
+}
+
+/// How the file is packed, if another worker is worth being told to unpack it.
+async fn packing(blob: &Blob) -> Option<Packing> {
+    if (blob.size() as u64) < unpacked::MIN_FILE_BYTES {
+        return None;
+    }
+    let mut head = Vec::new();
+    Source::new(blob, 0..SNIFF_BYTES).next(&mut head).await.ok()?;
+    Packing::sniff(&head)
+}
+
+/// Reads what another worker unpacks. `None` if that one is lost.
+async fn read_unpacked(
+    state: &State,
+    blob: &Blob,
+    packing: Packing,
+    ports: Vec<MessagePort>,
+    progress: &mut Reporter,
+) -> Option<Result<(), JsValue>> {
+    let unpacked = Rc::new(Unpacked::start(ports.into_iter().next()?, blob, packing));
+    *state.unpacked.borrow_mut() = Some(unpacked.clone());
+    state.tell_of_losses();
+    with_import(state, |import| import.unpack_elsewhere(packing));
+    let mut buffer = Vec::new();
+    while !state.stop.get() {
+        let (file_bytes, is_over, problem) = match unpacked.next(&mut buffer).await {
+            Some(HelperResponse::Unpacked { file_bytes, is_over, problem }) => (file_bytes, is_over, problem),
+            Some(HelperResponse::Unreadable { name }) => return Some(Err(named_error(&name))),
+            Some(_) => continue,
+            None if state.stop.get() => break,
+            None => return None,
+        };
+        with_import(state, |import| {
+            import.feed_unpacked(&buffer, file_bytes);
+            if let Some((code, byte)) = problem
+                && let Some(kind) = unpack::PROBLEMS.iter().find(|kind| kind.code == code)
+            {
+                import.unpacking_failed(packing, unpack::Problem { kind, byte });
+            }
+        });
+        if is_over || !tell(state, progress).await {
+            break;
+        }
+    }
+    Some(Ok(()))
 }
 
 /// Reads the file from front to back; if there are helpers, up to where they can be of use.
@@ -257,6 +346,7 @@ async fn read_with(
     };
     let helpers = Helpers::start(ports, blob, rest, format);
     *state.helpers.borrow_mut() = Some(helpers.clone());
+    state.tell_of_losses();
     let mut reader = (parts.reader)();
     let mut buffer = Vec::new();
     let mut own: Option<Stretch> = None;
@@ -308,13 +398,7 @@ async fn read_with(
             None if next == Next::Wait => helpers.wait().await,
             None => return Ok(()),
         }
-        let told = match state.session.borrow_mut().as_mut() {
-            Some(session) => progress.tell(session),
-            None => false,
-        };
-        if told {
-            source::breathe().await;
-        }
+        tell(state, progress).await;
     }
     Ok(())
 }
@@ -324,10 +408,21 @@ fn with_import<T>(state: &State, work: impl FnOnce(&mut Import) -> T) -> Option<
     state.session.borrow_mut().as_mut().and_then(Session::import).map(work)
 }
 
+/// What the browser calls an error.
+fn error_name(error: &JsValue) -> String {
+    Reflect::get(error, &"name".into()).ok().and_then(|name| name.as_string()).unwrap_or_default()
+}
+
+/// An error of that name, as another worker has met it.
+fn named_error(name: &str) -> JsValue {
+    let error = js_sys::Error::new("");
+    error.set_name(name);
+    error.into()
+}
+
 /// What the browser says when a file can not be read, in words that help.
-fn read_error(error: &JsValue) -> String {
-    let name = Reflect::get(error, &"name".into()).ok().and_then(|name| name.as_string()).unwrap_or_default();
-    match name.as_str() {
+fn read_error(name: &str) -> String {
+    match name {
         "NotReadableError" => {
             "the browser could no longer read the file: it was changed, moved, or is a folder".to_string()
         }
@@ -363,10 +458,10 @@ impl Reporter {
     }
 
     /// Whether a partial report is worth what it takes: soon after a file is opened, and where one would wait long.
-    fn wants_partial(&self, now: f64, bytes_read: u64) -> bool {
-        let read = bytes_read as f64;
-        let cost = self.partial_cost * read;
-        let left = (self.file_bytes as f64 - read) * (now - self.start) / read.max(1.0);
+    fn wants_partial(&self, now: f64, read: ImportProgress) -> bool {
+        let cost = self.partial_cost * read.content_bytes as f64;
+        let bytes_left = self.file_bytes.saturating_sub(read.file_bytes) as f64;
+        let left = bytes_left * (now - self.start) / (read.file_bytes as f64).max(1.0);
         now >= self.next_partial
             && cost * PARTIAL_SHARE <= now - self.last_partial
             && cost * PARTIAL_SHARE_LEFT <= left
@@ -375,21 +470,22 @@ impl Reporter {
     /// Whether the page was told of progress, and should be listened to.
     fn tell(&mut self, session: &mut Session) -> bool {
         let start = now_ms();
-        let bytes_read = session.progress().file_bytes;
-        if self.wants_partial(start, bytes_read) {
+        let read = session.progress();
+        let wants_partial = self.wants_partial(start, read);
+        let due = wants_partial || start - self.last_progress >= PROGRESS_EVERY_MS;
+        if due {
+            self.last_progress = start;
+            post(&Response::Progress(self.progress(session, false)));
+        }
+        if wants_partial {
             if session.make_partial() {
                 post_document(session);
             }
             let end = now_ms();
-            if bytes_read >= LARGE_PART_BYTES {
-                self.partial_cost = (end - start) / bytes_read as f64;
+            if read.content_bytes >= LARGE_PART_BYTES {
+                self.partial_cost = (end - start) / read.content_bytes as f64;
             }
             (self.last_partial, self.next_partial) = (end, end + NEXT_PARTIAL_MS);
-        }
-        let due = start - self.last_progress >= PROGRESS_EVERY_MS;
-        if due {
-            self.last_progress = start;
-            post(&Response::Progress(self.progress(session, false)));
         }
         due
     }

@@ -48,7 +48,9 @@ const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
 const report = (page) => panel(page).locator('.report:not([hidden])');
 /** Waits until as many workers run; the browser tells of their end a little later. */
 async function nWorkers(page, n) {
-  while (page.workers().length !== n) await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 10)));
+  // The page keeps some that help with large files.
+  const nHelpers = await page.evaluate(() => Math.min(4, navigator.hardwareConcurrency) - 1);
+  while (page.workers().length !== n + nHelpers) await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 10)));
 }
 /** Waits until the file is read to its end, and gives its sentence. */
 async function verdict(page) {
@@ -275,7 +277,7 @@ pageTest('the export menu works by keys and saves a file', async (page) => {
 pageTest('a large file shows progress and a report so far; stopping keeps what was read', async (page) => {
   await page.getByTestId('file-input').setInputFiles(LARGE);
   await panel(page).locator('.badge').first().waitFor();
-  assert.match(await panel(page).locator('.reading').textContent(), /MiB of/);
+  assert.match(await panel(page).locator(".reading").textContent(), /iB of 4/);
   await panel(page).getByRole('button', { name: 'Stop' }).click();
   assert.match(await verdict(page), /^Reading ended at .* of /);
   assert.ok(await report(page).getByRole('heading', { level: 2 }).isVisible());

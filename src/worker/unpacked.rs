@@ -1,0 +1,98 @@
+//! The content of a packed file, unpacked by another worker.
+
+use js_sys::{Array, ArrayBuffer, Function, Promise, Uint8Array};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use tracedrop::engine::protocol::{self, HelperRequest, HelperResponse};
+use tracedrop::import::unpack::Packing;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, MessageEvent, MessagePort};
+
+/// Smaller files are unpacked before others are of any help.
+pub const MIN_FILE_BYTES: u64 = 1 << 20;
+
+/// What comes from the worker that unpacks.
+pub struct Unpacked {
+    port: MessagePort,
+    arrived: Rc<Arrived>,
+    /// Called by the port for as long as this lives.
+    _on_message: Closure<dyn FnMut(MessageEvent)>,
+}
+
+#[derive(Default)]
+struct Arrived {
+    messages: RefCell<VecDeque<(HelperResponse, Uint8Array)>>,
+    is_lost: Cell<bool>,
+    wake: RefCell<Option<Function>>,
+}
+
+impl Arrived {
+    fn wake(&self) {
+        let wake = self.wake.borrow_mut().take();
+        if let Some(wake) = wake {
+            let _ = wake.call0(&JsValue::NULL);
+        }
+    }
+}
+
+impl Unpacked {
+    /// Has the worker behind `port` unpack `blob`.
+    pub fn start(port: MessagePort, blob: &Blob, packing: Packing) -> Unpacked {
+        let arrived = Rc::new(Arrived::default());
+        let hears = arrived.clone();
+        let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+            let Ok(data) = event.data().dyn_into::<Array>() else { return };
+            if let Some(response) = protocol::decode(&Uint8Array::new(&data.get(0)).to_vec()) {
+                let content = data.get(1).dyn_into().unwrap_or_else(|_| Uint8Array::new_with_length(0));
+                hears.messages.borrow_mut().push_back((response, content));
+                hears.wake();
+            }
+        });
+        port.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        let unpacked = Unpacked { port, arrived, _on_message: on_message };
+        unpacked.post(&HelperRequest::Unpack(packing), blob, &Array::new());
+        unpacked
+    }
+
+    fn post(&self, request: &HelperRequest, attachment: &JsValue, transfer: &Array) {
+        let bytes = Uint8Array::from(protocol::encode(request).as_slice());
+        let message = Array::of2(&bytes, attachment);
+        if self.port.post_message_with_transferable(&message, transfer).is_err() {
+            self.lose();
+        }
+    }
+
+    /// The worker will not answer any more.
+    pub fn lose(&self) {
+        self.arrived.is_lost.set(true);
+        self.arrived.wake();
+    }
+
+    /// Ends the waiting.
+    pub fn wake(&self) {
+        self.arrived.wake();
+    }
+
+    /// Puts the next content into `buffer`. `None` if the worker is lost, or somebody called [`Unpacked::wake`].
+    pub async fn next(&self, buffer: &mut Vec<u8>) -> Option<HelperResponse> {
+        if self.arrived.messages.borrow().is_empty() && !self.arrived.is_lost.get() {
+            let promise = Promise::new(&mut |resolve, _| *self.arrived.wake.borrow_mut() = Some(resolve));
+            let _ = JsFuture::from(promise).await;
+        }
+        let (response, content) = self.arrived.messages.borrow_mut().pop_front()?;
+        buffer.resize(content.length() as usize, 0);
+        content.copy_to(buffer);
+        let spent: ArrayBuffer = content.buffer();
+        self.post(&HelperRequest::More, &spent, &Array::of1(&spent));
+        Some(response)
+    }
+}
+
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        self.port.set_onmessage(None);
+        self.port.close();
+    }
+}
