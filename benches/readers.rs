@@ -4,15 +4,18 @@
 //! `TRACEDROP_BENCH_DIR` holds them: `kineto-mi300.json`, `kineto-b200.json`, `chrome.json`, `chrome.json.gz`, `sway.jsonl`, `python.jsonl`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::engine::Session;
-use tracedrop::import::Import;
+use tracedrop::import::{Import, chrome_trace};
 use tracedrop::trace::args::Content;
 
 const CHUNK_BYTES: usize = 1 << 20;
+const STRETCH_BYTES: usize = 16 << 20;
 
 fn readers(criterion: &mut Criterion) {
     let dir = PathBuf::from(std::env::var_os("TRACEDROP_BENCH_DIR").unwrap_or_else(|| "target/bench".into()));
@@ -60,5 +63,66 @@ fn readers(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, readers);
+/// What a program would take that only wants the events, with a parser made for JSON at large.
+#[derive(serde::Deserialize)]
+struct TypedTrace<'a> {
+    #[serde(borrow, rename = "traceEvents")]
+    events: Vec<TypedEvent<'a>>,
+}
+
+#[derive(serde::Deserialize)]
+#[allow(dead_code, reason = "what counts is that they are read")]
+struct TypedEvent<'a> {
+    #[serde(borrow)]
+    ph: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    cat: Cow<'a, str>,
+    #[serde(default)]
+    ts: f64,
+    #[serde(default)]
+    dur: f64,
+    #[serde(default, borrow)]
+    pid: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    tid: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    args: Option<&'a RawValue>,
+}
+
+/// From bytes to rows of events and no further, beside serde_json on the same bytes.
+fn scanner(criterion: &mut Criterion) {
+    let dir = PathBuf::from(std::env::var_os("TRACEDROP_BENCH_DIR").unwrap_or_else(|| "target/bench".into()));
+    let mut group = criterion.benchmark_group("scanner");
+    group.sample_size(10);
+    for name in ["kineto-mi300.json", "kineto-b200.json", "chrome.json"] {
+        let Ok(bytes) = std::fs::read(dir.join(name)) else { continue };
+        group.throughput(Throughput::BytesDecimal(bytes.len() as u64));
+        group.bench_function(format!("{name}/rows"), |bencher| {
+            let Some(parts) = chrome_trace::INFO.parts else { return };
+            let mut reader = (parts.reader)();
+            bencher.iter(|| {
+                let mut rows = 0;
+                // In stretches, as workers do it.
+                for start in (0..bytes.len()).step_by(STRETCH_BYTES) {
+                    reader.start(start as u64, (start + STRETCH_BYTES) as u64);
+                    bytes[start..].chunks(CHUNK_BYTES).any(|chunk| !reader.feed(chunk));
+                    rows += reader.finish().n_rows();
+                }
+                black_box(rows)
+            });
+        });
+        group.bench_function(format!("{name}/serde_json typed"), |bencher| {
+            bencher.iter(|| {
+                serde_json::from_slice::<TypedTrace<'_>>(&bytes).map(|trace| black_box(trace.events.len()))
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, scanner, readers);
 criterion_main!(benches);

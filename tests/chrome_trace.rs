@@ -941,6 +941,26 @@ fn parts_fit_where_a_file_is_regular() {
     }
 }
 
+/// Where no part fits, looking for its start costs no more than reading, and ends.
+#[test]
+fn parts_give_up_on_what_is_irregular() {
+    const STRETCH: u64 = 1 << 20;
+    let event = r#",{"ph":"X","name":"n","ts":1,"dur":1,"pid":1,"tid":1}"#;
+    for text in
+        [r#",{"a":[0"#.to_string(), "abcdefgh".to_string(), format!(r#"{event},{{"a":[1"#), "\"".to_string()]
+    {
+        let bytes = text.repeat((24 << 20) / text.len());
+        for chunk_bytes in [64 << 10, 16 << 20] {
+            let mut reader = (chrome_trace::INFO.parts.unwrap().reader)();
+            reader.start(0, STRETCH);
+            let n_chunks = bytes.as_bytes().chunks(chunk_bytes).position(|chunk| !reader.feed(chunk));
+            assert!(n_chunks.is_some(), "{text} is read to the end of the file");
+            let part = reader.finish();
+            assert!(part.start == u64::MAX || part.end >= part.start);
+        }
+    }
+}
+
 fn any_event() -> impl Strategy<Value = String> {
     let phase = prop::sample::select(vec![
         "X", "X", "X", "B", "E", "i", "b", "e", "n", "S", "T", "p", "F", "s", "t", "f", "C",

@@ -17,21 +17,38 @@ make_trace sway sway.jsonl
 make_trace python python.jsonl
 [ "$dir/chrome.json.gz" -nt "$dir/chrome.json" ] || gzip --fast --stdout "$dir/chrome.json" > "$dir/chrome.json.gz"
 
-# Real traces, grown by a tool that stands beside some checkouts.
+# Real traces, grown by a tool that stands beside some checkouts; elsewhere made-up ones take their place.
 grow=$root/../shared/tools/make_big_trace.py
-real=()
-for preset in mi300 b200; do
-  file=$dir/kineto-$preset.json
-  if [ ! -s "$file" ] && [ -f "$grow" ] && has python3; then
-    python3 "$grow" "$file" --size "${megabytes}MB" --preset "$preset" >&2 || rm -f "$file"
+grown() {
+  local file=$root/target/bench/$1/$2 megabytes=$1
+  shift 2
+  mkdir -p "$(dirname "$file")"
+  if [ ! -s "$file" ]; then
+    if [ -f "$grow" ] && has python3; then
+      python3 "$grow" "$file" --size "${megabytes}MB" "$@" >&2 || rm -f "$file"
+    else
+      cargo run --quiet --release --example make_trace -- chrome "$megabytes" "$file" >&2
+    fi
   fi
-  [ ! -s "$file" ] || real+=("$file")
-done
+  echo "$file"
+}
+real=("$(grown "$megabytes" kineto-mi300.json --preset mi300)" "$(grown "$megabytes" kineto-b200.json --preset b200)")
 
 echo "bench: native"
 TRACEDROP_BENCH_DIR=$dir cargo bench --bench readers
+node tools/bench-ratios.mjs
 
-echo "bench: browser, from a File to the finished report"
+echo "bench: browser, from choosing a file to the whole overview on screen"
 . target/env.sh
 export TRACEDROP_CHROME
 node tests/browser/bench.mjs "${real[@]}" "$dir"/chrome.json "$dir"/chrome.json.gz "$dir"/sway.jsonl "$dir"/python.jsonl
+
+echo "bench: browser, large traces"
+packed=$(grown 500 kineto-mi300.json --preset mi300).gz
+[ -s "$packed" ] || gzip --fast --keep "${packed%.gz}"
+ROUNDS=${ROUNDS:-3} node tests/browser/bench.mjs \
+  "$(grown 100 kineto-mi300.json --preset mi300)" \
+  "$(grown 500 kineto-mi300.json --preset mi300)" "$packed" \
+  "$(grown 1000 kineto-mi300.json --preset mi300)" \
+  "$(grown 1000 kineto-b200.json --preset b200)" \
+  "$(grown 1000 compact-mi300.json --preset mi300 --style compact)"

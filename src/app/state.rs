@@ -15,6 +15,9 @@ use tracedrop::engine::protocol::{DocumentView, ExporterView, Failure, FormatVie
 const TOAST_MS: u64 = 5_000;
 const ALERT_MS: u64 = 12_000;
 
+/// Smaller files are read by one worker alone.
+const MIN_HELPED_BYTES: f64 = 1e6;
+
 /// The whole page.
 #[derive(Clone, Copy)]
 pub struct App {
@@ -297,7 +300,8 @@ impl Tab {
         match client {
             Ok(client) => {
                 let request = Request::Open { file_name: name, query: Query::default() };
-                client.send_with(&request, Some(blob), self.take_helpers());
+                let ports = if blob.size() < MIN_HELPED_BYTES { Vec::new() } else { self.take_helpers() };
+                client.send_with(&request, Some(blob), ports);
                 self.client.set_value(Some(client));
             }
             Err(why) => self.hear(Event::Died(why)),

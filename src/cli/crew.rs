@@ -39,26 +39,32 @@ pub fn read_rest(
         let (done, results) = mpsc::channel::<Done>();
         let mut jobs: Vec<Sender<Range<u64>>> = Vec::new();
         for thread in 0..n_threads {
+            // Fewer threads do as well.
+            let Ok(file) = File::open(path) else { break };
             let (send, receive) = mpsc::channel();
             let done = done.clone();
-            scope.spawn(move || read_parts(path, parts, thread, &receive, &done));
+            scope.spawn(move || read_parts(file, parts, thread, &receive, &done));
             jobs.push(send);
         }
         drop(done);
-        // A thread that is gone takes nothing; what it was given comes back as lost.
-        let give = |crew: &mut Crew, thread: usize| {
-            if crew.n_unjoined() < n_threads * MAX_UNJOINED
-                && let Some(stretch) = crew.take()
-                && jobs[thread].send(stretch.clone()).is_err()
-            {
-                crew.put(&stretch, None);
+        let mut n_given = vec![0; jobs.len()];
+        let give = |crew: &mut Crew, n_given: &mut Vec<usize>| {
+            for (job, n_given) in jobs.iter().zip(n_given) {
+                while *n_given < AHEAD
+                    && crew.n_unjoined() < jobs.len() * MAX_UNJOINED
+                    && let Some(stretch) = crew.take()
+                {
+                    *n_given += 1;
+                    if job.send(stretch.clone()).is_err() {
+                        crew.put(&stretch, None);
+                    }
+                }
             }
         };
-        for _ in 0..AHEAD {
-            (0..n_threads).for_each(|thread| give(&mut crew, thread));
-        }
         loop {
-            match crew.advance(import) {
+            let next = crew.advance(import);
+            give(&mut crew, &mut n_given);
+            match next {
                 Next::Feed(range) => {
                     // Of a file that has become shorter the import says so.
                     if !feed(&mut file, range, import)? {
@@ -70,11 +76,16 @@ pub fn read_rest(
                         return Err(io::Error::other("the threads that read it have ended"));
                     };
                     crew.put(&stretch, bytes.and_then(Part::from_bytes));
-                    give(&mut crew, thread);
+                    n_given[thread] -= 1;
                 }
+                Next::Idle if crew.n_unjoined() > 0 => {}
                 Next::Idle => match crew.take() {
                     Some(stretch) => crew.put(&stretch, None),
-                    None => return Ok(()),
+                    // A file that has grown meanwhile is read to its end.
+                    None => {
+                        import.set_limit(u64::MAX);
+                        return feed(&mut file, import.position()..u64::MAX, import).map(drop);
+                    }
                 },
             }
             progress(import.position());
@@ -83,13 +94,12 @@ pub fn read_rest(
 }
 
 fn read_parts(
-    path: &Path,
+    mut file: File,
     parts: &PartsInfo,
     thread: usize,
     jobs: &Receiver<Range<u64>>,
     done: &Sender<Done>,
 ) {
-    let Ok(mut file) = File::open(path) else { return };
     let mut reader = (parts.reader)();
     let mut chunk = Vec::new();
     for stretch in jobs {

@@ -52,7 +52,7 @@ pub enum HelperRequest {
 /// From a helper to the worker that it helps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum HelperResponse {
-    /// The part comes beside this message, as [`crate::import::parts::Part::to_bytes`] writes it.
+    /// The part comes beside this message, as [`crate::import::parts::Part::into_bytes`] writes it.
     Read(Range<u64>),
     /// The stretch could not be read.
     Lost(Range<u64>),

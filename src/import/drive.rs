@@ -174,7 +174,7 @@ impl Import {
         let is_plain = self.layers.is_empty() && !self.builder.trace.args.keeps_all();
         match &mut self.content {
             Content::Reading(format, reader) if is_plain && self.problem.is_none() => {
-                reader.joins().and(format.parts)
+                reader.joins().filter(|joins| joins.is_splittable()).and(format.parts)
             }
             _ => None,
         }
@@ -212,6 +212,7 @@ impl Import {
         let is_joined = joins.joint() == Some(part.start) && joins.join(part, &mut self.builder);
         if is_joined {
             self.count_to_position();
+            self.reserve();
         }
         is_joined
     }
@@ -271,16 +272,19 @@ impl Import {
                 self.progress.content_bytes += bytes.len() as u64;
                 self.builder.trace.ledger.content_bytes += bytes.len() as u64;
                 reader.feed(bytes, &mut self.builder)?;
-                if !self.reserved && self.progress.content_bytes >= RESERVE_AFTER_BYTES {
-                    self.reserved = true;
-                    // What is packed gives no hint at how long it is.
-                    if self.layers.is_empty() {
-                        self.builder.reserve_for(self.progress.content_bytes, self.file_bytes);
-                    }
-                }
+                self.reserve();
                 Ok(())
             }
             Content::Failed => Ok(()),
+        }
+    }
+
+    /// Makes room for the rest of the file, once it can be told how many rows that has.
+    fn reserve(&mut self) {
+        // What is packed gives no hint at how long it is.
+        if !self.reserved && self.layers.is_empty() && self.progress.content_bytes >= RESERVE_AFTER_BYTES {
+            self.reserved = true;
+            self.builder.reserve_for(self.progress.content_bytes, self.file_bytes);
         }
     }
 

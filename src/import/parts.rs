@@ -35,9 +35,9 @@ pub trait PartReader {
 
 /// A stretch of records that was read by itself.
 pub struct Part {
-    /// Byte where its first record starts.
+    /// Byte where its first record starts; [`u64::MAX`] if there is none.
     pub start: u64,
-    /// Byte up to which everything is read; the same as `start` if nothing was.
+    /// Byte up to which everything is read.
     pub end: u64,
     /// The records, with numbers of their own for texts and threads.
     pub rows: PartRows,
@@ -49,8 +49,8 @@ pub struct Part {
 pub enum PartRows {
     /// As they were read here.
     Tables(Box<TraceBuilder>),
-    /// As another worker has sent them, encoded by [`wire`].
-    Bytes(Vec<u8>),
+    /// As another worker has sent them, encoded by [`wire`], from this byte on.
+    Bytes(Vec<u8>, usize),
 }
 
 impl PartRows {
@@ -61,7 +61,7 @@ impl PartRows {
                 out.absorb(tables.part_tables());
                 true
             }
-            PartRows::Bytes(bytes) => match wire::decode(&bytes, kinds) {
+            PartRows::Bytes(bytes, at) => match wire::decode(bytes.get(at..).unwrap_or_default(), kinds) {
                 Some(tables) => {
                     out.absorb(tables);
                     true
@@ -75,6 +75,14 @@ impl PartRows {
 const HEAD_BYTES: usize = 20;
 
 impl Part {
+    /// Records in it, as far as they make rows. 0 if it comes from another worker.
+    pub fn n_rows(&self) -> usize {
+        match &self.rows {
+            PartRows::Tables(tables) => tables.events.n_events(),
+            PartRows::Bytes(..) => 0,
+        }
+    }
+
     /// As bytes, for another worker.
     pub fn into_bytes(self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -84,25 +92,26 @@ impl Part {
         out.extend_from_slice(&self.notes);
         match self.rows {
             PartRows::Tables(tables) => wire::encode(&tables, &mut out),
-            PartRows::Bytes(bytes) => out.extend_from_slice(&bytes),
+            PartRows::Bytes(bytes, at) => out.extend_from_slice(bytes.get(at..).unwrap_or_default()),
         }
         out
     }
 
     /// What [`Part::into_bytes`] wrote. `None` if it is something else; of the rows that shows when they are joined.
-    pub fn from_bytes(mut bytes: Vec<u8>) -> Option<Part> {
+    pub fn from_bytes(bytes: Vec<u8>) -> Option<Part> {
         let (head, rest) = bytes.split_at_checked(HEAD_BYTES)?;
         let word = |at: usize| Some(u64::from_le_bytes(*head.get(at..)?.first_chunk()?));
         let (start, end) = (word(0)?, word(8)?);
         let notes_len = u32::from_le_bytes(*head.last_chunk()?) as usize;
         let notes = rest.get(..notes_len)?.to_vec();
-        bytes.drain(..HEAD_BYTES + notes_len);
-        Some(Part { start, end, rows: PartRows::Bytes(bytes), notes })
+        Some(Part { start, end, rows: PartRows::Bytes(bytes, HEAD_BYTES + notes_len), notes })
     }
 }
 
 /// What a [`Reader`] has to know of itself for its file to be read in parts.
 pub trait Joins: Reader {
+    /// Whether others may find records of their own in what comes.
+    fn is_splittable(&self) -> bool;
     /// Byte that it wants to be fed with next.
     fn wants(&self) -> u64;
     /// From now on it stops in front of the first record that starts at `limit` or behind it, and takes nothing more.

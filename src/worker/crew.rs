@@ -15,13 +15,13 @@ use web_sys::{Blob, MessageEvent, MessagePort};
 /// Smaller files are read before others are of any help.
 pub const MIN_FILE_BYTES: u64 = 8 << 20;
 /// What one reads before it hands over. Files are read slowly in small pieces, and everyone should have several.
-const STRETCH_BYTES: Range<u64> = 4 << 20..32 << 20;
+const STRETCH_BYTES: Range<u64> = 4 << 20..16 << 20;
 /// Stretches of a file for each who reads it, where that gives no smaller ones.
 const STRETCHES_EACH: u64 = 6;
 /// Stretches that a helper is given ahead.
 const AHEAD: usize = 2;
 /// Stretches out or waiting to be joined for each who reads, at most.
-const MAX_UNJOINED: usize = 3;
+const MAX_UNJOINED: usize = 2;
 
 /// All who read one file.
 pub struct Helpers {
@@ -82,15 +82,18 @@ impl Helpers {
 
     /// Gives a helper something to do.
     fn give(&self, index: usize) {
-        if self.crew.borrow().n_unjoined() >= MAX_UNJOINED * (self.ports.len() + 1) {
+        if self.is_full() {
             return;
         }
-        let mut given = self.given.borrow_mut();
-        if let Some(Some(given)) = given.get_mut(index)
-            && given.len() < AHEAD
-            && let Some(range) = self.crew.borrow_mut().take()
-        {
-            given.push(range.clone());
+        let range = match self.given.borrow_mut().get_mut(index) {
+            Some(Some(given)) if given.len() < AHEAD => {
+                let range = self.crew.borrow_mut().take();
+                given.extend(range.clone());
+                range
+            }
+            _ => None,
+        };
+        if let Some(range) = range {
             let spent = self.spent.borrow_mut().get_mut(index).and_then(Option::take);
             self.post(index, &HelperRequest::Read(range), spent.map_or(JsValue::UNDEFINED, JsValue::from));
         }
@@ -100,7 +103,7 @@ impl Helpers {
         let Ok(data) = event.data().dyn_into::<Array>() else { return };
         let (range, part) = match protocol::decode(&Uint8Array::new(&data.get(0)).to_vec()) {
             Some(HelperResponse::Read(range)) => {
-                let sent = Uint8Array::new(&data.get(1));
+                let Ok(sent) = data.get(1).dyn_into::<Uint8Array>() else { return };
                 let part = Part::from_bytes(sent.to_vec());
                 // Fresh memory is dear: the helper uses this again.
                 if let Some(spent) = self.spent.borrow_mut().get_mut(index) {
@@ -128,9 +131,14 @@ impl Helpers {
         self.wake();
     }
 
+    /// Whether as many stretches are under way as there should be.
+    fn is_full(&self) -> bool {
+        self.crew.borrow().n_unjoined() >= MAX_UNJOINED * (self.ports.len() + 1)
+    }
+
     /// A stretch for the one who joins, while it waits for others.
     pub fn take(&self) -> Option<Range<u64>> {
-        self.crew.borrow_mut().take()
+        if self.is_full() { None } else { self.crew.borrow_mut().take() }
     }
 
     /// Takes back a stretch.

@@ -1,8 +1,8 @@
 //! A worker that helps another one: reads stretches of its file, which the other joins, or unpacks it.
 
+use crate::error_name;
 use crate::source::Source;
 use crate::stretch::Stretch;
-use crate::{error_name, scope};
 use js_sys::{Array, ArrayBuffer, Function, Promise, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -19,8 +19,12 @@ use web_sys::{Blob, MessageEvent, MessagePort};
 const UNPACKED_BYTES: usize = 1 << 20;
 /// Pieces that have been sent and are not used up yet, at most.
 const UNPACKED_AHEAD: usize = 4;
-/// Packed bytes that are unpacked in one go.
-const PACKED_STEP: usize = 16 << 10;
+/// Packed bytes that are unpacked in one go, at most: gzip makes a thousand times as much of them, zstd thirty thousand
+/// times.
+const GZIP_STEP: usize = 16 << 10;
+const ZSTD_STEP: usize = 4 << 10;
+/// Where more than this came of a step, the next ones are smaller.
+const MAX_STEP_BYTES: usize = 4 << 20;
 
 /// The file at hand.
 struct Job {
@@ -38,12 +42,14 @@ pub struct Helper {
     /// Called by the port for as long as this lives.
     _on_message: Closure<dyn FnMut(MessageEvent)>,
     is_over: Rc<Cell<bool>>,
+    unpacking: Rc<RefCell<Option<Rc<Sender>>>>,
 }
 
 impl Helper {
     pub fn new(port: MessagePort) -> Helper {
         let job: RefCell<Option<Rc<Job>>> = RefCell::default();
-        let unpacking: RefCell<Option<Rc<Sender>>> = RefCell::default();
+        let unpacking: Rc<RefCell<Option<Rc<Sender>>>> = Rc::default();
+        let sends = unpacking.clone();
         let is_over = Rc::new(Cell::new(false));
         let (answers, over) = (port.clone(), is_over.clone());
         let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
@@ -72,12 +78,12 @@ impl Helper {
                 Some(HelperRequest::Unpack(packing)) => {
                     if let Ok(blob) = data.get(1).dyn_into::<Blob>() {
                         let sender = Sender::new(answers.clone(), over.clone());
-                        *unpacking.borrow_mut() = Some(sender.clone());
+                        *sends.borrow_mut() = Some(sender.clone());
                         spawn_local(unpack(blob, packing, sender));
                     }
                 }
                 Some(HelperRequest::More) => {
-                    if let Some(sender) = &*unpacking.borrow() {
+                    if let Some(sender) = &*sends.borrow() {
                         sender.goes_on(data.get(1).dyn_into().ok());
                     }
                 }
@@ -85,13 +91,17 @@ impl Helper {
             }
         });
         port.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
-        Helper { port, _on_message: on_message, is_over }
+        Helper { port, _on_message: on_message, is_over, unpacking }
     }
 }
 
 impl Drop for Helper {
     fn drop(&mut self) {
         self.is_over.set(true);
+        if let Some(sender) = self.unpacking.borrow_mut().take() {
+            // It sees that nobody listens any more.
+            sender.goes_on(None);
+        }
         self.port.set_onmessage(None);
         self.port.close();
     }
@@ -171,6 +181,11 @@ async fn unpack(blob: Blob, packing: Packing, sender: Rc<Sender>) {
     let mut unpacker = Unpacker::new(packing);
     let (mut packed, mut content) = (Vec::new(), Vec::with_capacity(UNPACKED_BYTES));
     let mut file_bytes = 0;
+    let max_step = match packing {
+        Packing::Gzip => GZIP_STEP,
+        Packing::Zstd => ZSTD_STEP,
+    };
+    let mut step = max_step;
     loop {
         if let Err(error) = source.next(&mut packed).await {
             let response = HelperResponse::Unreadable { name: error_name(&error) };
@@ -180,14 +195,18 @@ async fn unpack(blob: Blob, packing: Packing, sender: Rc<Sender>) {
         if packed.is_empty() {
             break;
         }
-        // A little at a time: a thousand times as much may come out.
-        for some in packed.chunks(PACKED_STEP) {
+        // A little at a time, since much more may come out.
+        let mut rest = packed.as_slice();
+        while !rest.is_empty() {
+            let (some, after) = rest.split_at(step.min(rest.len()));
+            rest = after;
             let kept = unpacker.feed(some, &mut |piece| {
                 content.extend_from_slice(piece);
                 Ok::<(), std::convert::Infallible>(())
             });
             kept.unwrap_or_default();
             file_bytes += some.len() as u64;
+            step = if content.len() > MAX_STEP_BYTES { step.div_ceil(16) } else { (step * 2).min(max_step) };
             if content.len() >= UNPACKED_BYTES {
                 let response = HelperResponse::Unpacked { file_bytes, is_over: false, problem: None };
                 if !sender.send(&mut content, &response).await {
@@ -222,7 +241,7 @@ fn post(port: &MessagePort, response: &HelperResponse, part: Option<&Uint8Array>
         message.push(part);
     }
     if port.post_message_with_transferable(&message, &transfer).is_err() {
-        // Without an answer the other one would wait for good.
-        scope().close();
+        // Without an answer the other one would wait for good; of an error the page hears, and tells it.
+        wasm_bindgen::throw_str("an answer to another worker could not be sent");
     }
 }

@@ -287,7 +287,10 @@ async fn read_unpacked(
     while !state.stop.get() {
         let (file_bytes, is_over, problem) = match unpacked.next(&mut buffer).await {
             Some(HelperResponse::Unpacked { file_bytes, is_over, problem }) => (file_bytes, is_over, problem),
-            Some(HelperResponse::Unreadable { name }) => return Some(Err(named_error(&name))),
+            Some(HelperResponse::Unreadable { name }) => {
+                with_import(state, |import| import.feed_unpacked(&buffer, import.progress().file_bytes));
+                return Some(Err(named_error(&name)));
+            }
             Some(_) => continue,
             None if state.stop.get() => break,
             None => return None,

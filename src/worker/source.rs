@@ -85,10 +85,15 @@ impl Source {
                 ahead.push_back(JsFuture::from(slice.array_buffer()));
                 *asked = end;
             }
-            if let Some(next) = ahead.pop_front() {
-                let array = Uint8Array::new(&next.await?.unchecked_into::<ArrayBuffer>());
-                copy(&array, buffer);
-                self.at += buffer.len() as u64;
+            let Some(next) = ahead.pop_front() else {
+                buffer.clear();
+                return Ok(());
+            };
+            let array = Uint8Array::new(&next.await?.unchecked_into::<ArrayBuffer>());
+            copy(&array, buffer);
+            self.at += buffer.len() as u64;
+            if buffer.is_empty() || (ahead.is_empty() && self.at < *asked) {
+                return Err(js_sys::Error::new("a slice of the file was shorter than asked for").into());
             }
         }
         Ok(())

@@ -1,42 +1,130 @@
-// MB/s in Chromium's worker, from a File to the finished report: node tests/browser/bench.mjs FILE…
+// How long the page takes from choosing a file to the whole overview on screen: node tests/browser/bench.mjs FILE…
 //
-// Past the page, so that only reading is measured. Beside it stands what a worker takes that reads the same file and does
-// nothing with it: on a busy computer that ratio says more than the number.
-import { existsSync, statSync } from 'node:fs';
+// Beside it stand, from the same run: how long as many workers take that read the same file and do nothing with it, and for
+// files up to 128 MB how long JSON.parse and one loop over the events take. On a busy computer these ratios say more than
+// the numbers. Of the page's own thread the longest task is told, and of all processes of the browser the peak of memory.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
-import { inputWith, readInWorker } from './protocol.mjs';
 import { launchBrowser, openPage, startSite } from './support.mjs';
 
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
-/** Workers that help the one that reads, as many as the page would have. */
-const HELPERS = Number(process.env.HELPERS ?? Math.min(4, availableParallelism()) - 1);
+const N_READERS = Math.min(4, availableParallelism());
+/** Larger texts are no match for JSON.parse. */
+const MAX_PARSE_BYTES = 128e6;
 
-/** Milliseconds for the bytes of the file alone, as quickly as a worker can have them. */
-async function readPlainly(input) {
-  const work = async ({ data: file }) => {
-    const start = performance.now();
-    // Held by the worker: Chromium forgets a reader that only its reads hold.
-    globalThis.reader = file.stream().getReader({ mode: 'byob' });
-    const read = () => globalThis.reader.read(new Uint8Array(new ArrayBuffer(1 << 20)));
-    const reads = [read(), read()];
-    for (;;) {
-      const { value, done } = await reads.shift();
-      if (done) break;
-      reads.push(globalThis.reader.read(new Uint8Array(value.buffer)));
-    }
-    postMessage(performance.now() - start);
-  };
-  const url = URL.createObjectURL(new Blob([`onmessage = ${work}`], { type: 'text/javascript' }));
-  const worker = new Worker(url);
-  const ms = await new Promise((resolve, reject) => {
-    worker.onerror = (event) => reject(new Error(event.message));
-    worker.onmessage = ({ data }) => resolve(data);
-    worker.postMessage(input.files[0]);
+const middle = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
+const ms = (number) => `${number.toFixed(0)} ms`;
+
+/** Through the page, as a person does it. Gives milliseconds to the first and the last report, and the longest task. */
+async function throughPage(page, path) {
+  await page.evaluate(() => {
+    const state = { first: 0, all: 0, longest: 0 };
+    globalThis.bench = new Promise((resolve) => {
+      const input = document.querySelector('[data-testid=file-input]');
+      input.addEventListener('change', () => (state.start = performance.now()), { once: true, capture: true });
+      const tasks = new PerformanceObserver((list) => {
+        for (const { duration, startTime } of list.getEntries()) {
+          if (state.start && startTime >= state.start) state.longest = Math.max(state.longest, duration);
+        }
+      });
+      tasks.observe({ type: 'longtask' });
+      const watch = new MutationObserver(() => {
+        const panel = document.querySelector('[role=tabpanel]:not([hidden])');
+        if (!state.start || state.all || !panel) return;
+        if (panel.querySelector('.report:not([hidden]) table')) state.first ||= performance.now() - state.start;
+        if (!panel.querySelector('.file-head') || !panel.querySelector('.report:not([hidden]) table')) return;
+        state.all = -1;
+        // It counts once it is drawn.
+        requestAnimationFrame(() =>
+          setTimeout(() => {
+            watch.disconnect();
+            state.all = performance.now() - state.start;
+            setTimeout(() => (tasks.disconnect(), resolve(state)), 100);
+          }),
+        );
+      });
+      watch.observe(document.body, { subtree: true, childList: true, attributes: true });
+    });
   });
-  worker.terminate();
-  URL.revokeObjectURL(url);
-  return ms;
+  await page.getByTestId('file-input').setInputFiles(path);
+  return page.evaluate(() => globalThis.bench);
+}
+
+/** What workers take that do without any of ours: `plain` reads, `parse` does what a simple viewer would. */
+async function withoutUs(page, path, way, nWorkers) {
+  const input = await page.evaluateHandle(() => {
+    const element = document.createElement('input');
+    element.type = 'file';
+    document.body.append(element);
+    return element;
+  });
+  await input.setInputFiles(path);
+  return input.evaluate(
+    async (input, [way, nWorkers]) => {
+      const plain = async ({ data: file }) => {
+        // Held by the worker: Chromium forgets a reader that only its reads hold.
+        globalThis.reader = file.stream().getReader({ mode: 'byob' });
+        const read = () => globalThis.reader.read(new Uint8Array(new ArrayBuffer(1 << 20)));
+        const reads = [read(), read()];
+        for (;;) {
+          const { value, done } = await reads.shift();
+          if (done) break;
+          reads.push(globalThis.reader.read(new Uint8Array(value.buffer)));
+        }
+        postMessage('done');
+      };
+      const parse = async ({ data: file }) => {
+        const { traceEvents } = JSON.parse(await file.text());
+        const totals = new Map();
+        for (const { name, dur } of traceEvents) totals.set(name, (totals.get(name) ?? 0) + (dur ?? 0));
+        postMessage(totals.size);
+      };
+      const url = URL.createObjectURL(new Blob([`onmessage = ${{ plain, parse }[way]}`], { type: 'text/javascript' }));
+      const file = input.files[0];
+      const start = performance.now();
+      await Promise.all(
+        Array.from({ length: nWorkers }, (_, i) => {
+          const worker = new Worker(url);
+          return new Promise((resolve, reject) => {
+            worker.onerror = (event) => reject(new Error(event.message));
+            worker.onmessage = resolve;
+            worker.postMessage(nWorkers === 1 ? file : file.slice((file.size * i) / nWorkers, (file.size * (i + 1)) / nWorkers));
+          }).finally(() => worker.terminate());
+        }),
+      );
+      URL.revokeObjectURL(url);
+      return performance.now() - start;
+    },
+    [way, nWorkers],
+  );
+}
+
+/** Watches the memory of all processes of the browser; gives its peak in bytes, shared pages counted once. Linux only. */
+function watchMemory() {
+  const roots = new Set(
+    execFileSync('pgrep', ['-f', 'user-data-dir=.*playwright'], { encoding: 'utf8' }).split('\n').filter(Boolean),
+  );
+  let peak = 0;
+  const look = () => {
+    let sum = 0;
+    for (const pid of readdirSync('/proc').filter((name) => roots.has(name) || /^\d+$/.test(name))) {
+      try {
+        if (!roots.has(pid)) {
+          const parent = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')[1];
+          if (!roots.has(parent)) continue;
+          roots.add(pid);
+        }
+        sum += Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))[1]) * 1024;
+      } catch {
+        // It has ended.
+      }
+    }
+    peak = Math.max(peak, sum);
+  };
+  const timer = setInterval(look, 100);
+  return () => (clearInterval(timer), peak);
 }
 
 const files = process.argv.slice(2);
@@ -45,38 +133,54 @@ if (files.length === 0) {
   process.exit(2);
 }
 const site = await startSite();
-const browser = await launchBrowser();
 try {
   for (const path of files) {
-    const page = await openPage(browser, site.url);
-    const input = await inputWith(page, [path]);
-    // As after a page has been looked at for a moment.
-    await page.waitForTimeout(2000);
-    const runs = [];
-    const plain = [];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      runs.push(await input.evaluate(readInWorker, { helpers: HELPERS }));
-      plain.push(await input.evaluate(readPlainly));
-    }
-    plain.sort((a, b) => a - b);
     // Of packed files the content counts, where it lies beside them.
     const content = path.replace(/\.gz$/, '');
+    const isPacked = path !== content;
     const megabytes = statSync(existsSync(content) ? content : path).size / 1e6;
-    const fileMegabytes = statSync(path).size / 1e6;
-    const first = runs[0];
-    runs.sort((a, b) => a.all - b.all);
-    const best = runs[0];
-    const middle = runs[Math.floor(ROUNDS / 2)];
-    const speed = (run) => `${(megabytes / (run.all / 1000)).toFixed(0)} MB/s`;
-    const plainSpeed = (fileMegabytes / (plain[Math.floor(ROUNDS / 2)] / 1000)).toFixed(0);
-    const ratio = (middle.all / plain[Math.floor(ROUNDS / 2)]).toFixed(2);
+    const canParse = path.endsWith('.json') && megabytes * 1e6 <= MAX_PARSE_BYTES;
+    const runs = [];
+    const plain = [];
+    const parse = [];
+    const browser = await launchBrowser();
+    try {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        // A page of its own for each round, as after it has been looked at for a moment.
+        const page = await openPage(browser, site.url);
+        await page.waitForTimeout(1500);
+        runs.push(await throughPage(page, path));
+        await page.context().close();
+        const other = await openPage(browser, site.url);
+        plain.push(await withoutUs(other, path, 'plain', isPacked ? 1 : N_READERS));
+        if (canParse) parse.push(await withoutUs(other, path, 'parse', 1));
+        await other.context().close();
+      }
+    } finally {
+      await browser.close();
+    }
+    let memory = '';
+    if (process.platform === 'linux') {
+      const browser = await launchBrowser();
+      try {
+        const page = await openPage(browser, site.url);
+        const end = watchMemory();
+        await throughPage(page, path);
+        memory = `, memory ${(end() / 2 ** 20).toFixed(0)} MiB`;
+      } finally {
+        await browser.close();
+      }
+    }
+    const all = middle(runs.map((run) => run.all));
+    const best = Math.min(...runs.map((run) => run.all));
+    const ratio = (all / middle(plain)).toFixed(2);
     console.log(
-      `${basename(path).padEnd(18)} ${megabytes.toFixed(0).padStart(5)} MB  median ${speed(middle)}, best ${speed(best)}, opened first ${speed(first)}, ` +
-        `first report after ${best.first.toFixed(0)} ms; plain reading ${plainSpeed} MB/s, ${ratio} times as long as that`,
+      `${basename(path)}: ${megabytes.toFixed(0)} MB in ${ms(all)} (best ${ms(best)}), ${(megabytes / (all / 1000)).toFixed(0)} MB/s; ` +
+        `first report ${ms(middle(runs.map((run) => run.first)))}, longest task of the page ${ms(Math.max(...runs.map((run) => run.longest)))}${memory}; ` +
+        `${ratio} times plain reading (${ms(middle(plain))}${isPacked ? ', packed' : ''})` +
+        (canParse ? `, ${(all / middle(parse)).toFixed(2)} times JSON.parse (${ms(middle(parse))})` : ''),
     );
-    await page.context().close();
   }
 } finally {
-  await browser.close();
   await site.close();
 }

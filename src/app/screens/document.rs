@@ -3,6 +3,7 @@
 use super::FileCard;
 use crate::app::blocks::{FactsBlock, NoteBlock, TableBlock};
 use crate::app::state::{Phase, Tab};
+use crate::app::widgets::InTurn;
 use crate::app::words::words;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -191,7 +192,13 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             <TopChoice tab document id />
         </header>
         <Show when=move || blocks.with(|blocks| !blocks.is_empty()) fallback=|| view! { <p class="empty">{words().empty_report}</p> }>
-            <For each=move || blocks.get() key=BlockKey::clone children=block_view />
+            <For
+                each=move || blocks.get().into_iter().enumerate()
+                key=|(_, key)| key.clone()
+                let((turn, key))
+            >
+                <InTurn turn>{block_view(key.clone())}</InTurn>
+            </For>
         </Show>
     }
 }

@@ -1,12 +1,14 @@
 //! Parts that screens are made of; none of them knows what a trace is.
 
 mod icon;
+mod in_turn;
 mod menu;
 mod number;
 mod tip;
 mod toast;
 
 pub use icon::{Icon, Shape};
+pub use in_turn::InTurn;
 pub use menu::{Menu, MenuItem};
 pub use number::Number;
 pub use tip::Tips;

@@ -29,7 +29,7 @@ use crate::trace::ledger::{IssueKind, Position};
 use memchr::memmem;
 
 /// Elements and values longer than this are stepped over without holding them in memory.
-pub const MAX_ELEMENT_BYTES: usize = 256 << 20;
+const MAX_ELEMENT_BYTES: usize = 256 << 20;
 /// How far the end of a broken element is looked for by its brackets.
 const RECOVERY_BYTES: usize = 64 << 10;
 /// How much may be looked through for that beyond the bytes read so far.
@@ -168,15 +168,17 @@ impl Carry {
     }
 
     /// Has `run` read what waited, and then `chunk`; it says how many of the bytes that it was given it has used.
-    pub fn feed(&mut self, chunk: &[u8], mut run: impl FnMut(&[u8]) -> usize) {
+    /// With `at_once` it is not waited until trying again makes sense.
+    pub fn feed(&mut self, chunk: &[u8], at_once: bool, mut run: impl FnMut(&[u8]) -> usize) {
         let mut rest = chunk;
         while !self.bytes.is_empty() && !rest.is_empty() {
             // Only as much of the chunk is copied as the element at the front may need.
             let old_len = self.bytes.len();
-            let take = self.retry_at.saturating_sub(old_len).max(MIN_CARRY_STEP).min(rest.len());
+            let wanted = self.retry_at.saturating_sub(old_len).max(MIN_CARRY_STEP);
+            let take = if at_once { rest.len() } else { wanted.min(rest.len()) };
             self.bytes.extend_from_slice(&rest[..take]);
             rest = &rest[take..];
-            if self.bytes.len() < self.retry_at {
+            if self.bytes.len() < self.retry_at && !at_once {
                 return;
             }
             let used = run(&self.bytes);
@@ -274,11 +276,15 @@ impl Container {
         }
         self.at_limit = false;
         let mut carry = std::mem::take(&mut self.carry);
-        if self.offset + (carry.len() + chunk.len()) as u64 > self.limit {
-            // Whether an event starts there has to be known now.
-            carry.retry_at = 0;
-        }
-        carry.feed(chunk, |bytes| if self.at_limit { bytes.len() } else { self.run(bytes, false, out) });
+        // Whether an event starts at the limit has to be known now.
+        let at_once = self.offset + (carry.len() + chunk.len()) as u64 > self.limit;
+        carry.feed(
+            chunk,
+            at_once,
+            |bytes| {
+                if self.at_limit { bytes.len() } else { self.run(bytes, false, out) }
+            },
+        );
         if self.at_limit {
             carry = Carry::default();
         }
@@ -288,6 +294,11 @@ impl Container {
     /// Byte that is to be fed next.
     pub fn wants(&self) -> u64 {
         self.offset + self.carry.len() as u64
+    }
+
+    /// Whether parts of what comes can be read by others.
+    pub fn is_in_list(&self) -> bool {
+        matches!(self.state, State::List { kind: ListKind::Events, .. })
     }
 
     /// Where it stands, if that is in front of an event and nothing else is open.

@@ -60,6 +60,10 @@ impl Reader for ChromeReader {
 }
 
 impl Joins for ChromeReader {
+    fn is_splittable(&self) -> bool {
+        self.container.is_in_list()
+    }
+
     fn wants(&self) -> u64 {
         self.container.wants()
     }

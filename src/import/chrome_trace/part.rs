@@ -3,7 +3,7 @@
 //! Only what is regular is read: events with one comma between them. At anything else the part ends, and the reader of
 //! the whole, which knows what to do then, goes on from there.
 
-use super::container::{Carry, MAX_ELEMENT_BYTES, skip_space};
+use super::container::{Carry, skip_space};
 use super::layouts::Layouts;
 use super::rows::{Place, Rows, Seen};
 use super::scanner::RawEvent;
@@ -16,6 +16,10 @@ use serde::{Deserialize, Serialize};
 
 /// What looks like an event but does not end within so many bytes is not taken for one.
 const MAX_GUESS_BYTES: usize = 1 << 20;
+/// A part in which more than this was looked through in vain is left to the reader of the whole.
+const MAX_VAIN_BYTES: usize = 16 << 20;
+/// Longer events are left to it as well.
+const MAX_EVENT_BYTES: usize = 4 << 20;
 
 /// What the reader of the whole has to know of a part besides its rows.
 #[derive(Serialize, Deserialize)]
@@ -45,6 +49,9 @@ impl Notes {
     }
 }
 
+/// Where a part starts in which no event was found: at no place where anyone will ever stand.
+const NOWHERE: u64 = u64::MAX;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Looking for the start of an event.
@@ -63,6 +70,8 @@ pub struct ChromePart {
     /// Bytes in which no event has been found yet, and up to where they were looked through.
     head: Vec<u8>,
     sought: usize,
+    /// Bytes of what turned out to be no event.
+    vain: usize,
     carry: Carry,
     after_comma: bool,
     at_event: bool,
@@ -80,6 +89,7 @@ impl Default for ChromePart {
             start: 0,
             head: Vec::new(),
             sought: 0,
+            vain: 0,
             carry: Carry::default(),
             after_comma: false,
             at_event: false,
@@ -98,7 +108,7 @@ impl PartReader for ChromePart {
             state: State::Seeking,
             offset: from,
             until,
-            start: from,
+            start: NOWHERE,
             // What was learned of the writer's ways holds for the next part too.
             layouts: std::mem::take(&mut self.layouts),
             out,
@@ -128,7 +138,7 @@ impl PartReader for ChromePart {
         };
         Part {
             start: self.start,
-            end: self.offset.max(self.start),
+            end: if self.start == NOWHERE { NOWHERE } else { self.offset },
             rows: PartRows::Tables(Box::new(std::mem::take(&mut self.out))),
             // Writing into memory has no way to fail.
             notes: postcard::to_allocvec(&notes).unwrap_or_default(),
@@ -145,18 +155,25 @@ impl ChromePart {
         let mut event = RawEvent::default();
         while let Some(found) = head.get(self.sought..).and_then(|rest| memchr(b',', rest)) {
             let comma = self.sought + found;
-            if self.offset + comma as u64 >= self.until {
-                self.start = self.until;
+            if self.offset + comma as u64 >= self.until || self.vain > MAX_VAIN_BYTES {
                 self.state = State::Over;
                 return;
             }
             let at = skip_space(&head, comma + 1);
             event.clear();
+            let limit = head.len().min(at + MAX_GUESS_BYTES);
             let is_event = match head.get(at) {
-                Some(b'{') => match self.layouts.scan(&head, at, &mut event) {
-                    Ok(_) => Some(event.phase != 0),
-                    Err(JsonError::Cut) if head.len() - at < MAX_GUESS_BYTES => None,
-                    Err(_) => Some(false),
+                Some(b'{') => match self.layouts.scan(&head[..limit], at, &mut event) {
+                    Ok(_) if event.phase != 0 => Some(true),
+                    Ok(end) => {
+                        self.vain += end - at;
+                        Some(false)
+                    }
+                    Err(JsonError::Cut) if limit == head.len() => None,
+                    Err(_) => {
+                        self.vain += limit - at;
+                        Some(false)
+                    }
                 },
                 Some(_) => Some(false),
                 None => None,
@@ -178,13 +195,21 @@ impl ChromePart {
                 }
             }
         }
-        self.sought = head.len();
-        self.head = head;
+        // No event can start in what has been looked through.
+        self.offset += head.len() as u64;
+        self.sought = 0;
+        if self.offset >= self.until {
+            self.state = State::Over;
+        }
     }
 
     fn read(&mut self, bytes: &[u8]) {
         let mut carry = std::mem::take(&mut self.carry);
-        carry.feed(bytes, |bytes| if self.state == State::Over { bytes.len() } else { self.run(bytes) });
+        carry.feed(
+            bytes,
+            false,
+            |bytes| if self.state == State::Over { bytes.len() } else { self.run(bytes) },
+        );
         self.carry = carry;
     }
 
@@ -209,13 +234,13 @@ impl ChromePart {
                     }
                     event.clear();
                     match self.layouts.scan(bytes, at, &mut event) {
-                        Ok(end) if end - at <= MAX_ELEMENT_BYTES => {
+                        Ok(end) if end - at <= MAX_EVENT_BYTES => {
                             let place = Place { offset: start + at as u64, bytes: &bytes[at..end] };
                             self.rows.add(&event, place, &mut self.out);
                             self.after_comma = false;
                             at = end;
                         }
-                        Err(JsonError::Cut) if bytes.len() - at <= MAX_ELEMENT_BYTES => break,
+                        Err(JsonError::Cut) if bytes.len() - at <= MAX_EVENT_BYTES => break,
                         _ => {
                             self.state = State::Over;
                             break;

@@ -127,8 +127,7 @@ impl Stack {
     }
 
     /// Whether a slice from `ts` to `end` would outlast the innermost finished slice it starts in by more than
-    /// `tolerance` (nanoseconds). What was
-    /// finished late has ended by now and contains nothing.
+    /// `tolerance` (nanoseconds). What was finished late has ended by now and contains nothing.
     #[inline]
     pub fn sticks_out(&self, ts: i64, end: i64, tolerance: i64) -> bool {
         self.end_around(ts).is_some_and(|around| end.saturating_sub(around) > tolerance)
