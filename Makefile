@@ -8,7 +8,7 @@ SHELL := /bin/bash
 SITE_SOURCES := $(shell find src www -not -name '.*') index.html Trunk.toml Cargo.toml Cargo.lock \
 	$(wildcard tools/*.sh) tools/bin/wasm-opt tools/finish-site.mjs tools/package-lock.json
 
-.PHONY: help setup setup-site serve quick dist screenshots check test test-native test-browser test-fuzz bench fuzz clean
+.PHONY: help setup setup-site serve quick dist screenshots check test test-native test-browser test-big test-fuzz bench fuzz clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ test-browser: dist/index.html
 	@tools/setup.sh all
 	@tools/sizes.sh
 	@. target/env.sh; export TRACEDROP_CHROME; node tests/browser/run.mjs $(ONLY)
+
+test-big: dist/index.html ## a trace of 2.5 GB in the page (GIGABYTES=2.5)
+	@tools/setup.sh all
+	@. target/env.sh; export TRACEDROP_CHROME; node tests/browser/big.mjs
 
 test-fuzz:
 	@TRACEDROP_FUZZ_OPTIONAL=1 tools/fuzz.sh 5

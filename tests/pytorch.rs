@@ -131,7 +131,8 @@ fn arrows_are_joined_by_category_and_id() {
         [("aten::mm", "cudaLaunchKernel"), ("cudaLaunchKernel", "sgemm"), ("cudaLaunchKernel", "sgemm")]
     );
     assert_eq!(trace.ledger.skipped.records, 0);
-    assert_eq!(trace.ledger.count_of("flow-without-start"), 1);
+    // An end without a start is the way of this profiler and nothing to note.
+    assert_eq!(trace.ledger.count_of("flow-without-start"), 0);
 }
 
 #[test]
