@@ -1,9 +1,12 @@
 //! What must hold for any bytes at all; the fuzz targets are one call of it each.
 
+use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::engine::Session;
 use tracedrop::export::Options;
 use tracedrop::import::FormatInfo;
+use tracedrop::import::crew::{Crew, Next};
+use tracedrop::import::parts::Part;
 
 /// Reads `data` as `format`, whole and in pieces: same account, nothing lost, every report and export can be made.
 pub fn reader(format: &'static FormatInfo, data: &[u8]) {
@@ -14,6 +17,11 @@ pub fn reader(format: &'static FormatInfo, data: &[u8]) {
             continue;
         }
         assert_eq!(whole, run(Some(format), data, step), "pieces of {step}");
+    }
+    if format.parts.is_some() {
+        for stretch in [5, 53, 509] {
+            assert_eq!(whole, run_in_parts(format, data, stretch), "parts of {stretch}");
+        }
     }
 }
 
@@ -31,6 +39,38 @@ fn run(format: Option<&'static FormatInfo>, data: &[u8], step: usize) -> String 
             session.make_partial();
         }
     }
+    account(session)
+}
+
+/// The same, read in parts as several workers would do it.
+fn run_in_parts(format: &'static FormatInfo, data: &[u8], stretch: u64) -> String {
+    let mut session = Session::new("fuzz", data.len() as u64, Some(format), Query::default());
+    session.can_read_again(Rc::new(data.to_vec()));
+    let mut at = 0;
+    while at < data.len() && session.import().is_some_and(|import| import.parts().is_none()) {
+        session.feed(&data[at..at + 1]);
+        at += 1;
+    }
+    if let (Some(parts), Some(import)) = (format.parts, session.import()) {
+        let mut crew = Crew::new(at as u64..data.len() as u64, stretch);
+        let mut reader = (parts.reader)();
+        loop {
+            while let Some(range) = crew.take() {
+                reader.start(range.start, range.end);
+                data[range.start as usize..].chunks(40).any(|chunk| !reader.feed(chunk));
+                crew.put(&range, Part::from_bytes(reader.finish().into_bytes()));
+            }
+            match crew.advance(import) {
+                Next::Feed(range) => import.feed(&data[range.start as usize..range.end as usize]),
+                _ => break,
+            }
+        }
+    }
+    account(session)
+}
+
+/// Account, reports and exports of a session that was fed, or the error.
+fn account(mut session: Session) -> String {
     if let Err(error) = session.finish() {
         return error.to_string();
     }

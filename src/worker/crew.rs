@@ -1,6 +1,7 @@
 //! Has other workers read parts of a file, and hears from them.
 
-use js_sys::{Array, ArrayBuffer, Function, Promise, Uint8Array};
+use crate::wake::Wake;
+use js_sys::{Array, ArrayBuffer, Uint8Array};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -9,7 +10,6 @@ use tracedrop::import::crew::Crew;
 use tracedrop::import::parts::Part;
 use tracedrop::import::{FormatInfo, Import, crew};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, MessageEvent, MessagePort};
 
 /// Smaller files are read before others are of any help.
@@ -23,17 +23,23 @@ const AHEAD: usize = 2;
 /// Stretches out or waiting to be joined for each who reads, at most.
 const MAX_UNJOINED: usize = 2;
 
+/// Stretches that a helper has; `None` once it is lost.
+type Given = Option<Vec<Range<u64>>>;
+
+type OnMessage = Closure<dyn FnMut(MessageEvent)>;
+
 /// All who read one file.
 pub struct Helpers {
     crew: RefCell<Crew>,
     ports: Vec<MessagePort>,
-    /// Stretches that each has; `None` once it is lost.
-    given: RefCell<Vec<Option<Vec<Range<u64>>>>>,
+    /// What each has.
+    given: RefCell<Vec<Given>>,
     /// Memory that each can have back.
     spent: RefCell<Vec<Option<ArrayBuffer>>>,
-    wake: RefCell<Option<Function>>,
+    /// Something has come back.
+    wake: Wake,
     /// Called by the ports for as long as this lives.
-    on_message: RefCell<Vec<Closure<dyn FnMut(MessageEvent)>>>,
+    on_message: RefCell<Vec<OnMessage>>,
 }
 
 impl Helpers {
@@ -48,12 +54,12 @@ impl Helpers {
             spent: RefCell::new(vec![None; ports.len()]),
             ports,
             given,
-            wake: RefCell::default(),
+            wake: Wake::default(),
             on_message: RefCell::default(),
         });
         for (index, port) in helpers.ports.iter().enumerate() {
             let hears = Rc::downgrade(&helpers);
-            let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+            let on_message = OnMessage::new(move |event: MessageEvent| {
                 if let Some(helpers) = hears.upgrade() {
                     helpers.hear(index, &event);
                 }
@@ -103,13 +109,12 @@ impl Helpers {
         let Ok(data) = event.data().dyn_into::<Array>() else { return };
         let (range, part) = match protocol::decode(&Uint8Array::new(&data.get(0)).to_vec()) {
             Some(HelperResponse::Read(range)) => {
-                let Ok(sent) = data.get(1).dyn_into::<Uint8Array>() else { return };
-                let part = Part::from_bytes(sent.to_vec());
+                let sent = data.get(1).dyn_into::<Uint8Array>().ok();
                 // Fresh memory is dear: the helper uses this again.
                 if let Some(spent) = self.spent.borrow_mut().get_mut(index) {
-                    *spent = Some(sent.buffer());
+                    *spent = sent.as_ref().map(Uint8Array::buffer);
                 }
-                (range, part)
+                (range, sent.and_then(|sent| Part::from_bytes(sent.to_vec())))
             }
             Some(HelperResponse::Lost(range)) => (range, None),
             _ => return,
@@ -156,16 +161,12 @@ impl Helpers {
 
     /// Waits until something has come back, or someone calls [`Helpers::wake`].
     pub async fn wait(&self) {
-        let promise = Promise::new(&mut |resolve, _| *self.wake.borrow_mut() = Some(resolve));
-        let _ = JsFuture::from(promise).await;
+        self.wake.wait().await;
     }
 
     /// Ends the waiting.
     pub fn wake(&self) {
-        let wake = self.wake.borrow_mut().take();
-        if let Some(wake) = wake {
-            let _ = wake.call0(&JsValue::NULL);
-        }
+        self.wake.wake();
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::error_name;
 use crate::source::Source;
 use crate::stretch::Stretch;
-use js_sys::{Array, ArrayBuffer, Function, Promise, Uint8Array};
+use crate::wake::Wake;
+use js_sys::{Array, ArrayBuffer, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -12,7 +13,7 @@ use tracedrop::import::FORMATS;
 use tracedrop::import::parts::PartReader;
 use tracedrop::import::unpack::{Packing, Unpacker};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, MessageEvent, MessagePort};
 
 /// Unpacked content is sent in pieces of about this size.
@@ -42,13 +43,16 @@ pub struct Helper {
     /// Called by the port for as long as this lives.
     _on_message: Closure<dyn FnMut(MessageEvent)>,
     is_over: Rc<Cell<bool>>,
-    unpacking: Rc<RefCell<Option<Rc<Sender>>>>,
+    unpacking: Unpacking,
 }
+
+/// Who sends what is unpacked, if anything is.
+type Unpacking = Rc<RefCell<Option<Rc<Sender>>>>;
 
 impl Helper {
     pub fn new(port: MessagePort) -> Helper {
         let job: RefCell<Option<Rc<Job>>> = RefCell::default();
-        let unpacking: Rc<RefCell<Option<Rc<Sender>>>> = Rc::default();
+        let unpacking = Unpacking::default();
         let sends = unpacking.clone();
         let is_over = Rc::new(Cell::new(false));
         let (answers, over) = (port.clone(), is_over.clone());
@@ -139,30 +143,26 @@ struct Sender {
     is_over: Rc<Cell<bool>>,
     n_ahead: Cell<usize>,
     spent: RefCell<Vec<ArrayBuffer>>,
-    wake: RefCell<Option<Function>>,
+    wake: Wake,
 }
 
 impl Sender {
     fn new(port: MessagePort, is_over: Rc<Cell<bool>>) -> Rc<Sender> {
-        let (n_ahead, spent, wake) = (Cell::new(0), RefCell::default(), RefCell::default());
-        Rc::new(Sender { port, is_over, n_ahead, spent, wake })
+        let (n_ahead, spent) = (Cell::new(0), RefCell::default());
+        Rc::new(Sender { port, is_over, n_ahead, spent, wake: Wake::default() })
     }
 
     /// One message is used up.
     fn goes_on(&self, spent: Option<ArrayBuffer>) {
         self.n_ahead.set(self.n_ahead.get().saturating_sub(1));
         self.spent.borrow_mut().extend(spent);
-        let wake = self.wake.borrow_mut().take();
-        if let Some(wake) = wake {
-            let _ = wake.call0(&JsValue::NULL);
-        }
+        self.wake.wake();
     }
 
     /// Sends `content` once there is room for it. False if nobody listens any more.
     async fn send(&self, content: &mut Vec<u8>, response: &HelperResponse) -> bool {
         while self.n_ahead.get() >= UNPACKED_AHEAD && !self.is_over.get() {
-            let promise = Promise::new(&mut |resolve, _| *self.wake.borrow_mut() = Some(resolve));
-            let _ = JsFuture::from(promise).await;
+            self.wake.wait().await;
         }
         if self.is_over.get() {
             return false;

@@ -9,6 +9,7 @@ mod helper;
 mod source;
 mod stretch;
 mod unpacked;
+mod wake;
 
 use content::BlobContent;
 use crew::Helpers;

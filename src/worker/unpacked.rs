@@ -1,13 +1,13 @@
 //! The content of a packed file, unpacked by another worker.
 
-use js_sys::{Array, ArrayBuffer, Function, Promise, Uint8Array};
+use crate::wake::Wake;
+use js_sys::{Array, ArrayBuffer, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use tracedrop::engine::protocol::{self, HelperRequest, HelperResponse};
 use tracedrop::import::unpack::Packing;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, MessageEvent, MessagePort};
 
 /// Smaller files are unpacked before others are of any help.
@@ -25,16 +25,7 @@ pub struct Unpacked {
 struct Arrived {
     messages: RefCell<VecDeque<(HelperResponse, Uint8Array)>>,
     is_lost: Cell<bool>,
-    wake: RefCell<Option<Function>>,
-}
-
-impl Arrived {
-    fn wake(&self) {
-        let wake = self.wake.borrow_mut().take();
-        if let Some(wake) = wake {
-            let _ = wake.call0(&JsValue::NULL);
-        }
-    }
+    wake: Wake,
 }
 
 impl Unpacked {
@@ -47,7 +38,7 @@ impl Unpacked {
             if let Some(response) = protocol::decode(&Uint8Array::new(&data.get(0)).to_vec()) {
                 let content = data.get(1).dyn_into().unwrap_or_else(|_| Uint8Array::new_with_length(0));
                 hears.messages.borrow_mut().push_back((response, content));
-                hears.wake();
+                hears.wake.wake();
             }
         });
         port.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
@@ -67,19 +58,18 @@ impl Unpacked {
     /// The worker will not answer any more.
     pub fn lose(&self) {
         self.arrived.is_lost.set(true);
-        self.arrived.wake();
+        self.arrived.wake.wake();
     }
 
     /// Ends the waiting.
     pub fn wake(&self) {
-        self.arrived.wake();
+        self.arrived.wake.wake();
     }
 
     /// Puts the next content into `buffer`. `None` if the worker is lost, or somebody called [`Unpacked::wake`].
     pub async fn next(&self, buffer: &mut Vec<u8>) -> Option<HelperResponse> {
         if self.arrived.messages.borrow().is_empty() && !self.arrived.is_lost.get() {
-            let promise = Promise::new(&mut |resolve, _| *self.arrived.wake.borrow_mut() = Some(resolve));
-            let _ = JsFuture::from(promise).await;
+            self.arrived.wake.wait().await;
         }
         let (response, content) = self.arrived.messages.borrow_mut().pop_front()?;
         buffer.resize(content.length() as usize, 0);
