@@ -1,10 +1,9 @@
 // A trace of 100 MB, which several workers read: its exact numbers, read off the page.
-import assert from 'node:assert/strict';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { checkTotals, makeTrace } from './made-trace.mjs';
-import { OUTPUT, openPage, siteAndBrowser, waitUntilReady } from './support.mjs';
+import { OUTPUT, pageTests, siteAndBrowser, waitUntilReady } from './support.mjs';
 
 const given = siteAndBrowser();
 const PLAIN = `${OUTPUT}/100-megabytes.json`;
@@ -20,15 +19,7 @@ after(() => Promise.all([rm(PLAIN, { force: true }), rm(PACKED, { force: true })
 
 const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
 
-function largeTest(name, run) {
-  test(name, { timeout: 120_000 }, async () => {
-    const page = await openPage(given.browser, given.site.url);
-    await run(page);
-    assert.deepEqual(page.console, []);
-    assert.deepEqual(page.violations, []);
-    await page.context().close();
-  });
-}
+const largeTest = pageTests(given);
 
 largeTest('100 MB: the numbers are exact', async (page) => {
   await page.getByTestId('file-input').setInputFiles(PLAIN);

@@ -1,8 +1,8 @@
 // What a person does with the page, by pointer and by keys.
 import assert from 'node:assert/strict';
 import { appendFile, copyFile, readFile, truncate, writeFile, mkdir, rm } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
-import { NARROW, OUTPUT, WIDE, accessibilityProblems, openPage, siteAndBrowser } from './support.mjs';
+import { after, before } from 'node:test';
+import { NARROW, OUTPUT, WIDE, accessibilityProblems, pageTests, siteAndBrowser } from './support.mjs';
 
 const given = siteAndBrowser();
 
@@ -28,19 +28,7 @@ before(async () => {
 });
 after(() => rm(LARGE, { force: true }));
 
-/** A page of its own, closed at the end; nothing may be logged or refused meanwhile. */
-function pageTest(name, run, options = {}) {
-  test(name, { timeout: 120_000 }, async () => {
-    const page = await openPage(given.browser, given.site.url, options);
-    try {
-      await run(page);
-      assert.deepEqual(page.console, []);
-      assert.deepEqual(page.violations, []);
-    } finally {
-      await page.context().close();
-    }
-  });
-}
+const pageTest = pageTests(given);
 
 const pick = (page, ...files) => page.getByTestId('file-input').setInputFiles(files);
 const tabs = (page) => page.getByRole('tab');

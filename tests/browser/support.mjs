@@ -1,9 +1,10 @@
 // What every browser test needs: the site on a server of its own, a browser, and a page that is ready.
+import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { createServer as createTcpServer } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { after, before } from 'node:test';
+import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { listen, staticServer } from '../../tools/static-server.mjs';
@@ -122,4 +123,19 @@ export function siteAndBrowser() {
     await given.site?.close();
   });
   return given;
+}
+
+/** For test files: tests with a page of their own, closed at the end; nothing may be logged or refused meanwhile. */
+export function pageTests(given) {
+  return (name, run, options = {}) =>
+    test(name, { timeout: 120_000 }, async () => {
+      const page = await openPage(given.browser, given.site.url, options);
+      try {
+        await run(page);
+        assert.deepEqual(page.console, []);
+        assert.deepEqual(page.violations, []);
+      } finally {
+        await page.context().close();
+      }
+    });
 }

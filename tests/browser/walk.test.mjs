@@ -1,9 +1,8 @@
 // Real files through the whole page: open, read the numbers where a person reads them, export, and open the export.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { openPage, siteAndBrowser } from './support.mjs';
+import { pageTests, siteAndBrowser } from './support.mjs';
 
 const given = siteAndBrowser();
 const data = (path) => fileURLToPath(new URL(`../data/${path}`, import.meta.url));
@@ -66,15 +65,7 @@ async function reopen(page) {
   await panel(page).locator('.file-head').waitFor();
 }
 
-function walk(name, run) {
-  test(name, { timeout: 120_000 }, async () => {
-    const page = await openPage(given.browser, given.site.url);
-    await run(page);
-    assert.deepEqual(page.console, []);
-    assert.deepEqual(page.violations, []);
-    await page.context().close();
-  });
-}
+const walk = pageTests(given);
 
 walk('a Chrome trace: the numbers are those of Perfetto, also after export and re-import', async (page) => {
   const perfetto = await json('chrome/expected/ferrum_decode.json');
