@@ -1,7 +1,8 @@
 //! Reads the rest of a file with several threads.
 
+use crate::read::{CHUNK_BYTES, fill};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -18,7 +19,6 @@ const STRETCH_BYTES: u64 = 16 << 20;
 const AHEAD: usize = 2;
 /// Stretches out or waiting to be joined for each thread, at most.
 const MAX_UNJOINED: usize = 4;
-const CHUNK_BYTES: usize = 1 << 20;
 
 /// A stretch and what was read of it, as bytes; `None` if it could not be read.
 type Done = (usize, Range<u64>, Option<Vec<u8>>);
@@ -105,7 +105,7 @@ fn read_parts(
     for stretch in jobs {
         reader.start(stretch.start, stretch.end);
         let read = file.seek(SeekFrom::Start(stretch.start)).and_then(|_| {
-            while fill(&mut file, &mut chunk, CHUNK_BYTES as u64)? && reader.feed(&chunk) {}
+            while fill(&mut file, &mut chunk, CHUNK_BYTES)? && reader.feed(&chunk) {}
             Ok(())
         });
         let part = reader.finish();
@@ -121,7 +121,7 @@ fn feed(file: &mut File, range: Range<u64>, import: &mut Import) -> io::Result<b
     let mut chunk = Vec::new();
     let mut left = range.end - range.start;
     while left > 0 {
-        if !fill(file, &mut chunk, left.min(CHUNK_BYTES as u64))? {
+        if !fill(file, &mut chunk, left.min(CHUNK_BYTES))? {
             return Ok(false);
         }
         left -= chunk.len() as u64;
@@ -131,11 +131,4 @@ fn feed(file: &mut File, range: Range<u64>, import: &mut Import) -> io::Result<b
         }
     }
     Ok(!import.has_given_up())
-}
-
-/// Puts the next bytes into `chunk`, in place of what is there; false at the end.
-fn fill(file: &mut File, chunk: &mut Vec<u8>, len: u64) -> io::Result<bool> {
-    chunk.clear();
-    file.take(len).read_to_end(chunk)?;
-    Ok(!chunk.is_empty())
 }

@@ -15,7 +15,8 @@ use tracedrop::import::FormatInfo;
 use tracedrop::trace::Severity;
 use tracedrop::trace::ledger::Ledger;
 
-const CHUNK_BYTES: usize = 1 << 20;
+/// What is read at a time.
+pub const CHUNK_BYTES: u64 = 1 << 20;
 
 /// A path for messages; control characters in it do nothing.
 pub fn shown(path: &Path) -> String {
@@ -51,12 +52,12 @@ pub fn open(path: &Path, format: Option<&'static FormatInfo>, query: Query, quie
     if let Some(content) = FileContent::open(path).filter(|_| size > 0) {
         session.can_read_again(Rc::new(content));
     }
-    let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+    let mut chunk = Vec::with_capacity(CHUNK_BYTES as usize);
     let bar = progress_bar(size, &file_name);
     let result = loop {
-        match fill(&mut input, &mut chunk) {
-            Ok(()) if chunk.is_empty() => break session.finish(),
-            Ok(()) => {
+        match fill(&mut input, &mut chunk, CHUNK_BYTES) {
+            Ok(false) => break session.finish(),
+            Ok(true) => {
                 session.feed(&chunk);
                 bar.inc(chunk.len() as u64);
                 if session.has_given_up() {
@@ -94,11 +95,11 @@ pub fn open(path: &Path, format: Option<&'static FormatInfo>, query: Query, quie
     Some(session)
 }
 
-/// Puts the next bytes into `chunk`, in place of what is there; none at the end.
-fn fill(input: &mut dyn Read, chunk: &mut Vec<u8>) -> io::Result<()> {
+/// Puts the next bytes into `chunk`, `len` at most, in place of what is there; false at the end.
+pub fn fill(input: &mut dyn Read, chunk: &mut Vec<u8>, len: u64) -> io::Result<bool> {
     chunk.clear();
-    input.take(CHUNK_BYTES as u64).read_to_end(chunk)?;
-    Ok(())
+    input.take(len).read_to_end(chunk)?;
+    Ok(!chunk.is_empty())
 }
 
 /// On a terminal only, and only once reading takes noticeable time.

@@ -1,11 +1,12 @@
 //! Has other workers read parts of a file, and hears from them.
 
+use crate::port;
 use crate::wake::Wake;
-use js_sys::{Array, ArrayBuffer, Uint8Array};
+use js_sys::{ArrayBuffer, Uint8Array};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
-use tracedrop::engine::protocol::{self, HelperRequest, HelperResponse};
+use tracedrop::engine::protocol::{HelperRequest, HelperResponse};
 use tracedrop::import::crew::Crew;
 use tracedrop::import::parts::Part;
 use tracedrop::import::{FormatInfo, Import, crew};
@@ -66,7 +67,7 @@ impl Helpers {
             });
             port.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
             helpers.on_message.borrow_mut().push(on_message);
-            helpers.post(index, &HelperRequest::Begin { format: format.id.to_string() }, blob.into());
+            helpers.post(index, &HelperRequest::Begin { format: format.id.to_string() }, blob);
         }
         for _ in 0..AHEAD {
             (0..helpers.ports.len()).for_each(|index| helpers.give(index));
@@ -74,14 +75,8 @@ impl Helpers {
         helpers
     }
 
-    fn post(&self, index: usize, request: &HelperRequest, attachment: JsValue) {
-        let bytes = Uint8Array::from(protocol::encode(request).as_slice());
-        let transfer = match attachment.has_type::<ArrayBuffer>() {
-            true => Array::of1(&attachment),
-            false => Array::new(),
-        };
-        let message = Array::of2(&bytes, &attachment);
-        if self.ports[index].post_message_with_transferable(&message, &transfer).is_err() {
+    fn post(&self, index: usize, request: &HelperRequest, attachment: &JsValue) {
+        if port::send(&self.ports[index], request, attachment).is_err() {
             self.lose(index);
         }
     }
@@ -101,22 +96,21 @@ impl Helpers {
         };
         if let Some(range) = range {
             let spent = self.spent.borrow_mut().get_mut(index).and_then(Option::take);
-            self.post(index, &HelperRequest::Read(range), spent.map_or(JsValue::UNDEFINED, JsValue::from));
+            self.post(index, &HelperRequest::Read(range), &spent.map_or(JsValue::UNDEFINED, JsValue::from));
         }
     }
 
     fn hear(&self, index: usize, event: &MessageEvent) {
-        let Ok(data) = event.data().dyn_into::<Array>() else { return };
-        let (range, part) = match protocol::decode(&Uint8Array::new(&data.get(0)).to_vec()) {
-            Some(HelperResponse::Read(range)) => {
-                let sent = data.get(1).dyn_into::<Uint8Array>().ok();
+        let (range, part) = match port::received(event) {
+            Some((HelperResponse::Read(range), sent)) => {
+                let sent = sent.dyn_into::<Uint8Array>().ok();
                 // Fresh memory is dear: the helper uses this again.
                 if let Some(spent) = self.spent.borrow_mut().get_mut(index) {
                     *spent = sent.as_ref().map(Uint8Array::buffer);
                 }
                 (range, sent.and_then(|sent| Part::from_bytes(sent.to_vec())))
             }
-            Some(HelperResponse::Lost(range)) => (range, None),
+            Some((HelperResponse::Lost(range), _)) => (range, None),
             _ => return,
         };
         if let Some(Some(given)) = self.given.borrow_mut().get_mut(index) {

@@ -1,14 +1,14 @@
 //! A worker that helps another one: reads stretches of its file, which the other joins, or unpacks it.
 
-use crate::error_name;
 use crate::source::Source;
 use crate::stretch::Stretch;
 use crate::wake::Wake;
-use js_sys::{Array, ArrayBuffer, Uint8Array};
+use crate::{error_name, port};
+use js_sys::{ArrayBuffer, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
-use tracedrop::engine::protocol::{self, HelperRequest, HelperResponse};
+use tracedrop::engine::protocol::{HelperRequest, HelperResponse};
 use tracedrop::import::FORMATS;
 use tracedrop::import::parts::PartReader;
 use tracedrop::import::unpack::{Packing, Unpacker};
@@ -57,19 +57,19 @@ impl Helper {
         let is_over = Rc::new(Cell::new(false));
         let (answers, over) = (port.clone(), is_over.clone());
         let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-            let Ok(data) = event.data().dyn_into::<Array>() else { return };
-            match protocol::decode(&Uint8Array::new(&data.get(0)).to_vec()) {
-                Some(HelperRequest::Begin { format }) => {
+            let Some((request, attachment)) = port::received(&event) else { return };
+            match request {
+                HelperRequest::Begin { format } => {
                     let parts =
                         FORMATS.iter().find(|known| known.id == format).and_then(|format| format.parts);
-                    *job.borrow_mut() = parts.zip(data.get(1).dyn_into().ok()).map(|(parts, blob)| {
+                    *job.borrow_mut() = parts.zip(attachment.dyn_into().ok()).map(|(parts, blob)| {
                         let reader = RefCell::new(Some((parts.reader)()));
                         Rc::new(Job { blob, reader, waiting: RefCell::default(), spent: RefCell::default() })
                     });
                 }
-                Some(HelperRequest::Read(range)) => match &*job.borrow() {
+                HelperRequest::Read(range) => match &*job.borrow() {
                     Some(job) => {
-                        if let Ok(spent) = data.get(1).dyn_into() {
+                        if let Ok(spent) = attachment.dyn_into() {
                             *job.spent.borrow_mut() = Some(spent);
                         }
                         job.waiting.borrow_mut().push_back(Stretch::open(&job.blob, range));
@@ -79,19 +79,18 @@ impl Helper {
                     }
                     None => post(&answers, &HelperResponse::Lost(range), None),
                 },
-                Some(HelperRequest::Unpack(packing)) => {
-                    if let Ok(blob) = data.get(1).dyn_into::<Blob>() {
+                HelperRequest::Unpack(packing) => {
+                    if let Ok(blob) = attachment.dyn_into::<Blob>() {
                         let sender = Sender::new(answers.clone(), over.clone());
                         *sends.borrow_mut() = Some(sender.clone());
                         spawn_local(unpack(blob, packing, sender));
                     }
                 }
-                Some(HelperRequest::More) => {
+                HelperRequest::More => {
                     if let Some(sender) = &*sends.borrow() {
-                        sender.goes_on(data.get(1).dyn_into().ok());
+                        sender.goes_on(attachment.dyn_into().ok());
                     }
                 }
-                None => {}
             }
         });
         port.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
@@ -129,7 +128,7 @@ async fn work(job: Rc<Job>, mut reader: Box<dyn PartReader>, port: MessagePort, 
         match result {
             Some(part) => {
                 let part = in_memory(&part.into_bytes(), job.spent.borrow_mut().take());
-                post(&port, &HelperResponse::Read(stretch.range), Some(&part));
+                post(&port, &HelperResponse::Read(stretch.range), Some(part));
             }
             None => post(&port, &HelperResponse::Lost(stretch.range), None),
         }
@@ -168,7 +167,7 @@ impl Sender {
             return false;
         }
         let spent = self.spent.borrow_mut().pop();
-        post(&self.port, response, Some(&in_memory(content, spent)));
+        post(&self.port, response, Some(in_memory(content, spent)));
         self.n_ahead.set(self.n_ahead.get() + 1);
         content.clear();
         true
@@ -233,14 +232,8 @@ fn in_memory(bytes: &[u8], spent: Option<ArrayBuffer>) -> Uint8Array {
     array
 }
 
-fn post(port: &MessagePort, response: &HelperResponse, part: Option<&Uint8Array>) {
-    let message = Array::of1(&Uint8Array::from(protocol::encode(response).as_slice()));
-    let transfer = Array::new();
-    if let Some(part) = part {
-        transfer.push(&part.buffer());
-        message.push(part);
-    }
-    if port.post_message_with_transferable(&message, &transfer).is_err() {
+fn post(port: &MessagePort, response: &HelperResponse, content: Option<Uint8Array>) {
+    if port::send(port, response, &content.map_or(JsValue::UNDEFINED, JsValue::from)).is_err() {
         // Without an answer the other one would wait for good; of an error the page hears, and tells it.
         wasm_bindgen::throw_str("an answer to another worker could not be sent");
     }

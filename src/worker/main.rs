@@ -6,6 +6,7 @@
 mod content;
 mod crew;
 mod helper;
+mod port;
 mod source;
 mod stretch;
 mod unpacked;
@@ -213,7 +214,8 @@ async fn read(state: Rc<State>, blob: Blob, ports: Vec<MessagePort>, file_name: 
         *state.session.borrow_mut() = Some(session);
     };
     begin();
-    let result = match packing(&blob).await.filter(|_| !ports.is_empty()) {
+    let packing = if ports.is_empty() { None } else { packing(&blob).await };
+    let result = match packing {
         Some(packing) => match read_unpacked(&state, &blob, packing, ports, &mut progress).await {
             Some(result) => result,
             // The one who unpacked is lost: once more, alone.

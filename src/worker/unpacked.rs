@@ -1,11 +1,12 @@
 //! The content of a packed file, unpacked by another worker.
 
+use crate::port;
 use crate::wake::Wake;
-use js_sys::{Array, ArrayBuffer, Uint8Array};
+use js_sys::Uint8Array;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
-use tracedrop::engine::protocol::{self, HelperRequest, HelperResponse};
+use tracedrop::engine::protocol::{HelperRequest, HelperResponse};
 use tracedrop::import::unpack::Packing;
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, MessageEvent, MessagePort};
@@ -34,23 +35,20 @@ impl Unpacked {
         let arrived = Rc::new(Arrived::default());
         let hears = arrived.clone();
         let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-            let Ok(data) = event.data().dyn_into::<Array>() else { return };
-            if let Some(response) = protocol::decode(&Uint8Array::new(&data.get(0)).to_vec()) {
-                let content = data.get(1).dyn_into().unwrap_or_else(|_| Uint8Array::new_with_length(0));
+            if let Some((response, content)) = port::received(&event) {
+                let content = content.dyn_into().unwrap_or_else(|_| Uint8Array::new_with_length(0));
                 hears.messages.borrow_mut().push_back((response, content));
                 hears.wake.wake();
             }
         });
         port.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         let unpacked = Unpacked { port, arrived, _on_message: on_message };
-        unpacked.post(&HelperRequest::Unpack(packing), blob, &Array::new());
+        unpacked.post(&HelperRequest::Unpack(packing), blob);
         unpacked
     }
 
-    fn post(&self, request: &HelperRequest, attachment: &JsValue, transfer: &Array) {
-        let bytes = Uint8Array::from(protocol::encode(request).as_slice());
-        let message = Array::of2(&bytes, attachment);
-        if self.port.post_message_with_transferable(&message, transfer).is_err() {
+    fn post(&self, request: &HelperRequest, attachment: &JsValue) {
+        if port::send(&self.port, request, attachment).is_err() {
             self.lose();
         }
     }
@@ -74,8 +72,7 @@ impl Unpacked {
         let (response, content) = self.arrived.messages.borrow_mut().pop_front()?;
         buffer.resize(content.length() as usize, 0);
         content.copy_to(buffer);
-        let spent: ArrayBuffer = content.buffer();
-        self.post(&HelperRequest::More, &spent, &Array::of1(&spent));
+        self.post(&HelperRequest::More, &content.buffer());
         Some(response)
     }
 }
