@@ -12,12 +12,13 @@
 //! Modules in reading order:
 //! [`base`] (no domain knowledge), [`trace`] (the tables), [`import`] (bytes → tables),
 //! [`report`] (what a person reads), [`analysis`] (tables → reports), [`export`] (reports and traces → bytes),
-//! [`engine`] (the library as request and response).
+//! [`index`] (what was read as a file of its own), [`engine`] (the library as request and response).
 
 pub mod analysis;
 pub mod base;
 pub mod engine;
 pub mod export;
 pub mod import;
+pub mod index;
 pub mod report;
 pub mod trace;

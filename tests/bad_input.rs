@@ -178,8 +178,8 @@ fn hostile_names_stay_text() {
             format!(r#"{{"name":{name},"cat":{name},"ph":"X","ts":{i},"dur":1,"pid":1,"tid":1,"args":{{{name}:{name}}}}}"#)
         })
         .collect();
-    let session = open("names.json", [format!("[{}]", events.join(",")).into_bytes()]).ok().unwrap();
-    let export = |id: &str| {
+    let mut session = open("names.json", [format!("[{}]", events.join(",")).into_bytes()]).ok().unwrap();
+    let mut export = |id: &str| {
         let mut bytes = Vec::new();
         session.export(export::find(id).unwrap(), &Options::default(), &mut bytes).unwrap();
         String::from_utf8(bytes).unwrap()

@@ -168,7 +168,7 @@ fn tables(trace: &Trace, report: &str, but: &[&str]) -> String {
     let reports = analysis::reports(&Run::single(trace.clone()), &Query { top: 10 });
     let mut all = String::new();
     for table in reports.iter().filter(|it| it.id == report).flat_map(|report| report.tables()) {
-        let columns = || table.columns.iter().filter(|column| !but.contains(&column.id));
+        let columns = || table.columns.iter().filter(|column| !but.contains(&&*column.id));
         let row = |row: usize| -> String {
             columns().map(|column| format!("{}={:?} ", column.id, column.cells.get(row))).collect()
         };

@@ -9,8 +9,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("import", &["base", "trace", "import"]),
     ("report", &["base", "report"]),
     ("analysis", &["base", "trace", "report", "analysis"]),
-    ("export", &["base", "trace", "report", "analysis", "export"]),
-    ("engine", &["base", "trace", "import", "report", "analysis", "export", "engine"]),
+    ("index", &["base", "trace", "import", "report", "analysis", "index"]),
+    ("export", &["base", "trace", "report", "analysis", "index", "export"]),
+    ("engine", &["base", "trace", "import", "report", "analysis", "index", "export", "engine"]),
 ];
 
 /// What the page may use of the library.

@@ -35,7 +35,7 @@ fn is_under(trace: &Trace, below: &str, above: &str) -> bool {
 
 /// All that a report says, which is all that two readings of a file may differ in.
 fn report(name: &str, trace: Trace) -> String {
-    let session = Session::of_trace(trace, Query::default());
+    let mut session = Session::of_trace(trace, Query::default());
     let mut out = Vec::new();
     let json = export::find("json").unwrap();
     session.export(json, &export::Options::default(), &mut out).unwrap();

@@ -43,7 +43,7 @@ pub fn report(run: &Run) -> Report {
 }
 
 fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
-    let noun = if ledger.record_noun.is_empty() { "records" } else { ledger.record_noun };
+    let noun = if ledger.record_noun.is_empty() { "records" } else { &ledger.record_noun };
     let mut facts = Facts::new(title);
     let file_bytes = (ledger.file_bytes > 0).then_some(ledger.file_bytes);
     facts.push("file_bytes", "File", file_bytes, Unit::Bytes).hint("size of the file as it lies on disk");

@@ -147,6 +147,11 @@ impl StringTable {
         id.some().map(|id| self.get(id))
     }
 
+    /// All of them in the order of their ids.
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        (0..self.spans.len() as u32).map(|id| self.get(StringId(id)))
+    }
+
     /// Number of distinct strings.
     pub fn len(&self) -> usize {
         self.spans.len()

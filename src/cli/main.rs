@@ -12,6 +12,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::SystemTime;
 use tracedrop::analysis::Query;
 use tracedrop::engine::{self, Session};
 use tracedrop::export::{self, EXPORTERS, ExporterInfo, Options};
@@ -145,6 +146,12 @@ fn main() -> ExitCode {
     }
 }
 
+/// Milliseconds since the Unix epoch; 0 on a computer that does not know.
+fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, |now| now.as_millis() as u64)
+}
+
 /// Says what was wrong with the call, as clap does.
 fn usage(message: String) -> ExitCode {
     eprintln!("error: {message}\n\nFor more information, try '--help'.");
@@ -173,7 +180,7 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
     let as_list = several && matches!(args.format, Format::Json);
     let mut n_written = 0;
     for (n, file) in args.files.iter().enumerate() {
-        let Some(session) = read::open(file, format, Query { top: args.top }, args.input.quiet) else {
+        let Some(mut session) = read::open(file, format, Query { top: args.top }, args.input.quiet) else {
             code = ExitCode::from(1);
             continue;
         };
@@ -231,7 +238,7 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     {
         return Ok(usage("the output is the file that is read".to_string()));
     }
-    let Some(session) = read::open(&args.file, format, Query::default(), args.input.quiet) else {
+    let Some(mut session) = read::open(&args.file, format, Query::default(), args.input.quiet) else {
         return Ok(ExitCode::from(1));
     };
     let mut out: Box<dyn Write> = match &args.output {
@@ -244,7 +251,7 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         },
         None => Box::new(io::BufWriter::new(io::stdout().lock())),
     };
-    session.export(exporter, &Options::default(), &mut out)?;
+    session.export(exporter, &Options { now_ms: now_ms(), ..Options::default() }, &mut out)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

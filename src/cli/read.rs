@@ -12,7 +12,9 @@ use tracedrop::base::text;
 use tracedrop::base::units::group_digits;
 use tracedrop::engine::Session;
 use tracedrop::import::FormatInfo;
+use tracedrop::index::{self, Index};
 use tracedrop::trace::Severity;
+use tracedrop::trace::args::Content;
 use tracedrop::trace::ledger::Ledger;
 
 /// What is read at a time.
@@ -48,9 +50,18 @@ pub fn open(path: &Path, format: Option<&'static FormatInfo>, query: Query, quie
         Some(file_name) if path.as_os_str() != "-" => file_name.to_string_lossy().into_owned(),
         _ => "stdin".to_string(),
     };
+    let content = FileContent::open(path).filter(|_| size > 0).map(Rc::new);
+    let mut head = [0; index::MAGIC.len()];
+    if let Some(content) = &content
+        && content.read_at(0, &mut head).is_ok()
+        && Index::sniff(&head)
+    {
+        let session = Index::open(content.clone()).and_then(|index| Session::of_index(index, None, query));
+        return session.map_or_else(|error| complain(&error), Some);
+    }
     let mut session = Session::new(&file_name, size, format, query);
-    if let Some(content) = FileContent::open(path).filter(|_| size > 0) {
-        session.can_read_again(Rc::new(content));
+    if let Some(content) = content {
+        session.can_read_again(content);
     }
     let mut chunk = Vec::with_capacity(CHUNK_BYTES as usize);
     let bar = progress_bar(size, &file_name);
@@ -89,7 +100,7 @@ pub fn open(path: &Path, format: Option<&'static FormatInfo>, query: Query, quie
     if ledger.kept.records + ledger.repaired.records == 0
         && (ledger.skipped.records > 0 || ledger.content_bytes == 0)
     {
-        let noun = trace.ledger.record_noun;
+        let noun = &trace.ledger.record_noun;
         return complain(&format!("no {} in it", if noun.is_empty() { "records" } else { noun }));
     }
     Some(session)

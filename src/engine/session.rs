@@ -7,6 +7,7 @@ use super::protocol::{
 use crate::analysis::{self, Query};
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
 use crate::import::{FORMATS, FormatInfo, Import, ImportError, ImportProgress};
+use crate::index::{self, Head, Identity, Index};
 use crate::report::view::{self, TableQuery, TableRows};
 use crate::report::{Block, Report, Table};
 use crate::trace::args::Content;
@@ -25,6 +26,10 @@ pub struct Session {
     query: Query,
     reports: Vec<Report>,
     partial: bool,
+    /// Where the tables are, while nobody has asked for more than the reports.
+    index: Option<Index>,
+    /// The file, for arguments that are read from it again.
+    again: Option<Rc<dyn Content>>,
     /// Row order of the table looked at last, so that scrolling does not sort again.
     order: Option<(TableId, TableQuery, Vec<u32>)>,
 }
@@ -43,28 +48,81 @@ impl Session {
         format: Option<&'static FormatInfo>,
         query: Query,
     ) -> Session {
+        Session { import: Some(Import::with_format(file_name, file_bytes, format)), ..Session::empty(query) }
+    }
+
+    fn empty(query: Query) -> Session {
         Session {
-            import: Some(Import::with_format(file_name, file_bytes, format)),
+            import: None,
             run: Run::default(),
             query,
             reports: Vec::new(),
             partial: false,
+            index: None,
+            again: None,
             order: None,
         }
     }
 
     /// A file that is read already.
     pub fn of_trace(trace: Trace, query: Query) -> Session {
-        let mut session = Session {
-            import: None,
-            run: Run::default(),
-            query,
-            reports: Vec::new(),
-            partial: false,
-            order: None,
-        };
+        let mut session = Session::empty(query);
         session.set_trace(trace, false);
         session
+    }
+
+    /// A file that was read before. `again` is that file, for what is not in the index, if it is at hand.
+    ///
+    /// Tables are read when they are needed, which may fail then.
+    pub fn of_index(
+        index: Index,
+        again: Option<Rc<dyn Content>>,
+        query: Query,
+    ) -> Result<Session, ImportError> {
+        let Head { source, ledger, reports, .. } = &index.head;
+        let mut session = Session::empty(query);
+        let mut trace = Trace::default();
+        (trace.source, trace.ledger) = (source.clone(), ledger.clone());
+        session.run = Run::single(trace);
+        session.reports = reports.clone();
+        session.again = again;
+        let is_answer = index.head.query == query && index.head.is_of_this_program();
+        session.index = Some(index);
+        if !is_answer {
+            session.load()?;
+            session.make_reports();
+        }
+        Ok(session)
+    }
+
+    /// Reads the tables from the index, if that has not been done.
+    fn load(&mut self) -> Result<(), ImportError> {
+        if let Some(index) = &self.index {
+            self.run = Run::single(index.trace(self.again.clone())?);
+            self.index = None;
+        }
+        Ok(())
+    }
+
+    /// What an index of this file is written from: a section of its tables, by number. `None` behind the last one.
+    pub fn index_section(&self, number: usize, out: &mut Vec<u8>) -> Option<String> {
+        index::section(self.run.traces.first()?, number, out)
+    }
+
+    /// The last section of an index of this file. `None` if there is nothing to keep yet.
+    pub fn index_head(&self, identity: Identity, now_ms: u64) -> Option<(String, Vec<u8>)> {
+        let trace = self.run.traces.first().filter(|_| !self.partial)?;
+        Some(index::head_section(Head {
+            sources: index::SOURCES.to_string(),
+            made_ms: now_ms,
+            identity: Some(identity),
+            source: trace.source.clone(),
+            ledger: trace.ledger.clone(),
+            has_args: trace.args.keeps_all(),
+            query: self.query,
+            reports: self.reports.clone(),
+            exporters: self.exporters().iter().map(|exporter| exporter.id.to_string()).collect(),
+        }))
     }
 
     /// The file can be read again by `content`, so that arguments need not be held in memory. To be said before the
@@ -147,12 +205,15 @@ impl Session {
         self.reports = analysis::reports(&self.run, &self.query);
     }
 
-    /// Computes the reports again for another query.
-    pub fn set_query(&mut self, query: Query) {
+    /// Computes the reports again for another query. An error, and nothing happens, if the tables can not be read from
+    /// the index.
+    pub fn set_query(&mut self, query: Query) -> Result<(), ImportError> {
         if query != self.query {
+            self.load()?;
             self.query = query;
             self.make_reports();
         }
+        Ok(())
     }
 
     pub fn query(&self) -> &Query {
@@ -207,8 +268,14 @@ impl Session {
     }
 
     /// Writes the reports or the trace in an exporter's format, chunk by chunk. An error of `out` is passed on;
-    /// [`io::ErrorKind::InvalidData`] if the file can not be read again, or is another one by now.
-    pub fn export(&self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    /// [`io::ErrorKind::InvalidData`] if the file or its index can not be read again, or is another one by now.
+    pub fn export(
+        &mut self,
+        exporter: &ExporterInfo,
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
         let document = analysis::document(&self.run, &self.reports, &format_title);
         let input = Input { run: &self.run, document: &document, query: &self.query, options };
         export::render(exporter, &input, out)
@@ -224,8 +291,12 @@ impl Session {
     }
 
     /// Exporters that have something to write.
-    pub fn exporters(&self) -> impl Iterator<Item = &'static ExporterInfo> {
-        EXPORTERS.iter().copied().filter(|exporter| (exporter.applies)(&self.run))
+    pub fn exporters(&self) -> Vec<&'static ExporterInfo> {
+        let has_something = |exporter: &&ExporterInfo| match &self.index {
+            Some(index) => index.head.exporters.iter().any(|id| id == exporter.id),
+            None => (exporter.applies)(&self.run),
+        };
+        EXPORTERS.iter().copied().filter(has_something).collect()
     }
 
     /// What the page shows. `None` before the first partial report.
@@ -247,6 +318,7 @@ impl Session {
             partial: self.partial,
             exporters: self
                 .exporters()
+                .into_iter()
                 .filter(|exporter| exporter.in_menu)
                 .map(super::exporter_view)
                 .collect(),

@@ -82,7 +82,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_report(w: &mut Writer<'_>, report: &Report) -> io::Result<()> {
-    w.text("{\"id\":", report.id);
+    w.text("{\"id\":", &report.id);
     w.text(",\"title\":", &report.title);
     w.text(",\"summary\":", &report.summary);
     w.raw(",\"blocks\":[");
@@ -130,7 +130,7 @@ fn write_table(w: &mut Writer<'_>, table: &Table) -> io::Result<()> {
     w.text(",\"caption\":", &table.caption);
     w.raw(",\"columns\":[");
     for (i, column) in table.columns.iter().enumerate() {
-        w.text(if i > 0 { ",\n{\"id\":" } else { "\n{\"id\":" }, column.id);
+        w.text(if i > 0 { ",\n{\"id\":" } else { "\n{\"id\":" }, &column.id);
         w.text(",\"label\":", &column.label);
         w.text(",\"unit\":", unit_name(column.unit));
         w.raw(if column.key { ",\"key\":true" } else { ",\"key\":false" });
@@ -140,7 +140,7 @@ fn write_table(w: &mut Writer<'_>, table: &Table) -> io::Result<()> {
     w.raw("],\n\"sort\":");
     match table.sort.and_then(|sort| Some((table.columns.get(sort.column as usize)?, sort))) {
         Some((column, sort)) => {
-            w.text("{\"column\":", column.id);
+            w.text("{\"column\":", &column.id);
             w.raw(if sort.descending { ",\"descending\":true}" } else { ",\"descending\":false}" });
         }
         None => w.raw("null"),

@@ -7,6 +7,7 @@
 
 pub mod chrome_trace;
 pub mod csv;
+pub mod index;
 pub mod json;
 pub mod markdown;
 pub mod terminal;
@@ -18,7 +19,7 @@ use std::io::{self, Write};
 
 /// The exporters, in the order of the page's menu.
 pub const EXPORTERS: &[&ExporterInfo] =
-    &[&markdown::INFO, &json::INFO, &csv::INFO, &chrome_trace::INFO, &terminal::INFO];
+    &[&markdown::INFO, &json::INFO, &csv::INFO, &chrome_trace::INFO, &index::INFO, &terminal::INFO];
 
 /// What is known of an exporter without running it.
 pub struct ExporterInfo {
@@ -57,11 +58,13 @@ pub struct Options {
     pub max_rows: u32,
     /// Arrows in a trace that is made from calls: `None` writes them up to [`chrome_trace::MAX_CALL_FLOWS`].
     pub flows: Option<bool>,
+    /// What time it is, in milliseconds since the Unix epoch; 0 if that is not known.
+    pub now_ms: u64,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { width: 100, color: false, max_rows: 40, flows: None }
+        Options { width: 100, color: false, max_rows: 40, flows: None, now_ms: 0 }
     }
 }
 

@@ -1,12 +1,14 @@
 //! From the bytes of a file to a [`Trace`]: unpacking, detection and a reader behind one push interface.
 
 use super::parts::{Joins, Part, PartsInfo};
-use super::unpack::{Packing, Problem, TRAILING, Unpacker};
+use super::unpack::issues::TRAILING;
+use super::unpack::{Packing, Problem, Unpacker};
 use super::{FormatInfo, Reader, detect};
 use crate::base::text;
 use crate::trace::args;
-use crate::trace::ledger::{Position, Severity};
-use crate::trace::{IssueKind, SourceInfo, Trace, TraceBuilder};
+use crate::trace::ledger::Position;
+use crate::trace::{SourceInfo, Trace, TraceBuilder};
+use issues::{READ_STOPPED, SIZE_CHANGED};
 use std::rc::Rc;
 
 /// Why there is nothing to show for a file.
@@ -44,21 +46,21 @@ pub struct ImportProgress {
     pub records: u64,
 }
 
-/// Reading stopped before the end of the file, for the reason in the example.
-pub static READ_STOPPED: IssueKind = IssueKind {
-    code: "read-stopped",
-    severity: Severity::Skipped,
-    what: "reading stopped before the end of the file; the report covers what was read",
-    hint: "open the file again",
-};
+pub mod issues {
+    //! What can come between a file and its end.
 
-/// The file had another size at its end than at its start.
-pub static SIZE_CHANGED: IssueKind = IssueKind {
-    code: "size-changed",
-    severity: Severity::Skipped,
-    what: "the file changed its size while it was read; the report covers what was read",
-    hint: "wait until the tool that writes it has finished, then open it again",
-};
+    use crate::trace::ledger::issue_kinds;
+
+    issue_kinds! {
+        /// Reading stopped before the end of the file, for the reason in the example.
+        READ_STOPPED = "read-stopped", Skipped,
+            "reading stopped before the end of the file; the report covers what was read", "open the file again";
+        /// The file had another size at its end than at its start.
+        SIZE_CHANGED = "size-changed", Skipped,
+            "the file changed its size while it was read; the report covers what was read",
+            "wait until the tool that writes it has finished, then open it again";
+    }
+}
 
 /// `code` of the error for a file without content.
 const EMPTY: &str = "empty";

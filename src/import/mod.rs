@@ -17,10 +17,17 @@ pub mod unpack;
 
 pub use drive::{Import, ImportError, ImportProgress};
 
-use crate::trace::TraceBuilder;
+use crate::trace::{IssueKind, TraceBuilder, builder};
 
 /// The formats, in the order in which equal confidence is settled.
 pub const FORMATS: &[&FormatInfo] = &[&chrome_trace::INFO, &sway::INFO, &python_sampling::INFO];
+
+/// The kind of oddity of that code, from wherever it may come.
+pub fn issue_kind(code: &str) -> Option<&'static IssueKind> {
+    let of_formats = FORMATS.iter().map(|format| format.issues);
+    let shared = [drive::issues::ALL, unpack::issues::ALL, builder::issues::ALL];
+    of_formats.chain(shared).flatten().copied().find(|kind| kind.code == code)
+}
 
 /// What is known of a format without reading a file.
 pub struct FormatInfo {
@@ -38,6 +45,8 @@ pub struct FormatInfo {
     pub reader: fn() -> Box<dyn Reader>,
     /// How it is read in parts, by several at once; `None` if it has to be read from front to back.
     pub parts: Option<&'static parts::PartsInfo>,
+    /// What can be wrong with a file of it.
+    pub issues: &'static [&'static IssueKind],
 }
 
 /// How sure a format is that content is its own.

@@ -4,8 +4,9 @@
 //! file that unpacks to a huge one needs no more memory than any other.
 //! It never fails: damage is remembered as a [`Unpacker::problem`], and what came before it has been handed on.
 
-use crate::trace::ledger::{IssueKind, Severity};
+use crate::trace::IssueKind;
 use flate2::{Decompress, FlushDecompress, Status};
+use issues::*;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use serde::{Deserialize, Serialize};
 
@@ -17,11 +18,17 @@ pub enum Packing {
 }
 
 impl Packing {
+    const ALL: [Packing; 2] = [Packing::Gzip, Packing::Zstd];
+
     pub fn name(self) -> &'static str {
         match self {
             Packing::Gzip => "gzip",
             Packing::Zstd => "zstd",
         }
+    }
+
+    pub fn named(name: &str) -> Option<Packing> {
+        Packing::ALL.into_iter().find(|packing| packing.name() == name)
     }
 
     /// Looks at the first bytes; four are enough. A skippable zstd frame counts as zstd.
@@ -34,43 +41,28 @@ impl Packing {
     }
 }
 
-pub static CUT_OFF: IssueKind = IssueKind {
-    code: "packed-cut-off",
-    severity: Severity::Skipped,
-    what: "the compressed data ends early; everything before the cut was read",
-    hint: "check that the file was copied or downloaded completely",
-};
+pub mod issues {
+    //! What can be wrong with packed data.
 
-pub static DAMAGED: IssueKind = IssueKind {
-    code: "packed-damaged",
-    severity: Severity::Skipped,
-    what: "the compressed data is damaged; reading stopped there",
-    hint: "try the original file, or a tool that recovers damaged archives",
-};
+    use crate::trace::ledger::issue_kinds;
 
-pub static BAD_CHECKSUM: IssueKind = IssueKind {
-    code: "packed-checksum",
-    severity: Severity::Note,
-    what: "the checksum of the compressed data does not match; the content was read all the same",
-    hint: "try the original file: the content may be damaged",
-};
-
-pub static WINDOW_TOO_LARGE: IssueKind = IssueKind {
-    code: "zstd-window-too-large",
-    severity: Severity::Skipped,
-    what: "the zstd frame needs more than 512 MiB of window memory; it was not read",
-    hint: "unpack the file first, or pack it again without --ultra --long",
-};
-
-pub static TRAILING: IssueKind = IssueKind {
-    code: "packed-trailing-bytes",
-    severity: Severity::Note,
-    what: "bytes after the compressed data do not belong to it and were ignored",
-    hint: "",
-};
-
-/// All that can be wrong with packed data.
-pub const PROBLEMS: &[&IssueKind] = &[&CUT_OFF, &DAMAGED, &BAD_CHECKSUM, &WINDOW_TOO_LARGE, &TRAILING];
+    issue_kinds! {
+        CUT_OFF = "packed-cut-off", Skipped,
+            "the compressed data ends early; everything before the cut was read",
+            "check that the file was copied or downloaded completely";
+        DAMAGED = "packed-damaged", Skipped,
+            "the compressed data is damaged; reading stopped there",
+            "try the original file, or a tool that recovers damaged archives";
+        BAD_CHECKSUM = "packed-checksum", Note,
+            "the checksum of the compressed data does not match; the content was read all the same",
+            "try the original file: the content may be damaged";
+        WINDOW_TOO_LARGE = "zstd-window-too-large", Skipped,
+            "the zstd frame needs more than 512 MiB of window memory; it was not read",
+            "unpack the file first, or pack it again without --ultra --long";
+        TRAILING = "packed-trailing-bytes", Note,
+            "bytes after the compressed data do not belong to it and were ignored", "";
+    }
+}
 
 /// Largest piece handed on.
 const PIECE_BYTES: usize = 1 << 18;

@@ -15,12 +15,13 @@ pub use table::{Cells, Column, Sort, Table, TextCells};
 pub use value::Value;
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// One report: a title and blocks in reading order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     /// `id` of the analysis.
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     pub title: String,
     /// One sentence that says what is in it, as the report's headline; may be empty.
     pub summary: String,
@@ -28,7 +29,7 @@ pub struct Report {
 }
 
 /// A part of a report.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Block {
     Facts(Facts),
     Table(Table),
@@ -53,7 +54,7 @@ pub struct Note {
 
 impl Report {
     pub fn new(id: &'static str, title: impl Into<String>) -> Report {
-        Report { id, title: title.into(), ..Report::default() }
+        Report { id: id.into(), title: title.into(), ..Report::default() }
     }
 
     pub fn info(&mut self, text: impl Into<String>) {

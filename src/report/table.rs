@@ -2,10 +2,13 @@
 
 use super::value::Value;
 use crate::base::units::Unit;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::fmt;
 
 /// Rows of equal columns.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Table {
     /// Stable name in snake case, unique in its report; a table that a report has several of carries a number.
     pub id: Cow<'static, str>,
@@ -22,7 +25,7 @@ pub struct Table {
 }
 
 /// Order by one column.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Sort {
     /// Index of the column.
     pub column: u32,
@@ -30,10 +33,10 @@ pub struct Sort {
 }
 
 /// One column.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Column {
     /// Stable name in snake case, unique in its table.
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     pub label: String,
     /// What the numbers mean; may be empty.
     pub hint: String,
@@ -46,7 +49,7 @@ pub struct Column {
 }
 
 /// The values of a column.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Cells {
     Text(TextCells),
     Unsigned(Vec<Option<u64>>),
@@ -56,7 +59,7 @@ pub enum Cells {
 }
 
 /// Text cells in one arena.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct TextCells {
     arena: String,
     /// Byte range of each cell; `usize::MAX` as start marks a missing one.
@@ -88,6 +91,35 @@ impl TextCells {
 
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
+    }
+}
+
+/// A list of texts, some of them missing: how they lie in the arena is nobody else's business.
+impl Serialize for TextCells {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((0..self.len()).map(|row| self.get(row)))
+    }
+}
+
+impl<'de> Deserialize<'de> for TextCells {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TextCells, D::Error> {
+        struct Texts;
+        impl<'de> Visitor<'de> for Texts {
+            type Value = TextCells;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of texts")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut texts: A) -> Result<TextCells, A::Error> {
+                let mut cells = TextCells::default();
+                while let Some(text) = texts.next_element::<Option<&str>>()? {
+                    cells.push(text);
+                }
+                Ok(cells)
+            }
+        }
+        deserializer.deserialize_seq(Texts)
     }
 }
 
@@ -174,7 +206,15 @@ impl Column {
     }
 
     pub fn new(id: &'static str, label: &str, unit: Unit, cells: Cells) -> Column {
-        Column { id, label: label.to_string(), hint: String::new(), unit, key: false, bar: false, cells }
+        Column {
+            id: id.into(),
+            label: label.to_string(),
+            hint: String::new(),
+            unit,
+            key: false,
+            bar: false,
+            cells,
+        }
     }
 
     pub fn hint(mut self, hint: &str) -> Column {
@@ -216,6 +256,12 @@ impl Table {
     pub fn if_empty(mut self, text: impl Into<String>) -> Table {
         self.empty = text.into();
         self
+    }
+
+    /// Whether it is as [`Table::new`] makes them: columns of one length, in an order by one of them.
+    pub fn is_sound(&self) -> bool {
+        self.columns.iter().all(|column| column.cells.len() == self.n_rows())
+            && self.sort.is_none_or(|sort| (sort.column as usize) < self.columns.len())
     }
 
     pub fn n_rows(&self) -> usize {

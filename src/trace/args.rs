@@ -77,12 +77,24 @@ pub struct ArgsTable {
     content: Option<Rc<ReadBack>>,
     /// What need not be kept is left out, though it can not be read here: in a part of a file, which is joined to the rest.
     is_part: bool,
+    /// See [`ArgsTable::are_missing`].
+    is_missing: bool,
 }
 
 impl ArgsTable {
     /// From here on what is not kept is read from `content`.
     pub fn set_content(&mut self, content: Rc<dyn Content>) {
         self.content = Some(Rc::new(ReadBack::new(content)));
+    }
+
+    /// What is not kept is nowhere to be had.
+    pub fn set_missing(&mut self) {
+        self.is_missing = true;
+    }
+
+    /// Whether arguments that are not kept are nowhere to be had: the trace comes from an index, without its file.
+    pub fn are_missing(&self) -> bool {
+        self.is_missing
     }
 
     /// A table for a part of a file that can be read again, to be absorbed by the table of the whole.
@@ -92,12 +104,17 @@ impl ArgsTable {
 
     /// Whether all arguments have to be kept, as they can not be read again.
     pub fn keeps_all(&self) -> bool {
-        self.content.is_none() && !self.is_part
+        self.content.is_none() && !self.is_part && !self.is_missing
     }
 
     /// All that is kept, with its place, in the order of the file.
     pub fn all_kept(&self) -> impl Iterator<Item = (u64, &[u8])> {
         self.places.iter().map(|kept| (kept.offset, self.bytes_of(kept)))
+    }
+
+    /// Bytes of all that is kept.
+    pub fn n_kept_bytes(&self) -> usize {
+        self.places.iter().map(|kept| kept.len as usize).sum()
     }
 
     fn bytes_of(&self, kept: &Kept) -> &[u8] {

@@ -6,7 +6,7 @@
 mod asyncs;
 mod counters;
 mod flows;
-mod issues;
+pub mod issues;
 mod members;
 mod metadata;
 mod nesting;

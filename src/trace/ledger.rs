@@ -6,6 +6,7 @@
 
 use crate::base::text;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// How bad an oddity is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -29,6 +30,22 @@ pub struct IssueKind {
     /// What the person can try; empty if there is nothing to do.
     pub hint: &'static str,
 }
+
+/// Declares the kinds of oddities of a module: each as a static, and `ALL` of them.
+macro_rules! issue_kinds {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $severity:ident, $what:literal, $hint:literal;)*) => {
+        $($(#[$doc])* pub static $name: $crate::trace::IssueKind = $crate::trace::IssueKind {
+            code: $code,
+            severity: $crate::trace::Severity::$severity,
+            what: $what,
+            hint: $hint,
+        };)*
+
+        /// All of them.
+        pub static ALL: &[&$crate::trace::IssueKind] = &[$(&$name),*];
+    };
+}
+pub(crate) use issue_kinds;
 
 /// A place in the decompressed file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -81,7 +98,7 @@ pub struct Ledger {
     pub repaired: Tally,
     pub skipped: Tally,
     /// What one record is called, in the plural: `events`, `lines`, `records`.
-    pub record_noun: &'static str,
+    pub record_noun: Cow<'static, str>,
     /// In order of first appearance.
     pub issues: Vec<Issue>,
 }

@@ -18,6 +18,18 @@ pub enum ObjectEvent {
     ClockSync,
 }
 
+impl ObjectEvent {
+    /// All of them, in order.
+    pub const ALL: [ObjectEvent; 6] = [
+        ObjectEvent::Created,
+        ObjectEvent::Snapshot,
+        ObjectEvent::Destroyed,
+        ObjectEvent::ProcessMemoryDump,
+        ObjectEvent::GlobalMemoryDump,
+        ObjectEvent::ClockSync,
+    ];
+}
+
 /// Markers sorted by time.
 #[derive(Clone, Default)]
 pub struct ObjectTable {

@@ -4,10 +4,11 @@
 //! stack and how often it was anywhere on one. Call trees and timelines can not be rebuilt from it.
 
 use crate::base::strings::StringId;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One run of a sampling profiler.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct ProfileRun {
     /// The run's own id; empty for records without one.
     pub run_id: String,
@@ -40,7 +41,7 @@ pub struct ProfileRun {
 }
 
 /// Places in the source with their counts, by ascending frame id.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct ProfileFrames {
     /// The file's own number of the frame; unique within the run.
     pub frame_id: Vec<u64>,
@@ -191,7 +192,7 @@ fn count(flags: &[bool]) -> u64 {
 }
 
 /// Integers of up to 64 bits, signed or not, or nothing; four bytes for the usual small ones.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct IntegerColumn {
     /// The value, or one of the two marks.
     small: Vec<u32>,

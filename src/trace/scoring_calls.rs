@@ -17,6 +17,12 @@ pub enum ProbeKind {
     Bool,
 }
 
+impl ProbeKind {
+    /// All of them, in order.
+    pub const ALL: [ProbeKind; 5] =
+        [ProbeKind::Null, ProbeKind::Text, ProbeKind::Integer, ProbeKind::Float, ProbeKind::Bool];
+}
+
 /// Rows in file order.
 #[derive(Clone, Default)]
 pub struct ScoringCallTable {

@@ -45,6 +45,20 @@ pub enum SliceKind {
     State,
 }
 
+impl SliceKind {
+    /// All of them, in order.
+    pub const ALL: [SliceKind; 8] = [
+        SliceKind::Complete,
+        SliceKind::BeginEnd,
+        SliceKind::Instant,
+        SliceKind::Async,
+        SliceKind::AsyncInstant,
+        SliceKind::LegacyAsync,
+        SliceKind::LegacyStep,
+        SliceKind::State,
+    ];
+}
+
 /// Duration of a slice whose end is not in the file.
 pub const UNFINISHED: i64 = -1;
 

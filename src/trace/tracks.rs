@@ -106,6 +106,20 @@ pub enum TrackKind {
     AsyncLegacy,
 }
 
+impl TrackKind {
+    /// All of them, in order.
+    pub const ALL: [TrackKind; 8] = [
+        TrackKind::Thread,
+        TrackKind::ThreadOverflow,
+        TrackKind::ThreadState,
+        TrackKind::ProcessInstants,
+        TrackKind::GlobalInstants,
+        TrackKind::AsyncGlobal,
+        TrackKind::AsyncProcess,
+        TrackKind::AsyncLegacy,
+    ];
+}
+
 /// Tracks in order of first appearance.
 #[derive(Clone, Default)]
 pub struct TrackTable {

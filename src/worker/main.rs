@@ -301,7 +301,7 @@ async fn read_unpacked(
         with_import(state, |import| {
             import.feed_unpacked(&buffer, file_bytes);
             if let Some((code, byte)) = problem
-                && let Some(kind) = unpack::PROBLEMS.iter().find(|kind| kind.code == code)
+                && let Some(kind) = unpack::issues::ALL.iter().find(|kind| kind.code == code)
             {
                 import.unpacking_failed(packing, unpack::Problem { kind, byte });
             }

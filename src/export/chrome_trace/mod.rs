@@ -61,6 +61,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
 /// Beyond this many nanoseconds, readers that keep microseconds as doubles lose nanoseconds.
 const EXACT_NS: i64 = 1 << 53;
 
+/// Said in a file without the arguments of its events, as JSON.
+const ARGUMENTS_MISSING: &str = "\"left out: they are in the trace that the index is of\"";
+
 /// Writes the whole file, handing on chunks of about 256 KiB.
 pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) {
     let mut w = Writer::new(sink);
@@ -83,6 +86,9 @@ pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) {
     }
     w.raw("\n]");
     tracks::write_samples(&states, &mut w);
+    if run.traces.iter().any(|trace| trace.args.are_missing()) {
+        facts.notes.push(("arguments", ARGUMENTS_MISSING.to_string()));
+    }
     write_metadata(run, &facts, &mut w);
     w.raw("}\n");
     w.finish();

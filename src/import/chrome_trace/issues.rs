@@ -1,18 +1,8 @@
 //! What can be wrong with a file of events.
 
-use crate::trace::ledger::{IssueKind, Severity};
+use crate::trace::ledger::issue_kinds;
 
-macro_rules! issues {
-    ($($name:ident = $code:literal, $severity:ident, $what:literal, $hint:literal;)*) => {
-        $(pub static $name: IssueKind =
-            IssueKind { code: $code, severity: Severity::$severity, what: $what, hint: $hint };)*
-
-        /// All of them.
-        pub static ALL: &[&IssueKind] = &[$(&$name),*];
-    };
-}
-
-issues! {
+issue_kinds! {
     // Around the events.
     BOM = "byte-order-mark", Note, "the file starts with a byte order mark", "";
     ARRAY_UNCLOSED = "array-not-closed", Note,

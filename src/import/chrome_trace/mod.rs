@@ -30,6 +30,7 @@ pub static INFO: FormatInfo = FormatInfo {
     sniff: sniff::sniff,
     reader: || Box::new(ChromeReader { container: Container::new() }),
     parts: Some(&PartsInfo { reader: || Box::new(part::ChromePart::default()) }),
+    issues: issues::ALL,
 };
 
 struct ChromeReader {
@@ -38,13 +39,13 @@ struct ChromeReader {
 
 impl Reader for ChromeReader {
     fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "events";
+        out.trace.ledger.record_noun = "events".into();
         self.container.feed(bytes, out);
         Ok(())
     }
 
     fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "events";
+        out.trace.ledger.record_noun = "events".into();
         let result = self.container.finish(out);
         self.snapshot(out);
         result

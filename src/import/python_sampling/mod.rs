@@ -41,6 +41,7 @@ pub static INFO: FormatInfo = FormatInfo {
     sniff,
     reader: || Box::new(SamplingReader::new()),
     parts: None,
+    issues: issues::ALL,
 };
 
 /// The profiler writes lines of some 30 kB. Entries of a line are held until all of it has proved valid.
@@ -199,7 +200,7 @@ impl Records {
         let (blanks, bytes) = trim(&line.bytes[mark..]);
         let place = Place { byte: line.offset + (mark + blanks) as u64, line: line.number };
         let ledger = &mut out.trace.ledger;
-        ledger.record_noun = "records";
+        ledger.record_noun = "records".into();
         if line.too_long {
             ledger.skip_record(&LINE_TOO_LONG, place.position(), line.file_bytes, bytes);
             return;

@@ -9,15 +9,17 @@
 //! (see [`line`]), and stops on some lines, where this one skips the line and says so.
 //! This module keeps calls as they stand; it computes nothing from them.
 
+mod issues;
 mod line;
 
+use self::issues::*;
 use self::line::{Call, Oddities, Refusal, TopK, find_keys, parse_any, parse_usual};
 use super::{Confidence, FormatInfo, ImportError, Reader, detect};
 use crate::base::lines::{Line, LineEnds, LineSplitter};
 use crate::base::python;
 use crate::base::strings::{RecentStrings, StringId};
 use crate::trace::scoring_calls::ProbeKind;
-use crate::trace::{IssueKind, Position, Severity, TraceBuilder};
+use crate::trace::{IssueKind, Position, TraceBuilder};
 use memchr::memmem;
 use std::borrow::Cow;
 
@@ -29,50 +31,11 @@ pub static INFO: FormatInfo = FormatInfo {
     sniff,
     reader: || Box::new(SwayReader::default()),
     parts: None,
+    issues: issues::ALL,
 };
 
 /// A line of the writer is below one kilobyte.
 const MAX_LINE_BYTES: usize = 16 << 20;
-
-macro_rules! kinds {
-    ($($name:ident $severity:ident $code:literal $what:literal $hint:literal)*) => {
-        $(pub static $name: IssueKind =
-            IssueKind { code: $code, severity: Severity::$severity, what: $what, hint: $hint };)*
-    };
-}
-
-kinds! {
-    NOT_JSON Skipped "sway-not-json" "line is not JSON, skipped"
-        "the reference reader skips it too, without a word; look for other output mixed into the file"
-    CUT Skipped "sway-cut" "the last line ends in the middle, skipped"
-        "the writer was stopped or had not finished; open the file again when the run is over"
-    BYTE_ORDER_MARK Skipped "sway-byte-order-mark" "line starts with a byte order mark, skipped as the reference does"
-        "save the file as UTF-8 without a byte order mark to get this call back"
-    NOT_AN_OBJECT Skipped "sway-not-an-object" "line is JSON but not an object, skipped"
-        "the reference reader stops at such a line; remove it there"
-    TOO_DEEP Skipped "sway-too-deep" "line nests more than 50,000 levels deep, skipped"
-        "the reference reader stops at such a line; remove it there"
-    TOO_LONG Skipped "sway-line-too-long" "line is longer than 16 MiB, skipped"
-        "check that lines end with LF, CRLF or CR"
-    INTEGER_TOO_LONG Skipped "sway-integer-too-long" "integer of more than 4300 digits, line skipped"
-        "the reference reader stops at such a line; remove it there"
-    OUT_OF_RANGE Skipped "sway-out-of-range" "number too large for its field, line skipped"
-        "the reference reader stops at such a line; remove it there"
-    BAD_TS Skipped "sway-bad-ts" "ts is not a number, line skipped" ""
-    BAD_WALL_MS Skipped "sway-bad-wall-ms" "wall_ms is not a number, line skipped" ""
-    BAD_TOP_K Skipped "sway-bad-top-k" "top_k is not an integer, line skipped" ""
-    BAD_PROBE Skipped "sway-bad-probe" "probe is an array or object, line skipped"
-        "the reference reports stop at such a line; remove it there"
-    BAD_UTF8 Repaired "sway-bad-utf8" "bytes that are not UTF-8 were read as U+FFFD"
-        "the reference reader stops at such bytes"
-    LONE_SURROGATE Repaired "sway-lone-surrogate" "half of a surrogate pair was read as U+FFFD" ""
-    MISSING_FIELD Note "sway-missing-field" "a field is missing and took its default" ""
-    UNKNOWN_FIELD Note "sway-unknown-field" "a field that the writer does not have was ignored"
-        "a newer version of the writer may have added it"
-    REPEATED_FIELD Note "sway-repeated-field" "a field is there more than once; its last value counts" ""
-    CONVERTED Note "sway-converted" "a value of another type was converted as the reference does"
-        "note that any text that is not empty counts as true for hit, also the text false"
-}
 
 impl Refusal {
     fn kind(self, last_line: bool) -> &'static IssueKind {
@@ -109,14 +72,14 @@ impl Default for SwayReader {
 
 impl Reader for SwayReader {
     fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "lines";
+        out.trace.ledger.record_noun = "lines".into();
         let recent = &mut self.recent;
         self.lines.feed(bytes, |line| read_line(line, false, recent, out));
         Ok(())
     }
 
     fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "lines";
+        out.trace.ledger.record_noun = "lines".into();
         let recent = &mut self.recent;
         self.lines.finish(|line| read_line(line, true, recent, out));
         describe_source(out);

@@ -1,15 +1,8 @@
 //! What can be wrong with events once they are put together.
 
-use crate::trace::ledger::{IssueKind, Severity};
+use crate::trace::ledger::issue_kinds;
 
-macro_rules! issues {
-    ($($(#[$doc:meta])* $name:ident = $code:literal, $severity:ident, $what:literal, $hint:literal;)*) => {
-        $($(#[$doc])* pub static $name: IssueKind =
-            IssueKind { code: $code, severity: Severity::$severity, what: $what, hint: $hint };)*
-    };
-}
-
-issues! {
+issue_kinds! {
     /// An `E` that closes nothing.
     STRAY_END = "stray-end", Skipped, "end without a matching begin on its thread, skipped",
         "recording probably started inside the slice";

@@ -1,0 +1,76 @@
+//! Which file an index is of.
+
+use crate::trace::args::Content;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::ops::Range;
+use twox_hash::XxHash64;
+
+/// Bytes looked at from both ends of a file.
+const END_BYTES: u64 = 64 << 10;
+/// Places looked at in between, and bytes of each.
+const PLACES: u64 = 14;
+const PLACE_BYTES: u64 = 4 << 10;
+
+/// What tells one file from another without reading all of it: a file that was written anew has another time, and a file
+/// that was put in its place other bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Identity {
+    pub file_bytes: u64,
+    /// Time of the last change, in milliseconds since the Unix epoch.
+    pub modified_ms: u64,
+    /// Hash of some stretches of the file.
+    sample: u64,
+}
+
+impl Identity {
+    /// Looks at some stretches of the file.
+    pub fn of(file: &dyn Content, modified_ms: u64) -> io::Result<Identity> {
+        let file_bytes = file.n_bytes();
+        let mut hasher = XxHash64::with_seed(0);
+        let mut bytes = Vec::new();
+        for place in places(file_bytes) {
+            bytes.resize((place.end - place.start) as usize, 0);
+            file.read_at(place.start, &mut bytes)?;
+            std::hash::Hasher::write(&mut hasher, &bytes);
+        }
+        Ok(Identity { file_bytes, modified_ms, sample: std::hash::Hasher::finish(&hasher) })
+    }
+}
+
+/// All of a small file; of a large one both ends, and some places evenly between them.
+fn places(file_bytes: u64) -> Vec<Range<u64>> {
+    if file_bytes <= 2 * END_BYTES + PLACES * PLACE_BYTES {
+        return std::iter::once(0..file_bytes).collect();
+    }
+    let between = file_bytes - 2 * END_BYTES;
+    let mut places = vec![0..END_BYTES];
+    places.extend((0..PLACES).map(|i| {
+        let start = END_BYTES + (u128::from(between) * u128::from(2 * i + 1) / u128::from(2 * PLACES)) as u64;
+        start..start + PLACE_BYTES.min(file_bytes - start)
+    }));
+    places.push(file_bytes - END_BYTES..file_bytes);
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_files_are_told_apart() {
+        let file = |n: usize, at: usize| {
+            let mut bytes = vec![b'x'; n];
+            bytes[at] = b'y';
+            Identity::of(&bytes, 7).unwrap()
+        };
+        assert_eq!(file(5_000_000, 3), file(5_000_000, 3));
+        assert_ne!(file(5_000_000, 3), file(5_000_000, 4));
+        assert_ne!(file(5_000_000, 3), file(5_000_000, 4_999_999));
+        assert_ne!(file(5_000_000, 3), file(5_000_001, 3));
+        assert_ne!(file(100_000, 50_000), file(100_000, 50_001));
+        for n in [0, 1, 1000, 190_000, 1 << 20, 1 << 40] {
+            assert!(places(n).iter().all(|place| place.start <= place.end && place.end <= n));
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! What was read of a trace as one file, so that it can be opened again without reading the trace.
+//!
+//! An index holds the reports, ready to be shown, and all tables of the trace, for what is asked of it later. Arguments of
+//! events stay in the trace's file, unless they could not be read from it again (packed files).
+//!
+//! Layout: [`sections`], of which one is the head (this module), the others the tables ([`tables`]) as columns of integers
+//! ([`column`]).
+//!
+//! An index of another [`LAYOUT`] is not read. One that another state of the sources has written is, and its reports are
+//! computed anew.
+
+mod column;
+mod identity;
+mod sections;
+mod tables;
+
+pub use identity::Identity;
+pub use sections::{DIGEST_BYTES, MAGIC, SectionWriter, TAIL_BYTES};
+
+use crate::analysis::Query;
+use crate::import::{self, FORMATS, ImportError, unpack::Packing};
+use crate::report::{Block, Report};
+use crate::trace::args::Content;
+use crate::trace::ledger::{Issue, Ledger, Position, Tally};
+use crate::trace::{SourceInfo, Trace};
+use sections::{Nth, Section, SectionReader};
+use serde::{Deserialize, Serialize};
+use std::rc::Rc;
+use tables::Damaged;
+
+/// Number of the layout of sections and tables. To be raised when one of them changes.
+pub const LAYOUT: u32 = 1;
+
+/// Name for the state of the sources that this program was built from.
+pub const SOURCES: &str = env!("TRACEDROP_SOURCES");
+
+/// Ending of the name of an index in a file of its own, without the dot.
+pub const EXTENSION: &str = "tdx";
+
+/// The end of an index is read at once: the list of sections, and mostly the head.
+const END_BYTES: u64 = 512 << 10;
+
+const HEAD: &str = "head";
+
+/// What an index says before its tables are read.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// What [`SOURCES`] was when it was written.
+    pub sources: String,
+    /// When it was written, in milliseconds since the Unix epoch; 0 if that was not said.
+    pub made_ms: u64,
+    /// The file that the trace was read from, as far as that has been looked at.
+    pub identity: Option<Identity>,
+    pub source: SourceInfo,
+    pub ledger: Ledger,
+    /// All arguments of events are in the index; otherwise most of them are only in the trace's file.
+    pub has_args: bool,
+    /// What the reports answer.
+    pub query: Query,
+    pub reports: Vec<Report>,
+    /// Exporters that have something to write, by their ids.
+    pub exporters: Vec<String>,
+}
+
+impl Head {
+    /// Whether this very program would have made the reports.
+    pub fn is_of_this_program(&self) -> bool {
+        self.sources == SOURCES
+    }
+}
+
+/// [`Head`] with texts in place of what is only known by this program.
+#[derive(Serialize, Deserialize)]
+struct HeadOnDisk {
+    layout: u32,
+    sources: String,
+    made_ms: u64,
+    identity: Option<Identity>,
+    file_name: String,
+    format: String,
+    producer: Option<String>,
+    compression: Vec<Packing>,
+    metadata: Vec<(String, String)>,
+    record_kinds: Vec<(String, u64)>,
+    file_bytes: u64,
+    file_bytes_read: u64,
+    content_bytes: u64,
+    kept: Tally,
+    repaired: Tally,
+    skipped: Tally,
+    record_noun: String,
+    issues: Vec<IssueOnDisk>,
+    has_args: bool,
+    query: Query,
+    exporters: Vec<String>,
+    reports: Vec<Report>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct IssueOnDisk {
+    code: String,
+    count: u64,
+    first: Position,
+    example: String,
+}
+
+/// The section of a trace's tables with that number: puts its bytes into `out`, in place of what is there, and gives its
+/// name. `None` behind the last one.
+pub fn section(trace: &Trace, number: usize, out: &mut Vec<u8>) -> Option<String> {
+    out.clear();
+    let mut nth = Nth::new(number, out);
+    // Writing into memory has no way to fail.
+    let _ = tables::put(trace, &mut nth);
+    nth.name
+}
+
+/// The section that says all but the tables, and its name.
+pub fn head_section(head: Head) -> (String, Vec<u8>) {
+    let Head { source, ledger, .. } = head;
+    let on_disk = HeadOnDisk {
+        layout: LAYOUT,
+        sources: head.sources,
+        made_ms: head.made_ms,
+        identity: head.identity,
+        file_name: source.file_name,
+        format: source.format.to_string(),
+        producer: source.producer,
+        compression: source.compression.iter().filter_map(|name| Packing::named(name)).collect(),
+        metadata: source.metadata,
+        record_kinds: source.record_kinds,
+        file_bytes: ledger.file_bytes,
+        file_bytes_read: ledger.file_bytes_read,
+        content_bytes: ledger.content_bytes,
+        kept: ledger.kept,
+        repaired: ledger.repaired,
+        skipped: ledger.skipped,
+        record_noun: ledger.record_noun.into_owned(),
+        issues: ledger
+            .issues
+            .into_iter()
+            .map(|issue| IssueOnDisk {
+                code: issue.kind.code.to_string(),
+                count: issue.count,
+                first: issue.first,
+                example: issue.example,
+            })
+            .collect(),
+        has_args: head.has_args,
+        query: head.query,
+        exporters: head.exporters,
+        reports: head.reports,
+    };
+    // Serialising plain data into a growing buffer has no way to fail.
+    (HEAD.to_string(), postcard::to_allocvec(&on_disk).unwrap_or_default())
+}
+
+fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
+    match postcard::take_from_bytes::<u32>(bytes) {
+        Ok((LAYOUT, _)) => {}
+        Ok(_) => {
+            return Err(ImportError {
+                code: "index-version",
+                what: "the index is of another version of Tracedrop, whose layout is not read".to_string(),
+                hint: "open the trace itself".to_string(),
+            });
+        }
+        Err(_) => return Err(damaged()),
+    }
+    let on_disk: HeadOnDisk = postcard::from_bytes(bytes).map_err(|_| damaged())?;
+    let format = FORMATS.iter().find(|format| format.id == on_disk.format).ok_or_else(damaged)?;
+    let issues = on_disk.issues.into_iter().map(|issue| {
+        let kind = import::issue_kind(&issue.code)?;
+        Some(Issue { kind, count: issue.count, first: issue.first, example: issue.example })
+    });
+    let blocks = on_disk.reports.iter().flat_map(|report| &report.blocks);
+    let are_sound = blocks.into_iter().all(|block| match block {
+        Block::Table(table) => table.is_sound(),
+        _ => true,
+    });
+    if !are_sound {
+        return Err(damaged());
+    }
+    Ok(Head {
+        sources: on_disk.sources,
+        made_ms: on_disk.made_ms,
+        identity: on_disk.identity,
+        source: SourceInfo {
+            file_name: on_disk.file_name,
+            format: format.id,
+            producer: on_disk.producer,
+            compression: on_disk.compression.into_iter().map(Packing::name).collect(),
+            metadata: on_disk.metadata,
+            record_kinds: on_disk.record_kinds,
+        },
+        ledger: Ledger {
+            file_bytes: on_disk.file_bytes,
+            file_bytes_read: on_disk.file_bytes_read,
+            content_bytes: on_disk.content_bytes,
+            kept: on_disk.kept,
+            repaired: on_disk.repaired,
+            skipped: on_disk.skipped,
+            record_noun: on_disk.record_noun.into(),
+            issues: issues.collect::<Option<Vec<Issue>>>().ok_or_else(damaged)?,
+        },
+        has_args: on_disk.has_args,
+        query: on_disk.query,
+        reports: on_disk.reports,
+        exporters: on_disk.exporters,
+    })
+}
+
+/// `code` of the error of an index that is damaged.
+pub const DAMAGED: &str = "index-damaged";
+
+/// The error of an index that is damaged.
+pub fn damaged() -> ImportError {
+    ImportError {
+        code: DAMAGED,
+        what: "the index is damaged or was not written to its end".to_string(),
+        hint: "open the trace itself".to_string(),
+    }
+}
+
+/// An index that has been opened: its head is read, its tables are not.
+pub struct Index {
+    content: Rc<dyn Content>,
+    sections: Vec<Section>,
+    digest: Option<[u8; DIGEST_BYTES]>,
+    pub head: Head,
+}
+
+impl Index {
+    /// Whether content that starts like this is an index.
+    pub fn sniff(head: &[u8]) -> bool {
+        head.starts_with(&MAGIC)
+    }
+
+    /// Reads the head.
+    ///
+    /// An error of code [`DAMAGED`] if the content is no whole index, `index-version` if it is one of another [`LAYOUT`].
+    pub fn open(content: Rc<dyn Content>) -> Result<Index, ImportError> {
+        let n_bytes = content.n_bytes();
+        let mut end = vec![0; n_bytes.min(END_BYTES) as usize];
+        content.read_at(n_bytes - end.len() as u64, &mut end).map_err(|_| damaged())?;
+        let (list, tail) = end.split_last_chunk::<TAIL_BYTES>().ok_or_else(damaged)?;
+        let (digest, rest) = tail.split_first_chunk::<DIGEST_BYTES>().ok_or_else(damaged)?;
+        let number = |at: usize| rest[at..].first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let (list_bytes, hash) = (number(0), number(8));
+        let start = usize::try_from(list_bytes).ok().and_then(|len| list.len().checked_sub(len));
+        let list = &list[start.ok_or_else(damaged)?..];
+        if rest[16..] != MAGIC || sections::hash(list) != hash {
+            return Err(damaged());
+        }
+        let sections: Vec<Section> = postcard::from_bytes(list).map_err(|_| damaged())?;
+        let reader = SectionReader { content: &*content, sections: &sections, end: &end };
+        let head = read_head(&reader.bytes(HEAD).map_err(|Damaged| damaged())?)?;
+        let digest = (*digest != [0; DIGEST_BYTES]).then_some(*digest);
+        Ok(Index { content, sections, digest, head })
+    }
+
+    /// SHA-256 of the trace's file, if it was computed.
+    pub fn digest(&self) -> Option<[u8; DIGEST_BYTES]> {
+        self.digest
+    }
+
+    /// Reads all tables. Arguments that are not in the index come from `again`, the trace's file, if that is at hand.
+    pub fn trace(&self, again: Option<Rc<dyn Content>>) -> Result<Trace, ImportError> {
+        let mut reader = SectionReader { content: &*self.content, sections: &self.sections, end: &[] };
+        let mut trace = Trace::default();
+        trace.source = self.head.source.clone();
+        trace.ledger = self.head.ledger.clone();
+        tables::fill(&mut trace, &mut reader).map_err(|Damaged| damaged())?;
+        if !tables::are_sound(&trace) {
+            return Err(damaged());
+        }
+        match again {
+            _ if self.head.has_args => {}
+            Some(content) => trace.args.set_content(content),
+            None => trace.args.set_missing(),
+        }
+        Ok(trace)
+    }
+}

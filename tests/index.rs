@@ -1,0 +1,167 @@
+//! A trace that is opened from its index says what the trace itself says; anything else is refused.
+
+mod support;
+
+use std::io;
+use std::path::PathBuf;
+use std::rc::Rc;
+use support::{Random, data_dirs, files};
+use tracedrop::analysis::Query;
+use tracedrop::engine::{Session, protocol};
+use tracedrop::export::{self, Options};
+use tracedrop::index::{self, Identity, Index, SectionWriter};
+
+/// All test inputs of up to some size, so that this stays quick.
+fn inputs() -> Vec<PathBuf> {
+    let folders = [
+        ("chrome", ""),
+        ("chrome", "ours"),
+        ("sway", ""),
+        ("pysampling", ""),
+        ("pytorch", ""),
+        ("pytorch", "edge"),
+    ];
+    let folders = folders
+        .into_iter()
+        .flat_map(|(system, folder)| data_dirs(system).into_iter().map(move |dir| dir.join(folder)));
+    let all =
+        folders.filter(|dir| dir.is_dir()).flat_map(|dir| files(&dir, &[".json", ".jsonl", ".gz", ".trace"]));
+    all.filter(|path| path.metadata().unwrap().len() < 4 << 20).collect()
+}
+
+/// The file, read as a whole; with `again`, arguments stay in it.
+fn open(bytes: &[u8], again: bool) -> Option<Session> {
+    let mut session = Session::new("trace", bytes.len() as u64, None, Query::default());
+    if again {
+        session.can_read_again(Rc::new(bytes.to_vec()));
+    }
+    session.feed(bytes);
+    session.finish().ok()?;
+    Some(session)
+}
+
+fn export(session: &mut Session, id: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    session.export(export::find(id).unwrap(), &Options::default(), &mut out).unwrap();
+    out
+}
+
+/// All exports but the index, by exporter.
+fn exports(session: &mut Session) -> Vec<(&'static str, Vec<u8>)> {
+    let exporters = session.exporters().into_iter().filter(|exporter| exporter.id != "index");
+    let ids: Vec<&'static str> = exporters.map(|exporter| exporter.id).collect();
+    ids.into_iter().map(|id| (id, export(session, id))).collect()
+}
+
+fn reopen(index: &[u8], again: Option<&[u8]>, query: Query) -> Session {
+    let index = Index::open(Rc::new(index.to_vec())).unwrap();
+    let again = again.map(|bytes| Rc::new(bytes.to_vec()) as Rc<dyn tracedrop::trace::args::Content>);
+    Session::of_index(index, again, query).ok().unwrap()
+}
+
+/// What the page shows, as bytes: NaN is the same as NaN then.
+fn shown(session: &Session) -> Vec<u8> {
+    protocol::encode(&session.document())
+}
+
+#[test]
+fn an_index_says_what_the_trace_says() {
+    let mut n = 0;
+    for path in inputs() {
+        let name = path.display().to_string();
+        let bytes = std::fs::read(&path).unwrap();
+        for again in [true, false] {
+            let Some(mut session) = open(&bytes, again) else { continue };
+            n += 1;
+            let index = export(&mut session, "index");
+            let mut reopened = reopen(&index, again.then_some(&bytes), Query::default());
+            assert!(shown(&reopened) == shown(&session), "{name}");
+            let (ours, theirs) = (exports(&mut reopened), exports(&mut session));
+            assert_eq!(ours.len(), theirs.len(), "{name}");
+            for ((id, ours), (_, theirs)) in ours.iter().zip(&theirs) {
+                assert!(ours == theirs, "{name}: {id} differs");
+            }
+            // What was read from an index makes the same index.
+            assert!(export(&mut reopened, "index") == index, "{name}");
+            // Other questions are answered from the tables.
+            let query = Query { top: 3 };
+            session.set_query(query).unwrap();
+            assert!(shown(&reopen(&index, again.then_some(&bytes), query)) == shown(&session), "{name}");
+            reopened.set_query(query).unwrap();
+            assert!(shown(&reopened) == shown(&session), "{name}");
+        }
+    }
+    assert!(n > 40, "only {n} files");
+}
+
+fn sample() -> Vec<u8> {
+    std::fs::read(data_dirs("chrome").remove(0).join("ferrum_decode.json")).unwrap()
+}
+
+#[test]
+fn what_is_damaged_is_refused() {
+    let mut random = Random(5);
+    let index = export(&mut open(&sample(), true).unwrap(), "index");
+    for _ in 0..3000 {
+        let mut bytes = index.clone();
+        let at = random.below(bytes.len() as u64) as usize;
+        match random.below(3) {
+            0 => bytes.truncate(at),
+            1 => bytes[at] ^= 1 << random.below(8),
+            _ => drop(bytes.splice(at..at, [0, 1, 2])),
+        }
+        let Ok(damaged) = Index::open(Rc::new(bytes)) else { continue };
+        let Ok(mut session) = Session::of_index(damaged, None, Query::default()) else { continue };
+        // The head was whole, so the damage is in the tables, or between sections, or in the digest.
+        let _ = session.set_query(Query { top: 7 });
+    }
+    assert!(Index::open(Rc::new(Vec::new())).is_err());
+    assert!(Index::open(Rc::new(index::MAGIC.to_vec())).is_err());
+}
+
+/// Sections whose checksums hold, and whose contents do not fit: whatever comes of it, it is no panic.
+#[test]
+fn what_is_made_up_is_refused() {
+    let mut random = Random(6);
+    let session = open(&sample(), true).unwrap();
+    for round in 0..1500 {
+        let mut out = Vec::new();
+        let mut writer = SectionWriter::new(&mut out).unwrap();
+        let mut bytes = Vec::new();
+        let mut number = 0;
+        let chosen = random.below(70) as usize;
+        while let Some(name) = session.index_section(number, &mut bytes) {
+            if number == chosen && !bytes.is_empty() {
+                let at = random.below(bytes.len() as u64) as usize;
+                bytes[at] = random.below(256) as u8;
+            }
+            writer.write(name, &bytes).unwrap();
+            number += 1;
+        }
+        let identity = Identity::of(&b"x".to_vec(), 1).unwrap();
+        let (name, mut bytes) = session.index_head(identity, 1).unwrap();
+        if round % 3 == 0 {
+            let at = random.below(bytes.len() as u64) as usize;
+            bytes[at] = random.below(256) as u8;
+        }
+        writer.write(name, &bytes).unwrap();
+        writer.finish(None).unwrap();
+        let Ok(index) = Index::open(Rc::new(out)) else { continue };
+        let Ok(mut session) = Session::of_index(index, None, Query { top: 4 }) else { continue };
+        for exporter in session.exporters() {
+            let result = session.export(exporter, &Options::default(), &mut io::sink());
+            assert!(result.is_ok(), "{result:?}");
+        }
+    }
+}
+
+#[test]
+fn arguments_that_are_not_at_hand_are_said_to_be_missing() {
+    let bytes = br#"[{"name":"a","ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"args":{"n":7}}]"#;
+    let index = export(&mut open(bytes, true).unwrap(), "index");
+    let text =
+        String::from_utf8(export(&mut reopen(&index, None, Query::default()), "chrome-trace")).unwrap();
+    assert!(text.contains(r#""arguments":"left out"#) && !text.contains(r#""n":7"#), "{text}");
+    let text = export(&mut reopen(&index, Some(bytes), Query::default()), "chrome-trace");
+    assert!(String::from_utf8(text).unwrap().contains(r#""n":7"#));
+}
