@@ -5,7 +5,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use tracedrop::engine::protocol::{self, DocumentView, Failure, FormatView, Progress, Request, Response};
+use tracedrop::engine::protocol::{
+    self, DocumentView, Failure, FormatView, KeptView, Progress, Request, Response,
+};
 use tracedrop::report::view::TableRows;
 
 /// What a worker tells without having been asked for it just now.
@@ -16,6 +18,12 @@ pub enum Event {
     Progress(Progress),
     Document(Arc<DocumentView>),
     Failed(Failure),
+    /// There is something new among the indexes that are kept.
+    KeptChanged,
+    /// SHA-256 of the file, as hexadecimal digits.
+    Digest(String),
+    /// The index that the document came from does not fit the file any more.
+    Stale(Failure),
     /// It will not answer any more; the browser's words, maybe empty.
     Died(String),
 }
@@ -35,6 +43,8 @@ pub enum Answer {
         blob: Blob,
     },
     Refused(Failure),
+    /// `None` if nothing can be kept.
+    Kept(Option<Vec<KeptView>>),
 }
 
 /// A worker that serves one file. Dropping it ends the worker and forgets who waits.
@@ -139,6 +149,10 @@ impl Mail {
                     self.answer(ticket, Answer::Exported { file_name, bytes, blob });
                 }
             }
+            Some(Response::Kept { ticket, entries }) => self.answer(ticket, Answer::Kept(entries)),
+            Some(Response::KeptChanged) => self.tell(Event::KeptChanged),
+            Some(Response::Digest(digest)) => self.tell(Event::Digest(digest)),
+            Some(Response::Stale(failure)) => self.tell(Event::Stale(failure)),
             Some(Response::Refused { ticket, failure }) => self.answer(ticket, Answer::Refused(failure)),
             None => self.die(String::new()),
         }

@@ -8,6 +8,7 @@ mod browser;
 mod client;
 mod pool;
 mod screens;
+mod shelf;
 mod shortcuts;
 mod state;
 mod widgets;

@@ -3,20 +3,29 @@
 use super::browser::{self, Dropped, Local, Picked, Port, Spot, Theme};
 use super::client::{Answer, Client, Event};
 use super::pool::{Helper, Pool};
+use super::shelf::Shelf;
 use super::words::words;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::analysis::Query;
 use tracedrop::base::pace::Pace;
 use tracedrop::base::text;
-use tracedrop::engine::protocol::{DocumentView, ExporterView, Failure, FormatView, Progress, Request};
+use tracedrop::engine::protocol::{
+    DocumentView, ExporterView, Failure, FormatView, Keep, KeptView, Progress, Request,
+};
 
 /// Short messages go away by themselves after this time, those about something that failed stay longer.
 const TOAST_MS: u64 = 5_000;
 const ALERT_MS: u64 = 12_000;
 
+/// The list of what is kept is read so long after the page was opened.
+const SHELF_AFTER_MS: u64 = 300;
+
 /// Smaller files are read by one worker alone.
 const MIN_HELPED_BYTES: f64 = 1e6;
+
+/// Smaller files are read as quickly as they are opened from an index.
+const MIN_KEPT_BYTES: f64 = 4e6;
 
 /// The whole page.
 #[derive(Clone, Copy)]
@@ -33,6 +42,8 @@ pub struct App {
     pub keys: RwSignal<bool>,
     pub toasts: RwSignal<Vec<Toast>>,
     pub tip: RwSignal<Option<Tip>>,
+    /// What is kept of files that were opened before.
+    pub shelf: Shelf,
     /// Started with the page to ask for the formats; reads the first file.
     spare: Local<Option<Client>>,
     /// Workers that help with large files.
@@ -86,6 +97,30 @@ pub struct Exporting {
     pub bytes: u64,
 }
 
+/// What a tab is opened from.
+#[derive(Clone)]
+pub enum Source {
+    File(Picked),
+    /// An index that is kept, without its file.
+    Kept(KeptView),
+}
+
+impl Source {
+    fn name(&self) -> &str {
+        match self {
+            Source::File(file) => &file.name,
+            Source::Kept(entry) => &entry.file_name,
+        }
+    }
+
+    fn file_bytes(&self) -> u64 {
+        match self {
+            Source::File(file) => file.blob.size() as u64,
+            Source::Kept(entry) => entry.file_bytes,
+        }
+    }
+}
+
 /// An open file.
 #[derive(Clone, Copy)]
 pub struct Tab {
@@ -98,11 +133,13 @@ pub struct Tab {
     /// `id` of the report that shows; `None` for the first one.
     pub report: RwSignal<Option<String>>,
     pub exporting: RwSignal<Option<Exporting>>,
+    /// SHA-256 of the file as hexadecimal digits, once it is known.
+    pub digest: RwSignal<Option<String>>,
     /// Where the page was scrolled to when another tab was chosen.
     pub top_px: StoredValue<f64>,
     app: App,
     pace: StoredValue<Pace>,
-    file: Local<Option<Picked>>,
+    source: Local<Option<Source>>,
     client: Local<Option<Client>>,
     /// Workers that help this tab's with reading.
     helpers: Local<Vec<Helper>>,
@@ -119,6 +156,7 @@ impl App {
             keys: RwSignal::new(false),
             toasts: RwSignal::default(),
             tip: RwSignal::new(None),
+            shelf: Shelf::new(),
             spare: StoredValue::new_local(None),
             pool: StoredValue::new_local(Pool::default()),
             next_id: StoredValue::new(0),
@@ -135,6 +173,8 @@ impl App {
         });
         self.spare.set_value(client.ok());
         self.pool.update_value(Pool::start);
+        // What is kept can wait until everything else is ready.
+        browser::after(SHELF_AFTER_MS, move || self.shelf.refresh());
     }
 
     fn id(self) -> u32 {
@@ -144,12 +184,19 @@ impl App {
     }
 
     pub fn open(self, files: Vec<Picked>) {
-        for file in files {
-            let tab = self.owner.with_value(|owner| owner.with(|| Tab::new(self, file)));
-            self.tabs.update(|tabs| tabs.push(tab));
-            self.show(Some(tab.id));
-            tab.start();
-        }
+        files.into_iter().for_each(|file| self.open_tab(Source::File(file)));
+    }
+
+    /// Opens a file from its index, without the file.
+    pub fn open_kept(self, entry: KeptView) {
+        self.open_tab(Source::Kept(entry));
+    }
+
+    fn open_tab(self, source: Source) {
+        let tab = self.owner.with_value(|owner| owner.with(|| Tab::new(self, source)));
+        self.tabs.update(|tabs| tabs.push(tab));
+        self.show(Some(tab.id));
+        tab.start();
     }
 
     /// Shows the browser's dialog to choose files.
@@ -260,31 +307,42 @@ impl App {
 }
 
 impl Tab {
-    fn new(app: App, file: Picked) -> Tab {
+    fn new(app: App, source: Source) -> Tab {
         Tab {
             id: app.id(),
-            name: StoredValue::new(text::visible(&file.name)),
+            name: StoredValue::new(text::visible(source.name())),
             phase: RwSignal::new(Phase::Reading),
             reading: RwSignal::default(),
             document: RwSignal::new(None),
             report: RwSignal::new(None),
             exporting: RwSignal::new(None),
+            digest: RwSignal::new(None),
             top_px: StoredValue::new(0.0),
             app,
             pace: StoredValue::default(),
-            file: StoredValue::new_local(Some(file)),
+            source: StoredValue::new_local(Some(source)),
             client: StoredValue::new_local(None),
             helpers: StoredValue::new_local(Vec::new()),
         }
     }
 
-    /// Reads the file from its beginning, with a worker of its own.
+    /// Opens the file, with a worker of its own: from its index if that is kept, else it is read.
     pub fn start(self) {
-        let Some(Picked { name, blob }) = self.file.with_value(Clone::clone) else { return };
+        self.start_with(false);
+    }
+
+    /// Reads the file from its beginning, whatever is kept.
+    pub fn read_again(self) {
+        self.start_with(true);
+    }
+
+    fn start_with(self, afresh: bool) {
+        let Some(source) = self.source.with_value(Clone::clone) else { return };
         self.document.set(None);
         self.exporting.set(None);
+        self.digest.set(None);
         self.pace.set_value(Pace::default());
-        let progress = Progress { file_bytes: blob.size() as u64, ..Progress::default() };
+        let progress = Progress { file_bytes: source.file_bytes(), ..Progress::default() };
         self.reading.set(Reading { progress, ..Reading::default() });
         self.phase.set(Phase::Reading);
         // The old worker ends before the new one takes memory.
@@ -299,13 +357,24 @@ impl Tab {
         };
         match client {
             Ok(client) => {
-                let request = Request::Open { file_name: name, query: Query::default() };
-                let ports = if blob.size() < MIN_HELPED_BYTES { Vec::new() } else { self.take_helpers() };
-                client.send_with(&request, Some(blob), ports);
+                match source {
+                    Source::File(file) => self.open_file(&client, file, afresh),
+                    Source::Kept(entry) => {
+                        client.send(&Request::OpenKept { key: entry.key, query: Query::default() });
+                    }
+                }
                 self.client.set_value(Some(client));
             }
             Err(why) => self.hear(Event::Died(why)),
         }
+    }
+
+    fn open_file(self, client: &Client, Picked { name, blob, modified_ms }: Picked, afresh: bool) {
+        let is_large = blob.size() >= MIN_KEPT_BYTES && self.app.shelf.keeps.get_untracked();
+        let keep = modified_ms.filter(|_| is_large).map(|modified_ms| Keep { modified_ms, afresh });
+        let ports = if blob.size() < MIN_HELPED_BYTES { Vec::new() } else { self.take_helpers() };
+        let request = Request::Open { file_name: name, query: Query::default(), keep };
+        client.send_with(&request, Some(blob), ports);
     }
 
     /// Takes the helpers that are free; gives the ways to them.
@@ -338,7 +407,11 @@ impl Tab {
         let is_read = match &event {
             Event::Document(document) => !document.partial,
             Event::Failed(_) | Event::Died(_) => true,
-            Event::Ready { .. } | Event::Progress(_) => false,
+            Event::Ready { .. }
+            | Event::Progress(_)
+            | Event::KeptChanged
+            | Event::Digest(_)
+            | Event::Stale(_) => false,
         };
         if is_read {
             self.let_helpers_go();
@@ -365,6 +438,18 @@ impl Tab {
             Event::Failed(failure) => {
                 self.document.set(None);
                 self.phase.set(Phase::Failed(failure));
+            }
+            Event::KeptChanged => self.app.shelf.refresh(),
+            Event::Digest(digest) => self.digest.set(Some(digest)),
+            Event::Stale(failure) => {
+                self.app.shelf.refresh();
+                if self.source.with_value(|source| matches!(source, Some(Source::File(_)))) {
+                    self.app.alert((words().read_again_because)(&failure.what));
+                    // Not from within the message of a worker that ends with this.
+                    browser::after(0, move || self.read_again());
+                } else {
+                    self.app.alert((words().refused)(&failure.what, &failure.hint));
+                }
             }
             Event::Died(why) => {
                 self.exporting.set(None);
@@ -421,7 +506,7 @@ impl Tab {
                     self.exporting.set(None);
                     app.alert((words().refused)(&failure.what, &failure.hint));
                 }
-                Answer::Rows(_) | Answer::Copied { .. } => {}
+                Answer::Rows(_) | Answer::Copied { .. } | Answer::Kept(_) => {}
             },
         );
     }
@@ -429,7 +514,7 @@ impl Tab {
     fn drop_contents(self) {
         self.let_helpers_go();
         self.client.set_value(None);
-        self.file.set_value(None);
+        self.source.set_value(None);
         self.document.set(None);
     }
 }

@@ -4,6 +4,7 @@
 
 use super::browser::Theme;
 use tracedrop::base::units::{Unit, counted, format_bytes, group_digits};
+use tracedrop::engine::protocol::{IndexView, KeptView};
 use tracedrop::report::Value;
 
 /// Keys of one subject: their names and what they do.
@@ -24,6 +25,12 @@ pub struct Words {
     pub samples_title: &'static str,
     pub formats_title: &'static str,
     pub version: fn(&str) -> String,
+    pub kept_title: &'static str,
+    pub kept_about: fn(&KeptView, &str) -> String,
+    pub forget: fn(&str) -> String,
+    pub forget_all: &'static str,
+    pub keep: &'static str,
+    pub keep_hint: &'static str,
 
     pub open: &'static str,
     pub open_files: &'static str,
@@ -65,6 +72,10 @@ pub struct Words {
     pub size: &'static str,
     pub written_by: &'static str,
     pub compression: &'static str,
+    pub digest: &'static str,
+    pub from_index: fn(&IndexView, Option<&str>) -> String,
+    pub read_again: &'static str,
+    pub read_again_because: fn(&str) -> String,
     pub verdict_clean: fn(u64, &str) -> String,
     pub verdict_notes: fn(u64, &str) -> String,
     pub verdict_counts: fn((u64, u64, u64), &str) -> String,
@@ -159,6 +170,19 @@ static ENGLISH: Words = Words {
     samples_title: "Try a sample",
     formats_title: "What can be read",
     version: |version| format!("Tracedrop {version}"),
+    kept_title: "Opened before",
+    kept_about: |entry, when| {
+        format!(
+            "{}, {}; read on {when}, {} kept",
+            format_bytes(entry.file_bytes),
+            entry.format_title,
+            format_bytes(entry.index_bytes)
+        )
+    },
+    forget: |name| format!("Forget {name}"),
+    forget_all: "Forget all",
+    keep: "Keep what was read of large files.",
+    keep_hint: "From 4 MB on they open at once the next time. It stays in this browser, on this computer; switched off, all that is kept is forgotten.",
 
     open: "Open",
     open_files: "Open files",
@@ -205,6 +229,22 @@ static ENGLISH: Words = Words {
     size: "Size",
     written_by: "Written by",
     compression: "Compression",
+    digest: "SHA-256 of the file:",
+    from_index: |index, when| {
+        let when = when.map(|when| format!(" of {when}")).unwrap_or_default();
+        let mut text = format!("Opened from its index{when}; the file was not read.");
+        if index.is_of_other_version {
+            text.push_str(
+                " Another version of Tracedrop made the index; the reports were computed anew from it.",
+            );
+        }
+        if index.is_alone {
+            text.push_str(" Arguments of events are only in the file itself.");
+        }
+        text
+    },
+    read_again: "Read the file again",
+    read_again_because: |what| format!("{} It is read again.", sentence(what)),
     verdict_clean: |records, noun| {
         format!("Everything was read: {} {noun}, nothing skipped, nothing changed.", number(records))
     },

@@ -26,6 +26,11 @@ pub fn formats() -> Vec<FormatView> {
         .collect()
 }
 
+/// A format's name for people.
+pub fn format_title(id: &str) -> String {
+    FORMATS.iter().find(|format| format.id == id).map_or(id, |format| format.title).to_string()
+}
+
 /// What reports and traces can be written as, for the page's menu.
 pub fn exporters() -> Vec<ExporterView> {
     EXPORTERS.iter().filter(|exporter| exporter.in_menu).map(|exporter| exporter_view(exporter)).collect()

@@ -16,7 +16,13 @@ use std::ops::Range;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
     /// Read the `Blob` that comes with this message; the ports behind it lead to workers that help with that.
-    Open { file_name: String, query: Query },
+    Open { file_name: String, query: Query, keep: Option<Keep> },
+    /// Open the index that the browser keeps under this key, without the file that it is of.
+    OpenKept { key: String, query: Query },
+    /// Which indexes does the browser keep?
+    ListKept { ticket: u32 },
+    /// Forget the index of this key, or all of them, and list those that are left.
+    Forget { ticket: u32, key: Option<String> },
     /// Stop reading; report on what was read.
     Stop,
     /// Compute the reports again.
@@ -31,6 +37,15 @@ pub enum Request {
     Help,
     /// The helper behind that port of [`Request::Open`] has ended.
     HelperLost { index: u32 },
+}
+
+/// For a file whose index may be kept in the browser, to open it at once the next time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keep {
+    /// Time of the file's last change, in milliseconds since the Unix epoch.
+    pub modified_ms: u64,
+    /// Do not open what is kept; read the file and keep that.
+    pub afresh: bool,
 }
 
 /// From a worker that reads a file to one that helps it, through a port between the two.
@@ -128,6 +143,31 @@ pub enum Response {
         ticket: u32,
         failure: Failure,
     },
+    /// What the browser keeps, the one written last at the top; `None` if it keeps nothing for this page.
+    Kept {
+        ticket: u32,
+        entries: Option<Vec<KeptView>>,
+    },
+    /// An index was kept, or was not: there is something new to list.
+    KeptChanged,
+    /// The file's SHA-256, as hexadecimal digits.
+    Digest(String),
+    /// The index does not fit the file, or is damaged; it is forgotten.
+    Stale(Failure),
+}
+
+/// An index that the browser keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptView {
+    /// For [`Request::OpenKept`] and [`Request::Forget`].
+    pub key: String,
+    pub file_name: String,
+    pub file_bytes: u64,
+    pub format_title: String,
+    /// When it was written, in milliseconds since the Unix epoch.
+    pub made_ms: u64,
+    /// Its own size.
+    pub index_bytes: u64,
 }
 
 /// How far reading has come. Rate and time left are worked out by the page, which has the clock.
@@ -193,6 +233,19 @@ pub struct FileView {
     pub producer: Option<String>,
     /// Outermost first.
     pub compression: Vec<String>,
+    /// The index that this comes from; `None` if the file was read.
+    pub index: Option<IndexView>,
+}
+
+/// An index that a document comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexView {
+    /// When it was written, in milliseconds since the Unix epoch; 0 if unknown.
+    pub made_ms: u64,
+    /// The trace's file is not at hand.
+    pub is_alone: bool,
+    /// Another version of the program has written it, and the reports were computed anew.
+    pub is_of_other_version: bool,
 }
 
 /// The account: records and bytes read = kept + repaired + skipped, and the oddities.

@@ -1,12 +1,12 @@
 //! One file from its first byte to its reports.
 
 use super::protocol::{
-    BlockView, ColumnView, CopyFormat, DocumentView, FileView, IssueView, LedgerView, ReportView,
+    BlockView, ColumnView, CopyFormat, DocumentView, FileView, IndexView, IssueView, LedgerView, ReportView,
     SeverityView, TableId, TableView, TallyView,
 };
 use crate::analysis::{self, Query};
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
-use crate::import::{FORMATS, FormatInfo, Import, ImportError, ImportProgress};
+use crate::import::{FormatInfo, Import, ImportError, ImportProgress};
 use crate::index::{self, Head, Identity, Index};
 use crate::report::view::{self, TableQuery, TableRows};
 use crate::report::{Block, Report, Table};
@@ -28,6 +28,8 @@ pub struct Session {
     partial: bool,
     /// Where the tables are, while nobody has asked for more than the reports.
     index: Option<Index>,
+    /// The index that this comes from.
+    index_view: Option<IndexView>,
     /// The file, for arguments that are read from it again.
     again: Option<Rc<dyn Content>>,
     /// Row order of the table looked at last, so that scrolling does not sort again.
@@ -59,6 +61,7 @@ impl Session {
             reports: Vec::new(),
             partial: false,
             index: None,
+            index_view: None,
             again: None,
             order: None,
         }
@@ -85,6 +88,11 @@ impl Session {
         (trace.source, trace.ledger) = (source.clone(), ledger.clone());
         session.run = Run::single(trace);
         session.reports = reports.clone();
+        session.index_view = Some(IndexView {
+            made_ms: index.head.made_ms,
+            is_alone: again.is_none(),
+            is_of_other_version: !index.head.is_of_this_program(),
+        });
         session.again = again;
         let is_answer = index.head.query == query && index.head.is_of_this_program();
         session.index = Some(index);
@@ -276,7 +284,7 @@ impl Session {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
-        let document = analysis::document(&self.run, &self.reports, &format_title);
+        let document = analysis::document(&self.run, &self.reports, &super::format_title);
         let input = Input { run: &self.run, document: &document, query: &self.query, options };
         export::render(exporter, &input, out)
     }
@@ -308,9 +316,10 @@ impl Session {
                 name: source.file_name.clone(),
                 bytes: trace.ledger.file_bytes,
                 format_id: source.format.to_string(),
-                format_title: format_title(source.format),
+                format_title: super::format_title(source.format),
                 producer: source.producer.clone(),
                 compression: source.compression.iter().map(|name| name.to_string()).collect(),
+                index: self.index_view,
             },
             ledger: ledger_view(&trace.ledger),
             reports: self.reports.iter().map(report_view).collect(),
@@ -324,11 +333,6 @@ impl Session {
                 .collect(),
         })
     }
-}
-
-/// A format's name for people.
-fn format_title(id: &str) -> String {
-    FORMATS.iter().find(|format| format.id == id).map_or(id, |format| format.title).to_string()
 }
 
 fn ledger_view(ledger: &Ledger) -> LedgerView {

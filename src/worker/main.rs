@@ -6,6 +6,8 @@
 mod content;
 mod crew;
 mod helper;
+mod index;
+mod kept;
 mod port;
 mod source;
 mod stretch;
@@ -15,6 +17,7 @@ mod wake;
 use content::BlobContent;
 use crew::Helpers;
 use helper::Helper;
+use index::Opened;
 use js_sys::{Array, Reflect, Uint8Array};
 use source::Source;
 use std::cell::{Cell, RefCell};
@@ -22,7 +25,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use stretch::Stretch;
 use tracedrop::analysis::Query;
-use tracedrop::engine::protocol::{self, Failure, HelperResponse, Progress, Request, Response};
+use tracedrop::engine::protocol::{self, Failure, HelperResponse, Keep, Progress, Request, Response};
 use tracedrop::engine::{self, Session};
 use tracedrop::export::{self, Options};
 use tracedrop::import::crew::Next;
@@ -143,10 +146,10 @@ fn failure(error: ImportError) -> Failure {
 /// What comes beside the request starts at the second place of `data`.
 fn answer(state: &Rc<State>, request: Request, data: &Array) {
     match request {
-        Request::Open { file_name, query } => match data.get(1).dyn_into::<Blob>() {
+        Request::Open { file_name, query, keep } => match data.get(1).dyn_into::<Blob>() {
             Ok(blob) => {
                 let ports = data.iter().skip(2).filter_map(|port| port.dyn_into().ok()).collect();
-                spawn_local(read(state.clone(), blob, ports, file_name, query));
+                spawn_local(open(state.clone(), blob, ports, file_name, query, keep));
             }
             Err(_) => post(&Response::Failed(Failure {
                 code: "no-file".to_string(),
@@ -154,6 +157,14 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
                 hint: "choose it again".to_string(),
             })),
         },
+        Request::OpenKept { key, query } => spawn_local(open_kept(state.clone(), key, query)),
+        Request::ListKept { ticket } => spawn_local(async move {
+            post(&Response::Kept { ticket, entries: kept::list().await });
+        }),
+        Request::Forget { ticket, key } => spawn_local(async move {
+            kept::forget(key.as_deref()).await;
+            post(&Response::Kept { ticket, entries: kept::list().await });
+        }),
         Request::Stop => {
             state.stop.set(true);
             if let Some(helpers) = state.helpers.borrow().as_ref() {
@@ -173,8 +184,10 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
         }
         Request::SetQuery(query) => {
             if let Some(session) = state.session.borrow_mut().as_mut() {
-                session.set_query(query);
-                post_document(session);
+                match session.set_query(query) {
+                    Ok(()) => post_document(session),
+                    Err(error) => post(&Response::Stale(failure(error))),
+                }
             }
         }
         Request::Rows { ticket, table, query, offset, limit } => {
@@ -203,29 +216,77 @@ fn post_document(session: &Session) {
     }
 }
 
-/// Reads the whole file.
-async fn read(state: Rc<State>, blob: Blob, ports: Vec<MessagePort>, file_name: String, query: Query) {
+/// Opens the file from its index, or reads it and keeps one.
+async fn open(
+    state: Rc<State>,
+    blob: Blob,
+    ports: Vec<MessagePort>,
+    file_name: String,
+    query: Query,
+    keep: Option<Keep>,
+) {
+    match index::open(&blob, &file_name, query, keep).await {
+        Some(Opened::Index(session)) => show(&state, session.map_err(failure)),
+        Some(Opened::Kept(session, digest)) => {
+            show(&state, Ok(*session));
+            if let Some(keep) = keep {
+                index::verify(&blob, &kept::key(blob.size() as u64, keep.modified_ms), digest).await;
+            }
+        }
+        None => {
+            let is_whole = read(state.clone(), &blob, ports, file_name, query).await;
+            if let Some(keep) = keep.filter(|_| is_whole) {
+                index::keep(&state, &blob, keep).await;
+            }
+        }
+    }
+}
+
+/// Opens an index that was kept, without its file.
+async fn open_kept(state: Rc<State>, key: String, query: Query) {
+    show(&state, index::open_kept(&key, query).await);
+}
+
+/// Shows what did not have to be read.
+fn show(state: &State, session: Result<Session, Failure>) {
+    match session {
+        Ok(session) => {
+            post_document(&session);
+            *state.session.borrow_mut() = Some(session);
+        }
+        Err(failure) => post(&Response::Failed(failure)),
+    }
+}
+
+/// Reads the whole file. False if something came between.
+async fn read(
+    state: Rc<State>,
+    blob: &Blob,
+    ports: Vec<MessagePort>,
+    file_name: String,
+    query: Query,
+) -> bool {
     let mut progress = Reporter::new(blob.size() as u64);
     let begin = || {
         let mut session = Session::new(&file_name, blob.size() as u64, None, query);
-        if let Some(content) = BlobContent::new(&blob) {
+        if let Some(content) = BlobContent::new(blob) {
             session.can_read_again(Rc::new(content));
         }
         *state.session.borrow_mut() = Some(session);
     };
     begin();
-    let packing = if ports.is_empty() { None } else { packing(&blob).await };
+    let packing = if ports.is_empty() { None } else { packing(blob).await };
     let result = match packing {
-        Some(packing) => match read_unpacked(&state, &blob, packing, ports, &mut progress).await {
+        Some(packing) => match read_unpacked(&state, blob, packing, ports, &mut progress).await {
             Some(result) => result,
             // The one who unpacked is lost: once more, alone.
             None => {
                 begin();
-                read_alone(&state, &blob, false, &mut progress).await.map(drop)
+                read_alone(&state, blob, false, &mut progress).await.map(drop)
             }
         },
-        None => match read_alone(&state, &blob, !ports.is_empty(), &mut progress).await {
-            Ok(Some(parts)) => read_with(&state, &blob, ports, parts, &mut progress).await,
+        None => match read_alone(&state, blob, !ports.is_empty(), &mut progress).await {
+            Ok(Some(parts)) => read_with(&state, blob, ports, parts, &mut progress).await,
             Ok(None) => Ok(()),
             Err(error) => Err(error),
         },
@@ -233,16 +294,23 @@ async fn read(state: Rc<State>, blob: Blob, ports: Vec<MessagePort>, file_name: 
     *state.helpers.borrow_mut() = None;
     *state.unpacked.borrow_mut() = None;
     let mut guard = state.session.borrow_mut();
-    let Some(session) = guard.as_mut() else { return };
+    let Some(session) = guard.as_mut() else { return false };
     progress.finishing(session);
+    let is_whole = result.is_ok() && !state.stop.get();
     let result = match result {
         Err(error) => session.stop(&read_error(&error_name(&error))),
         Ok(()) if state.stop.get() => session.stop("it was stopped by hand"),
         Ok(()) => session.finish(),
     };
     match result {
-        Ok(()) => post_document(session),
-        Err(error) => post(&Response::Failed(failure(error))),
+        Ok(()) => {
+            post_document(session);
+            is_whole
+        }
+        Err(error) => {
+            post(&Response::Failed(failure(error)));
+            false
+        }
     }
 }
 
@@ -514,7 +582,7 @@ impl Reporter {
 }
 
 /// Writes an export into a `Blob`, which is sent to the page by reference.
-fn export(session: &Session, ticket: u32, id: &str) {
+fn export(session: &mut Session, ticket: u32, id: &str) {
     let refuse = |code: &str, what: String, hint: &str| {
         let failure = Failure { code: code.to_string(), what, hint: hint.to_string() };
         post(&Response::Refused { ticket, failure });
@@ -523,9 +591,9 @@ fn export(session: &Session, ticket: u32, id: &str) {
         return refuse("unknown-exporter", format!("there is no exporter named {id}"), "");
     };
     let mut parts = BlobParts { ticket, parts: Array::new(), piece: Vec::new(), bytes: 0 };
+    let options = Options { now_ms: js_sys::Date::now() as u64, ..Options::default() };
     let too_large = "close other tabs, or export with the tracedrop command";
-    if let Err(error) = session.export(exporter, &Options::default(), &mut parts).and_then(|()| parts.flush())
-    {
+    if let Err(error) = session.export(exporter, &options, &mut parts).and_then(|()| parts.flush()) {
         let hint = if error.kind() == io::ErrorKind::InvalidData { "open the file again" } else { too_large };
         return refuse("export-failed", error.to_string(), hint);
     }

@@ -15,6 +15,8 @@ use web_sys::{
 pub struct Picked {
     pub name: String,
     pub blob: Blob,
+    /// When a file on disk was changed last, in milliseconds since the Unix epoch; `None` for anything else.
+    pub modified_ms: Option<u64>,
 }
 
 /// What was let go over the page.
@@ -26,7 +28,7 @@ pub struct Dropped {
 }
 
 fn picked_file(file: File) -> Picked {
-    Picked { name: file.name(), blob: file.into() }
+    Picked { name: file.name(), modified_ms: Some(file.last_modified() as u64), blob: file.into() }
 }
 
 fn list(files: Option<FileList>) -> Vec<Picked> {
@@ -98,7 +100,9 @@ pub fn on_paste(text_name: &'static str, paste: impl Fn(Vec<Picked>) + 'static) 
         let text = data.get_data("text/plain").unwrap_or_default();
         let blob = Blob::new_with_str_sequence(&Array::of1(&JsValue::from(text.as_str())));
         match blob {
-            Ok(blob) if !text.is_empty() => paste(vec![Picked { name: text_name.to_string(), blob }]),
+            Ok(blob) if !text.is_empty() => {
+                paste(vec![Picked { name: text_name.to_string(), blob, modified_ms: None }])
+            }
             _ => paste(Vec::new()),
         }
     });

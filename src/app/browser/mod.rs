@@ -5,6 +5,7 @@ mod files;
 mod keys;
 mod place;
 mod start;
+mod storage;
 mod theme;
 mod worker;
 
@@ -16,7 +17,8 @@ pub use place::{
     on_resize, press, reveal, root_font_px, scroll_to, scroll_top_of, scroll_window_to, set_title,
     show_dialog, size_of, spot_below, window_top,
 };
-pub use start::{now_ms, samples, version};
+pub use start::{local_time, now_ms, samples, version};
+pub use storage::{remember, remembered};
 pub use theme::{Theme, apply_theme, on_system_theme, stored_theme};
 pub use worker::{Attached, Port, WorkerHandle, channel, n_processors};
 

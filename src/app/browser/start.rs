@@ -46,3 +46,13 @@ pub fn samples() -> Vec<Sample> {
 pub fn now_ms() -> f64 {
     window().performance().map_or(0.0, |performance| performance.now())
 }
+
+/// Day and time of a moment on this computer's clock, `ms` milliseconds after the Unix epoch.
+pub fn local_time(ms: u64) -> String {
+    let options = js_sys::Object::new();
+    for (name, value) in [("dateStyle", "medium"), ("timeStyle", "short")] {
+        // A plain object takes any member.
+        let _ = js_sys::Reflect::set(&options, &name.into(), &value.into());
+    }
+    js_sys::Date::new(&(ms as f64).into()).to_locale_string("en-GB", &options).into()
+}

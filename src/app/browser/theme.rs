@@ -1,8 +1,9 @@
 //! Light, dark or high contrast: as the system has it, or as someone chose.
 
+use super::storage::{remember, remembered};
 use leptos::prelude::{document, window};
 use wasm_bindgen::prelude::*;
-use web_sys::{MediaQueryList, Storage};
+use web_sys::MediaQueryList;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Theme {
@@ -28,13 +29,8 @@ impl Theme {
 const STORED_AS: &str = "tracedrop-theme";
 const MORE_CONTRAST: &str = "(prefers-contrast: more)";
 
-/// Browsers that keep nothing throw here.
-fn storage() -> Option<Storage> {
-    window().local_storage().ok().flatten()
-}
-
 pub fn stored_theme() -> Theme {
-    let stored = storage().and_then(|storage| storage.get_item(STORED_AS).ok().flatten());
+    let stored = remembered(STORED_AS);
     Theme::ALL.into_iter().find(|theme| stored.as_deref() == Some(theme.id())).unwrap_or(Theme::System)
 }
 
@@ -51,12 +47,7 @@ pub fn apply_theme(theme: Theme) {
     if let Some(root) = document().document_element() {
         let _ = root.set_attribute("data-theme", shown.id());
     }
-    if let Some(storage) = storage() {
-        let _ = match theme {
-            Theme::System => storage.remove_item(STORED_AS),
-            _ => storage.set_item(STORED_AS, theme.id()),
-        };
-    }
+    remember(STORED_AS, (theme != Theme::System).then(|| theme.id()));
 }
 
 /// Calls `act` when the system starts or stops asking for more contrast; light and dark are left to the style sheet.

@@ -1,5 +1,6 @@
 //! What the file is and what became of its bytes.
 
+use crate::app::browser;
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Menu, MenuItem, Number, Shape};
 use crate::app::words::words;
@@ -7,7 +8,7 @@ use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::text;
 use tracedrop::base::units::Unit;
-use tracedrop::engine::protocol::{DocumentView, FileView, IssueView, LedgerView, SeverityView};
+use tracedrop::engine::protocol::{DocumentView, FileView, IndexView, IssueView, LedgerView, SeverityView};
 use tracedrop::report::Value;
 
 /// Part of a whole, from 0 to 1.
@@ -95,6 +96,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                 </div>
             </div>
             </Show>
+            {move || file.get().and_then(|file| file.index).map(|index| view! { <FromIndex tab index /> })}
             <p class="exporting" role="status">
                 {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
             </p>
@@ -125,6 +127,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                                     view! {
                                         {issues_view(&ledger.issues)}
                                         {account_view(&ledger, file_bytes)}
+                                        {move || tab.digest.get().map(digest_view)}
                                     }
                                 })
                         })
@@ -175,6 +178,33 @@ fn meta_view(file: FileView) -> impl IntoView {
                 .collect_view()}
         </dl>
     }
+}
+
+/// Says that the file was not read this time.
+#[component]
+fn FromIndex(tab: Tab, index: IndexView) -> impl IntoView {
+    let when = (index.made_ms > 0).then(|| browser::local_time(index.made_ms));
+    view! {
+        <p class="from-index" data-testid="from-index">
+            <Icon shape=Shape::Info />
+            <span>
+                {(words().from_index)(&index, when.as_deref())} " "
+                {(!index.is_alone)
+                    .then(|| {
+                        view! {
+                            <button type="button" class="link" on:click=move |_| tab.read_again()>
+                                {words().read_again}
+                            </button>
+                        }
+                    })}
+            </span>
+        </p>
+    }
+}
+
+/// What the file can be told by.
+fn digest_view(digest: String) -> impl IntoView {
+    view! { <p class="digest" data-testid="digest">{words().digest} " " <code>{digest}</code></p> }
 }
 
 #[component]

@@ -3,6 +3,7 @@
 mod document;
 mod drop_overlay;
 mod header;
+mod kept;
 mod keys_dialog;
 mod ledger;
 mod panel;
@@ -13,6 +14,7 @@ mod start;
 pub use document::DocumentScreen;
 pub use drop_overlay::DropOverlay;
 pub use header::Header;
+pub use kept::{KeepChoice, KeptFiles};
 pub use keys_dialog::KeysDialog;
 pub use ledger::FileCard;
 pub use panel::Panel;

@@ -1,5 +1,6 @@
 //! The first screen: the promise, a place to drop files, samples, what can be read.
 
+use super::{KeepChoice, KeptFiles};
 use crate::app::browser::{self, Picked};
 use crate::app::state::app;
 use crate::app::widgets::{Icon, Shape};
@@ -21,11 +22,13 @@ pub fn StartScreen() -> impl IntoView {
                 <span class="drop-area-hint">{words().drop_hint}</span>
             </button>
             <p class="start-lock"><Icon shape=Shape::Lock /> <span><strong>{words().stays_here}</strong> " " {words().why_it_stays}</span></p>
+            <KeptFiles />
             <Samples />
             <section class="start-section" aria-labelledby="formats-title">
                 <h2 id="formats-title">{words().formats_title}</h2>
                 <FormatList />
             </section>
+            <KeepChoice />
             <footer class="start-foot">
                 <span>{(words().version)(&browser::version())}</span>
                 <button type="button" class="link" on:click=move |_| app.keys.set(true)>{words().keys_title} " " <kbd>"?"</kbd></button>
@@ -49,6 +52,7 @@ fn Samples() -> impl IntoView {
                             let picked: browser::Local<Picked> = StoredValue::new_local(Picked {
                                 name: sample.name.clone(),
                                 blob: sample.blob.clone(),
+                                modified_ms: None,
                             });
                             view! {
                                 <li>

@@ -1,0 +1,78 @@
+//! Files that were opened before, and what the browser keeps of them.
+
+use crate::app::browser;
+use crate::app::state::app;
+use crate::app::widgets::{Icon, Shape};
+use crate::app::words::words;
+use leptos::prelude::*;
+use tracedrop::engine::protocol::KeptView;
+
+/// The list, where there is something in it. The choice to keep nothing stands apart: see [`KeepChoice`].
+#[component]
+pub fn KeptFiles() -> impl IntoView {
+    let app = app();
+    let shelf = app.shelf;
+    let entries = move || shelf.entries.get().unwrap_or_default();
+    let is_empty = Memo::new(move |_| entries().is_empty());
+    let entry_view = move |entry: KeptView| {
+        let (key, name) = (entry.key.clone(), entry.file_name.clone());
+        let about = (words().kept_about)(&entry, &browser::local_time(entry.made_ms));
+        let forget = (words().forget)(&name);
+        let hint = forget.clone();
+        view! {
+            <li class="kept">
+                <button type="button" class="sample" on:click=move |_| app.open_kept(entry.clone())>
+                    <span class="sample-title"><bdi>{name}</bdi></span>
+                    <span class="sample-about">{about}</span>
+                </button>
+                <button
+                    type="button"
+                    class="button button-icon"
+                    aria-label=forget
+                    title=hint
+                    on:click=move |_| shelf.forget(key.clone())
+                >
+                    <Icon shape=Shape::Close />
+                </button>
+            </li>
+        }
+    };
+    view! {
+        <Show when=move || !is_empty.get()>
+            <section class="start-section" aria-labelledby="kept-title">
+                <div class="start-section-head">
+                    <h2 id="kept-title">{words().kept_title}</h2>
+                    <button type="button" class="link" on:click=move |_| shelf.forget_all()>{words().forget_all}</button>
+                </div>
+                <ul class="samples" data-testid="kept">
+                    <For each=entries key=|entry| (entry.key.clone(), entry.made_ms) let:entry>
+                        {entry_view(entry)}
+                    </For>
+                </ul>
+            </section>
+        </Show>
+    }
+}
+
+/// Whether indexes are kept.
+#[component]
+pub fn KeepChoice() -> impl IntoView {
+    let shelf = app().shelf;
+    let can_keep = Memo::new(move |_| shelf.entries.with(Option::is_some));
+    view! {
+        <Show when=move || can_keep.get()>
+            <label class="keep">
+                <input
+                    type="checkbox"
+                    prop:checked=move || shelf.keeps.get()
+                    on:change:target=move |event| shelf.set_keeps(event.target().checked())
+                />
+                <span>
+                    <strong>{words().keep}</strong>
+                    " "
+                    {words().keep_hint}
+                </span>
+            </label>
+        </Show>
+    }
+}

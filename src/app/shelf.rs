@@ -1,0 +1,67 @@
+//! What the browser keeps of files that were opened: the list of indexes, and whether anything is kept at all.
+
+use super::browser::{self, Local};
+use super::client::{Answer, Client};
+use leptos::prelude::*;
+use tracedrop::engine::protocol::{KeptView, Request};
+
+const REMEMBERED_AS: &str = "tracedrop-keep";
+const NOTHING: &str = "nothing";
+
+/// The list, and who is asked for it.
+#[derive(Clone, Copy)]
+pub struct Shelf {
+    /// The one written last first. `None` if it is not known, or nothing can be kept here.
+    pub entries: RwSignal<Option<Vec<KeptView>>>,
+    /// Indexes of files that are opened from now on are kept.
+    pub keeps: RwSignal<bool>,
+    /// Lives while it is asked.
+    librarian: Local<Option<Client>>,
+}
+
+impl Shelf {
+    pub fn new() -> Shelf {
+        Shelf {
+            entries: RwSignal::new(None),
+            keeps: RwSignal::new(browser::remembered(REMEMBERED_AS).as_deref() != Some(NOTHING)),
+            librarian: StoredValue::new_local(None),
+        }
+    }
+
+    /// Reads the list anew.
+    pub fn refresh(self) {
+        self.ask(|ticket| Request::ListKept { ticket });
+    }
+
+    /// Forgets one file.
+    pub fn forget(self, key: String) {
+        self.ask(|ticket| Request::Forget { ticket, key: Some(key) });
+    }
+
+    pub fn forget_all(self) {
+        self.ask(|ticket| Request::Forget { ticket, key: None });
+    }
+
+    /// Who wants nothing to be kept wants nothing to stay there either.
+    pub fn set_keeps(self, keeps: bool) {
+        self.keeps.set(keeps);
+        browser::remember(REMEMBERED_AS, (!keeps).then_some(NOTHING));
+        if keeps { self.refresh() } else { self.forget_all() }
+    }
+
+    fn ask(self, request: impl FnOnce(u32) -> Request) {
+        // Who was asked before answers what is out of date by now.
+        self.librarian.set_value(Client::start(|_| {}).ok());
+        self.librarian.with_value(|client| {
+            if let Some(client) = client {
+                client.ask(request, move |answer| {
+                    if let Answer::Kept(entries) = answer {
+                        self.entries.set(entries);
+                    }
+                    // Not from within its own message.
+                    browser::after(0, move || self.librarian.set_value(None));
+                });
+            }
+        });
+    }
+}

@@ -1,0 +1,146 @@
+//! Opens files from their indexes, and keeps an index of what was read, after the page has its report.
+
+use crate::content::BlobContent;
+use crate::kept::{self, Place};
+use crate::source::{self, Source};
+use crate::{State, failure, now_ms, post};
+use sha2::{Digest, Sha256};
+use std::io;
+use std::rc::Rc;
+use tracedrop::analysis::Query;
+use tracedrop::engine::Session;
+use tracedrop::engine::protocol::{Failure, Keep, Response};
+use tracedrop::import::ImportError;
+use tracedrop::index::{self, DIGEST_BYTES, Identity, Index, SectionWriter};
+use tracedrop::trace::args::Content;
+use web_sys::Blob;
+
+/// The page has drawn the report by then.
+const KEEP_AFTER_MS: i32 = 400;
+/// Messages of the page are let in this often.
+const BREATHE_EVERY_MS: f64 = 30.0;
+/// Older indexes that make room for a new one, at most.
+const MAX_FORGOTTEN: usize = 16;
+
+/// What a file can be opened from instead of reading it.
+pub enum Opened {
+    /// It is itself an index, without the trace.
+    Index(Result<Session, ImportError>),
+    /// Its index was kept, with the SHA-256 of the file that it is of.
+    Kept(Box<Session>, Option<[u8; DIGEST_BYTES]>),
+}
+
+/// Opens the file from an index: from its own bytes, if that is what it is, or from one that was kept. `None` if it has to
+/// be read.
+pub async fn open(blob: &Blob, file_name: &str, query: Query, keep: Option<Keep>) -> Option<Opened> {
+    let content = Rc::new(BlobContent::new(blob)?);
+    let mut head = [0; index::MAGIC.len()];
+    if content.read_at(0, &mut head).is_ok() && Index::sniff(&head) {
+        return Some(Opened::Index(
+            Index::open(content).and_then(|index| Session::of_index(index, None, query)),
+        ));
+    }
+    let keep = keep.filter(|keep| !keep.afresh)?;
+    let mut index = kept::find(&kept::key(content.n_bytes(), keep.modified_ms)).await?;
+    if index.head.identity != Identity::of(&*content, keep.modified_ms).ok() {
+        return None;
+    }
+    // The file may have been given another name.
+    index.head.source.file_name = file_name.to_string();
+    let digest = index.digest();
+    let session = Session::of_index(index, Some(content), query).ok()?;
+    Some(Opened::Kept(Box::new(session), digest))
+}
+
+/// Opens the index of that key, without its file.
+pub async fn open_kept(key: &str, query: Query) -> Result<Session, Failure> {
+    let index = kept::find(key).await.ok_or_else(|| Failure {
+        code: "index-gone".to_string(),
+        what: "the browser no longer has the index of this file".to_string(),
+        hint: "open the file itself".to_string(),
+    })?;
+    Session::of_index(index, None, query).map_err(failure)
+}
+
+/// Keeps an index of what was read of `blob`, then its SHA-256.
+pub async fn keep(state: &State, blob: &Blob, keep: Keep) {
+    source::wait(KEEP_AFTER_MS).await;
+    let Some(content) = BlobContent::new(blob) else { return };
+    let Ok(identity) = Identity::of(&content, keep.modified_ms) else { return };
+    let key = kept::key(identity.file_bytes, keep.modified_ms);
+    for _ in 0..MAX_FORGOTTEN {
+        // Nothing can be kept here, or another tab is just about to keep the same.
+        let Some(mut place) = Place::open(&key).await else { break };
+        let result = write(state, &mut place, identity).await;
+        drop(place);
+        let Err(error) = result else { break };
+        kept::forget(Some(&key)).await;
+        // An older one makes room for it, unless it can not be kept anyway.
+        if error.kind() != io::ErrorKind::StorageFull || !kept::forget_oldest(&key).await {
+            break;
+        }
+    }
+    post(&Response::KeptChanged);
+    verify(blob, &key, None).await;
+}
+
+/// Writes the index section by section. It counts from its last byte on.
+async fn write(state: &State, place: &mut Place, identity: Identity) -> io::Result<()> {
+    place.clear()?;
+    let mut writer = SectionWriter::new(place)?;
+    let mut bytes = Vec::new();
+    let mut number = 0;
+    let with_session =
+        |ask: &mut dyn FnMut(&Session) -> Option<String>| state.session.borrow().as_ref().and_then(ask);
+    while let Some(name) = with_session(&mut |session| session.index_section(number, &mut bytes)) {
+        writer.write(name, &bytes)?;
+        number += 1;
+        source::breathe().await;
+    }
+    let wall_ms = js_sys::Date::now() as u64;
+    let head = state.session.borrow().as_ref().and_then(|session| session.index_head(identity, wall_ms));
+    let (name, bytes) = head.ok_or(io::ErrorKind::Other)?;
+    writer.write(name, &bytes)?;
+    writer.finish(None).map(drop)
+}
+
+/// Computes the file's SHA-256, tells the page of it, and puts it into the index. If the index has `expected` and that is
+/// another, it is of another file: the page is told, and it is forgotten.
+pub async fn verify(blob: &Blob, key: &str, expected: Option<[u8; DIGEST_BYTES]>) {
+    let Some(digest) = digest(blob).await else { return };
+    if expected.is_some_and(|expected| expected != digest) {
+        kept::forget(Some(key)).await;
+        post(&Response::Stale(Failure {
+            code: "index-stale".to_string(),
+            what: "the file has changed since its index was made, though its size and time are the same"
+                .to_string(),
+            hint: "open the file again".to_string(),
+        }));
+        return;
+    }
+    post(&Response::Digest(digest.iter().map(|byte| format!("{byte:02x}")).collect()));
+    if expected.is_none()
+        && let Some(mut place) = Place::open_existing(key).await
+    {
+        // Without it the index is of use all the same.
+        let _ = place.put_digest(&digest);
+    }
+}
+
+async fn digest(blob: &Blob) -> Option<[u8; DIGEST_BYTES]> {
+    let mut hasher = Sha256::new();
+    let mut source = Source::new(blob, 0..blob.size() as u64);
+    let mut buffer = Vec::new();
+    let mut last = now_ms();
+    loop {
+        source.next(&mut buffer).await.ok()?;
+        if buffer.is_empty() {
+            return Some(hasher.finalize().into());
+        }
+        hasher.update(&buffer);
+        if now_ms() - last >= BREATHE_EVERY_MS {
+            source::breathe().await;
+            last = now_ms();
+        }
+    }
+}

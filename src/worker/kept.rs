@@ -1,0 +1,207 @@
+//! Indexes that the browser keeps for this page, in its private file system (OPFS): one file each.
+//!
+//! Where a browser has none (a page from disk, a frame that may store nothing, some private windows), nothing is kept and
+//! nothing else changes. What was not written to its end, or by another state of the sources, is forgotten when it is seen.
+//! Two tabs may use the same: reading never locks, and who finds an index being written leaves it alone.
+
+use crate::content::BlobContent;
+use js_sys::{AsyncIterator, IteratorNext, Reflect};
+use std::cmp::Reverse;
+use std::io::{self, Write};
+use std::rc::Rc;
+use tracedrop::engine;
+use tracedrop::engine::protocol::KeptView;
+use tracedrop::index::{DIGEST_BYTES, EXTENSION, Index, TAIL_BYTES};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{
+    Blob, File, FileSystemDirectoryHandle, FileSystemFileHandle, FileSystemGetDirectoryOptions,
+    FileSystemGetFileOptions, FileSystemReadWriteOptions, FileSystemSyncAccessHandle, StorageManager,
+};
+
+const FOLDER: &str = "indexes";
+
+/// What an index of a file is kept under: other files of that size and time take its place.
+pub fn key(file_bytes: u64, modified_ms: u64) -> String {
+    format!("{file_bytes:x}-{modified_ms:x}.{EXTENSION}")
+}
+
+/// The folder of indexes. `None` if there is none, or nothing can be kept.
+async fn folder(create: bool) -> Option<FileSystemDirectoryHandle> {
+    let storage = Reflect::get(crate::scope().navigator().as_ref(), &"storage".into()).ok()?;
+    let storage: StorageManager = storage.dyn_into().ok()?;
+    if !has(&storage, "getDirectory") {
+        return None;
+    }
+    let root: FileSystemDirectoryHandle =
+        JsFuture::from(storage.get_directory()).await.ok()?.dyn_into().ok()?;
+    let options = FileSystemGetDirectoryOptions::new();
+    options.set_create(create);
+    let folder = JsFuture::from(root.get_directory_handle_with_options(FOLDER, &options)).await;
+    folder.ok()?.dyn_into().ok()
+}
+
+/// Browsers differ in what they have, and calling what is not there ends the worker.
+fn has(object: &JsValue, method: &str) -> bool {
+    Reflect::get(object, &method.into()).is_ok_and(|method| method.is_function())
+}
+
+async fn handle(folder: &FileSystemDirectoryHandle, key: &str, create: bool) -> Option<FileSystemFileHandle> {
+    let options = FileSystemGetFileOptions::new();
+    options.set_create(create);
+    JsFuture::from(folder.get_file_handle_with_options(key, &options)).await.ok()?.dyn_into().ok()
+}
+
+/// The index of that key, opened. `None` if there is none that can be used.
+pub async fn find(key: &str) -> Option<Index> {
+    let folder = folder(false).await?;
+    let handle = handle(&folder, key, false).await?;
+    open(&handle).await.map(|(index, _)| index)
+}
+
+async fn open(handle: &FileSystemFileHandle) -> Option<(Index, u64)> {
+    let file: File = JsFuture::from(handle.get_file()).await.ok()?.dyn_into().ok()?;
+    let blob: Blob = file.into();
+    let n_bytes = blob.size() as u64;
+    let index = Index::open(Rc::new(BlobContent::new(&blob)?)).ok()?;
+    index.head.is_of_this_program().then_some((index, n_bytes))
+}
+
+/// All that is kept, the one written last first. `None` if nothing can be kept here.
+pub async fn list() -> Option<Vec<KeptView>> {
+    let folder = folder(true).await?;
+    let mut entries = Vec::new();
+    for key in keys(&folder).await {
+        let Some(handle) = handle(&folder, &key, false).await else { continue };
+        match open(&handle).await {
+            Some((index, index_bytes)) => entries.push(KeptView {
+                key,
+                file_name: index.head.source.file_name,
+                file_bytes: index.head.ledger.file_bytes,
+                format_title: engine::format_title(index.head.source.format),
+                made_ms: index.head.made_ms,
+                index_bytes,
+            }),
+            // If it is being written, the browser does not let go of it.
+            None => remove(&folder, &key).await,
+        }
+    }
+    entries.sort_by_key(|entry| Reverse(entry.made_ms));
+    Some(entries)
+}
+
+async fn keys(folder: &FileSystemDirectoryHandle) -> Vec<String> {
+    let mut keys = Vec::new();
+    let iterator: AsyncIterator = folder.keys();
+    while let Ok(next) = iterator.next()
+        && let Ok(next) = JsFuture::from(next).await
+    {
+        let next: IteratorNext = next.unchecked_into();
+        if next.done() {
+            break;
+        }
+        keys.extend(next.value().as_string());
+    }
+    keys
+}
+
+async fn remove(folder: &FileSystemDirectoryHandle, key: &str) {
+    // What can not be removed now is, when it is seen the next time.
+    let _ = JsFuture::from(folder.remove_entry(key)).await;
+}
+
+/// Forgets the index of that key, or all of them.
+pub async fn forget(key: Option<&str>) {
+    let Some(folder) = folder(false).await else { return };
+    match key {
+        Some(key) => remove(&folder, key).await,
+        None => {
+            for key in keys(&folder).await {
+                remove(&folder, &key).await;
+            }
+        }
+    }
+}
+
+/// Forgets the index that was written first, but not that of `but`. False if there is no other.
+pub async fn forget_oldest(but: &str) -> bool {
+    let Some(entries) = list().await else { return false };
+    match entries.iter().rfind(|entry| entry.key != but) {
+        Some(oldest) => {
+            forget(Some(&oldest.key)).await;
+            true
+        }
+        None => false,
+    }
+}
+
+/// An index that is being written. Nobody else can write it, or remove it, until this is dropped.
+pub struct Place {
+    handle: FileSystemSyncAccessHandle,
+    at: f64,
+}
+
+impl Place {
+    /// `None` if nothing can be kept, or somebody else is writing it.
+    pub async fn open(key: &str) -> Option<Place> {
+        Place::open_with(key, true).await
+    }
+
+    /// The same of an index that is there.
+    pub async fn open_existing(key: &str) -> Option<Place> {
+        Place::open_with(key, false).await
+    }
+
+    async fn open_with(key: &str, create: bool) -> Option<Place> {
+        let folder = folder(create).await?;
+        let handle = handle(&folder, key, create).await?;
+        if !has(&handle, "createSyncAccessHandle") {
+            return None;
+        }
+        let handle = JsFuture::from(handle.create_sync_access_handle()).await.ok()?;
+        Some(Place { handle: handle.dyn_into().ok()?, at: 0.0 })
+    }
+
+    /// Forgets what was there.
+    pub fn clear(&self) -> io::Result<()> {
+        self.handle.truncate_with_u32(0).map_err(io_error)
+    }
+
+    /// Adds the SHA-256 of the trace's file to an index that is there.
+    pub fn put_digest(&mut self, digest: &[u8; DIGEST_BYTES]) -> io::Result<()> {
+        let size = self.handle.get_size().map_err(io_error)?;
+        if size < TAIL_BYTES as f64 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.at = size - TAIL_BYTES as f64;
+        self.write_all(digest)?;
+        self.flush()
+    }
+}
+
+impl Write for Place {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let options = FileSystemReadWriteOptions::new();
+        options.set_at(self.at);
+        let n = self.handle.write_with_u8_array_and_options(bytes, &options).map_err(io_error)?;
+        self.at += n;
+        Ok(n as usize)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.handle.flush().map_err(io_error)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.handle.close();
+    }
+}
+
+fn io_error(error: JsValue) -> io::Error {
+    match crate::error_name(&error).as_str() {
+        "QuotaExceededError" => io::ErrorKind::StorageFull.into(),
+        name => io::Error::other(name.to_string()),
+    }
+}
