@@ -4,11 +4,11 @@ mod support;
 
 use std::panic::AssertUnwindSafe;
 use support::{assert_same_text, data_dirs, files, import};
-use tracedrop::analysis::timeline::Class;
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::units::Unit;
 use tracedrop::export::{self, Input, Options};
 use tracedrop::report::{Column, Document, Facts, Report, Table};
+use tracedrop::trace::slices::Class;
 use tracedrop::trace::slices::SliceKind;
 use tracedrop::trace::tracks::TrackKind;
 use tracedrop::trace::{Run, Trace};

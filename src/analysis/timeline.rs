@@ -2,7 +2,6 @@
 
 use crate::base::strings::StringId;
 use crate::report::{Cells, Column, Table, TextCells};
-use crate::trace::slices::SliceKind;
 use crate::trace::tracks::Key;
 use crate::trace::{Run, Trace};
 use rustc_hash::FxHashMap;
@@ -13,36 +12,6 @@ pub const MAX_ROWS: usize = 200_000;
 /// Whether any trace of the run holds rows on a time axis.
 pub fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| trace.span().is_some())
-}
-
-/// Classes of slices that are never added up together.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Class {
-    Thread,
-    Async,
-    State,
-    Instant,
-}
-
-impl Class {
-    #[inline]
-    pub fn of(kind: SliceKind) -> Class {
-        match kind {
-            SliceKind::Complete | SliceKind::BeginEnd => Class::Thread,
-            SliceKind::Async | SliceKind::LegacyAsync | SliceKind::LegacyStep => Class::Async,
-            SliceKind::State => Class::State,
-            SliceKind::Instant | SliceKind::AsyncInstant => Class::Instant,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Class::Thread => "thread",
-            Class::Async => "async",
-            Class::State => "state",
-            Class::Instant => "instant",
-        }
-    }
 }
 
 /// Numbers for texts that are equal in all traces of a run.

@@ -1,5 +1,6 @@
 //! What every stage uses and what knows nothing of traces: text, numbers, lines, JSON.
 
+pub mod column;
 pub mod json;
 pub mod lines;
 pub mod pace;

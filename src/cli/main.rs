@@ -74,13 +74,16 @@ struct ExportArgs {
 }
 
 #[derive(Args)]
-struct InputArgs {
+pub struct InputArgs {
     /// Read as this format, whatever the content looks like.
     #[arg(long = "from", value_name = "FORMAT")]
     from: Option<String>,
+    /// Hold at most so many events; of more, all are added up, but single ones are let go [default: no limit].
+    #[arg(long, value_name = "EVENTS")]
+    pub hold: Option<usize>,
     /// Say nothing on standard error about what was skipped or repaired.
     #[arg(short, long)]
-    quiet: bool,
+    pub quiet: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -180,7 +183,7 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
     let as_list = several && matches!(args.format, Format::Json);
     let mut n_written = 0;
     for (n, file) in args.files.iter().enumerate() {
-        let Some(mut session) = read::open(file, format, Query { top: args.top }, args.input.quiet) else {
+        let Some(mut session) = read::open(file, format, Query { top: args.top }, &args.input) else {
             code = ExitCode::from(1);
             continue;
         };
@@ -238,7 +241,7 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     {
         return Ok(usage("the output is the file that is read".to_string()));
     }
-    let Some(mut session) = read::open(&args.file, format, Query::default(), args.input.quiet) else {
+    let Some(mut session) = read::open(&args.file, format, Query::default(), &args.input) else {
         return Ok(ExitCode::from(1));
     };
     let mut out: Box<dyn Write> = match &args.output {

@@ -1,5 +1,6 @@
 //! From a path to a finished session, with a progress bar and the ledger on standard error.
 
+use crate::InputArgs;
 use crate::content::FileContent;
 use crate::crew;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -26,7 +27,12 @@ pub fn shown(path: &Path) -> String {
 }
 
 /// Reads `path` whole. `None`, with the reason on standard error, if there is nothing to report on.
-pub fn open(path: &Path, format: Option<&'static FormatInfo>, query: Query, quiet: bool) -> Option<Session> {
+pub fn open(
+    path: &Path,
+    format: Option<&'static FormatInfo>,
+    query: Query,
+    args: &InputArgs,
+) -> Option<Session> {
     let name = shown(path);
     let complain = |what: &dyn std::fmt::Display| {
         eprintln!("tracedrop: {name}: {what}");
@@ -63,6 +69,9 @@ pub fn open(path: &Path, format: Option<&'static FormatInfo>, query: Query, quie
     if let Some(content) = content {
         session.can_read_again(content);
     }
+    if let (Some(import), Some(n_events)) = (session.import(), args.hold) {
+        import.hold_at_most(n_events);
+    }
     let mut chunk = Vec::with_capacity(CHUNK_BYTES as usize);
     let bar = progress_bar(size, &file_name);
     let result = loop {
@@ -92,7 +101,7 @@ pub fn open(path: &Path, format: Option<&'static FormatInfo>, query: Query, quie
         return complain(&error);
     }
     let trace = session.run().traces.first()?;
-    if !quiet {
+    if !args.quiet {
         tell(&name, &trace.ledger);
     }
     // Nothing usable and something unusable; an empty timeline (`[]`) is a trace all the same.

@@ -112,14 +112,19 @@ impl Session {
         Ok(())
     }
 
+    /// Whether an index says all that is known: single slices that were given up can not be had from one.
+    pub fn can_be_kept(&self) -> bool {
+        self.run.traces.first().is_some_and(|trace| !self.partial && trace.folded.is_none())
+    }
+
     /// What an index of this file is written from: a section of its tables, by number. `None` behind the last one.
     pub fn index_section(&self, number: usize, out: &mut Vec<u8>) -> Option<String> {
         index::section(self.run.traces.first()?, number, out)
     }
 
-    /// The last section of an index of this file. `None` if there is nothing to keep yet.
+    /// The last section of an index of this file. `None` if it can not be kept.
     pub fn index_head(&self, identity: Identity, now_ms: u64) -> Option<(String, Vec<u8>)> {
-        let trace = self.run.traces.first().filter(|_| !self.partial)?;
+        let trace = self.run.traces.first().filter(|_| self.can_be_kept())?;
         Some(index::head_section(Head {
             sources: index::SOURCES.to_string(),
             made_ms: now_ms,

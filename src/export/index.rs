@@ -10,7 +10,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
     extension: index::EXTENSION,
     media_type: "application/octet-stream",
     in_menu: true,
-    applies: |run| run.traces.len() == 1,
+    applies: |run| run.traces.len() == 1 && run.traces.iter().all(|trace| trace.folded.is_none()),
     write,
     reference: None,
 };

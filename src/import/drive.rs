@@ -71,6 +71,11 @@ const MAX_LAYERS: usize = 4;
 /// A file that starts with more white space than this is given up.
 const MAX_BLANK_BYTES: usize = 16 << 20;
 
+/// Events that a 32-bit program holds. With everything that is made of them they take some 130 bytes each.
+const MAX_EVENTS_32_BIT: usize = 20_000_000;
+/// What a 32-bit program packs away of further ones, at most.
+const MAX_PACKED_BYTES: usize = if usize::BITS == 32 { 2 << 30 } else { usize::MAX };
+
 /// Once so much has been read, the number of rows in the rest of the file can be guessed.
 const RESERVE_AFTER_BYTES: u64 = 4 << 20;
 
@@ -119,6 +124,8 @@ impl Import {
     /// Reads as `format` if one is given, whatever the content looks like.
     pub fn with_format(file_name: &str, file_bytes: u64, format: Option<&'static FormatInfo>) -> Import {
         let source = SourceInfo { file_name: file_name.to_string(), ..SourceInfo::default() };
+        let mut builder = TraceBuilder::new(source);
+        builder.max_rows = (usize::BITS == 32).then_some(MAX_EVENTS_32_BIT);
         Import {
             file_name: file_name.to_string(),
             file_bytes,
@@ -127,7 +134,7 @@ impl Import {
             layers: Vec::new(),
             elsewhere: None,
             content: Content::no_head(),
-            builder: TraceBuilder::new(source),
+            builder,
             progress: ImportProgress::default(),
             reserved: false,
             problem: None,
@@ -215,6 +222,7 @@ impl Import {
         if is_joined {
             self.count_to_position();
             self.reserve();
+            self.problem = self.fold_if_full().err();
         }
         is_joined
     }
@@ -275,7 +283,7 @@ impl Import {
                 self.builder.trace.ledger.content_bytes += bytes.len() as u64;
                 reader.feed(bytes, &mut self.builder)?;
                 self.reserve();
-                Ok(())
+                self.fold_if_full()
             }
             Content::Failed => Ok(()),
         }
@@ -317,8 +325,31 @@ impl Import {
         self.push(self.layers.len(), &head)
     }
 
-    /// A trace of what has been read so far. `None` while the format is not known.
+    /// More events than these are added up, and single ones given up; see [`crate::trace::folded`].
+    pub fn hold_at_most(&mut self, n_events: usize) {
+        self.builder.max_rows = Some(n_events);
+    }
+
+    fn fold_if_full(&mut self) -> Result<(), ImportError> {
+        if self.builder.is_full() {
+            self.builder.fold();
+        }
+        if self.builder.n_packed_bytes() <= MAX_PACKED_BYTES {
+            return Ok(());
+        }
+        Err(ImportError {
+            code: "too-many-events",
+            what: "memory is full, with all events packed away".to_string(),
+            hint: "read the file with the tracedrop command, which may use all memory of the computer"
+                .to_string(),
+        })
+    }
+
+    /// A trace of what has been read so far. `None` while the format is not known, and once single events have been given up.
     pub fn snapshot(&self) -> Option<Trace> {
+        if self.builder.is_folding() {
+            return None;
+        }
         let Content::Reading(_, reader) = &self.content else { return None };
         Some(self.builder.snapshot(|so_far| {
             reader.snapshot(so_far);

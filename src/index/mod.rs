@@ -4,12 +4,11 @@
 //! events stay in the trace's file, unless they could not be read from it again (packed files).
 //!
 //! Layout: [`sections`], of which one is the head (this module), the others the tables ([`tables`]) as columns of integers
-//! ([`column`]).
+//! ([`crate::base::column`]).
 //!
 //! An index of another [`LAYOUT`] is not read. One that another state of the sources has written is, and its reports are
 //! computed anew.
 
-mod column;
 mod identity;
 mod sections;
 mod tables;

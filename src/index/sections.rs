@@ -6,8 +6,8 @@
 //! ```
 //! The list comes last, so an index can be written as it is made, and one that was not written to its end is no index.
 
-use super::column::{self, Cell};
 use super::tables::{Damaged, Fill, Put};
+use crate::base::column::{self, Cell};
 use crate::base::strings::StringTable;
 use crate::trace::args::{ArgsPlace, ArgsTable, Content};
 use serde::de::DeserializeOwned;

@@ -1,6 +1,6 @@
 //! The tables of a trace as sections of an index: one function names them all, for both directions.
 
-use super::column::{Cell, MAX_LANES};
+use crate::base::column::{Cell, MAX_LANES};
 use crate::base::strings::{StringId, StringTable};
 use crate::trace::Trace;
 use crate::trace::args::{ArgsPlace, ArgsTable};
@@ -296,7 +296,6 @@ macro_rules! number_cells {
 }
 
 number_cells! {
-    i64: |value| value, Some;
     u64: |value| value as i64, |value| Some(value as u64);
     u32: i64::from, |value| value.try_into().ok();
     f64: |value| value.to_bits() as i64, |value| Some(f64::from_bits(value as u64));

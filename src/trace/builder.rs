@@ -6,6 +6,7 @@
 mod asyncs;
 mod counters;
 mod flows;
+mod fold;
 pub mod issues;
 mod members;
 mod metadata;
@@ -52,6 +53,11 @@ pub struct TraceBuilder {
     pub ways: Ways,
     /// Samples that are not events.
     pub listed_samples: Vec<ListedSample>,
+    /// Events that are held, at most; with more of them single events are given up.
+    pub max_rows: Option<usize>,
+    cold: Option<Box<fold::Cold>>,
+    /// Nanoseconds by which rounding may have moved the end of a slice, if that is known from elsewhere.
+    tolerance: Option<i64>,
     interner: samples::StackInterner,
     process_ids: FxHashMap<Key, ProcessId>,
     thread_ids: FxHashMap<(ProcessId, Key), ThreadId>,
@@ -103,6 +109,7 @@ impl TraceBuilder {
             let rest = u128::from(n_events) * u128::from(file_bytes - read_bytes) / u128::from(read_bytes);
             // A little more than that; and no more than a guess that is wrong may cost.
             let rest = usize::try_from(rest + rest / 32).unwrap_or(usize::MAX).min(MAX_RESERVED_EVENTS);
+            let rest = rest.min(self.max_rows.unwrap_or(usize::MAX));
             self.events.reserve_exact(rest);
         }
     }
@@ -110,23 +117,34 @@ impl TraceBuilder {
     /// A trace of what is here so far, to which `reader` adds what it has not handed over yet (no events).
     /// Events are most of what is here; they are looked at where they are.
     pub fn snapshot(&self, reader: impl FnOnce(&mut TraceBuilder)) -> Trace {
-        let mut so_far = TraceBuilder {
-            trace: self.trace.clone(),
-            events: EventTable::default(),
-            named_frames: self.named_frames.clone(),
-            ways: self.ways,
-            listed_samples: self.listed_samples.clone(),
-            interner: self.interner.clone(),
-            process_ids: self.process_ids.clone(),
-            thread_ids: self.thread_ids.clone(),
-        };
+        let mut so_far = self.copy();
         reader(&mut so_far);
         so_far.put_together(&self.events);
         so_far.trace
     }
 
+    /// All but the events.
+    fn copy(&self) -> TraceBuilder {
+        TraceBuilder {
+            trace: self.trace.clone(),
+            events: EventTable::default(),
+            named_frames: self.named_frames.clone(),
+            ways: self.ways,
+            listed_samples: self.listed_samples.clone(),
+            max_rows: self.max_rows,
+            cold: None,
+            tolerance: self.tolerance,
+            interner: self.interner.clone(),
+            process_ids: self.process_ids.clone(),
+            thread_ids: self.thread_ids.clone(),
+        }
+    }
+
     /// Sorts, pairs, nests.
     pub fn finish(mut self) -> Trace {
+        if self.is_folding() {
+            return self.put_together_folded();
+        }
         let events = std::mem::take(&mut self.events);
         self.put_together(&events);
         self.trace

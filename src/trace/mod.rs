@@ -10,6 +10,7 @@ pub mod builder;
 pub mod counters;
 pub mod events;
 pub mod flows;
+pub mod folded;
 pub mod ledger;
 pub mod merge;
 pub mod objects;
@@ -17,6 +18,7 @@ pub mod profiles;
 pub mod samples;
 pub mod scoring_calls;
 pub mod slices;
+pub mod sums;
 pub mod tracks;
 pub mod wire;
 
@@ -53,6 +55,8 @@ pub struct Trace {
     pub scoring_calls: scoring_calls::ScoringCallTable,
     /// Python sampling runs, in order of first appearance.
     pub profiles: Vec<profiles::ProfileRun>,
+    /// In place of slices that were too many to be held. [`Trace::slices`] has only the longest ones then.
+    pub folded: Option<Box<folded::Folded>>,
     /// See [`Trace::span`].
     span: OnceCell<Option<(i64, i64)>>,
 }
@@ -74,6 +78,16 @@ impl Trace {
             }
             (start <= end).then_some((start, end))
         })
+    }
+
+    /// It is known from elsewhere.
+    fn set_span(&mut self, span: Option<(i64, i64)>) {
+        self.span = OnceCell::from(span);
+    }
+
+    /// It is to be worked out again.
+    fn forget_span(&mut self) {
+        self.span = OnceCell::new();
     }
 
     /// Appends the arguments of a slice as one strict JSON object, those of its end merged in; nothing if it has none.

@@ -59,6 +59,36 @@ impl SliceKind {
     ];
 }
 
+/// Classes of slices that are never added up together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Class {
+    Thread,
+    Async,
+    State,
+    Instant,
+}
+
+impl Class {
+    #[inline]
+    pub fn of(kind: SliceKind) -> Class {
+        match kind {
+            SliceKind::Complete | SliceKind::BeginEnd => Class::Thread,
+            SliceKind::Async | SliceKind::LegacyAsync | SliceKind::LegacyStep => Class::Async,
+            SliceKind::State => Class::State,
+            SliceKind::Instant | SliceKind::AsyncInstant => Class::Instant,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Thread => "thread",
+            Class::Async => "async",
+            Class::State => "state",
+            Class::Instant => "instant",
+        }
+    }
+}
+
 /// Duration of a slice whose end is not in the file.
 pub const UNFINISHED: i64 = -1;
 

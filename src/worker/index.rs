@@ -65,6 +65,9 @@ pub async fn open_kept(key: &str, query: Query) -> Result<Session, Failure> {
 /// Keeps an index of what was read of `blob`, then its SHA-256.
 pub async fn keep(state: &State, blob: &Blob, keep: Keep) {
     source::wait(KEEP_AFTER_MS).await;
+    if !state.session.borrow().as_ref().is_some_and(Session::can_be_kept) {
+        return;
+    }
     let Some(content) = BlobContent::new(blob) else { return };
     let Ok(identity) = Identity::of(&content, keep.modified_ms) else { return };
     let key = kept::key(identity.file_bytes, keep.modified_ms);

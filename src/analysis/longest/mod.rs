@@ -1,10 +1,10 @@
 //! The longest single slices of each class, with where they lie and their arguments.
 
-use super::timeline::{self, Class, integers, shown, texts};
+use super::timeline::{self, integers, shown, texts};
 use super::{AnalysisInfo, Context};
 use crate::base::units::Unit;
 use crate::report::{Column, Report, Table};
-use crate::trace::slices::UNFINISHED;
+use crate::trace::slices::{Class, UNFINISHED};
 use crate::trace::{Run, Trace};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

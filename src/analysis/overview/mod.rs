@@ -1,11 +1,11 @@
 //! What is in a trace: how much of what, which processes and threads, and what to know before reading on.
 
-use super::timeline::{self, Class, cut, integers, key_text, process_label, texts, with_left_out};
+use super::timeline::{self, cut, integers, key_text, process_label, texts, with_left_out};
 use super::{AnalysisInfo, Context, slices};
 use crate::base::units::{Unit, counted, group_digits};
 use crate::report::{Column, Facts, Report, Table};
-use crate::trace::slices::UNFINISHED;
-use crate::trace::tracks::TrackKind;
+use crate::trace::folded::N_LONGEST;
+use crate::trace::sums::{Activity, Counts};
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo =
@@ -15,122 +15,6 @@ pub const INFO: AnalysisInfo =
 fn applies(run: &Run) -> bool {
     timeline::applies(run)
         || run.traces.iter().any(|trace| trace.scoring_calls.is_empty() && trace.profiles.is_empty())
-}
-
-/// What is added up for one process or thread.
-#[derive(Clone, Copy)]
-struct Activity {
-    slices: u64,
-    instants: u64,
-    unfinished: u64,
-    max_depth: u32,
-    first: i64,
-    last: i64,
-    /// Nanoseconds in which at least one slice is open.
-    busy_ns: i64,
-    /// End of the busy time counted so far. Slices come by start time, so this is enough to add up a union.
-    busy_until: i64,
-}
-
-impl Activity {
-    const NONE: Activity = Activity {
-        slices: 0,
-        instants: 0,
-        unfinished: 0,
-        max_depth: 0,
-        first: i64::MAX,
-        last: i64::MIN,
-        busy_ns: 0,
-        busy_until: i64::MIN,
-    };
-
-    #[inline]
-    fn see(&mut self, ts: i64, end: i64) {
-        self.first = self.first.min(ts);
-        self.last = self.last.max(end);
-    }
-
-    #[inline]
-    fn work(&mut self, ts: i64, end: i64) {
-        if end > self.busy_until {
-            self.busy_ns = self.busy_ns.saturating_add(end.saturating_sub(ts.max(self.busy_until)));
-            self.busy_until = end;
-        }
-    }
-}
-
-/// What is counted over one trace.
-struct Counts {
-    processes: Vec<Activity>,
-    threads: Vec<Activity>,
-    slices: u64,
-    instants: u64,
-    async_slices: u64,
-    legacy: u64,
-    states: u64,
-    unfinished: u64,
-    overlapping: u64,
-}
-
-fn count(trace: &Trace, trace_end: i64) -> Counts {
-    let mut counts = Counts {
-        processes: vec![Activity::NONE; trace.processes.len()],
-        threads: vec![Activity::NONE; trace.threads.len()],
-        slices: 0,
-        instants: 0,
-        async_slices: 0,
-        legacy: 0,
-        states: 0,
-        unfinished: 0,
-        overlapping: 0,
-    };
-    // Places of process and thread by track, worked out once.
-    let places: Vec<(TrackKind, usize, usize)> = (0..trace.tracks.len())
-        .map(|track| {
-            let thread = trace.tracks.thread[track].map_or(usize::MAX, |thread| thread.0 as usize);
-            let process = trace.tracks.process[track]
-                .or_else(|| trace.threads.process.get(thread).copied())
-                .map_or(usize::MAX, |process| process.0 as usize);
-            (trace.tracks.kind[track], process, thread)
-        })
-        .collect();
-    let slices = &trace.slices;
-    for i in 0..slices.len() {
-        let Some((track, process, thread)) = places.get(slices.track[i].0 as usize).copied() else {
-            continue;
-        };
-        let class = Class::of(slices.kind[i]);
-        let unfinished = slices.dur[i] == UNFINISHED;
-        let (ts, end) = (slices.ts[i], slices.end(i, trace_end));
-        counts.unfinished += u64::from(unfinished);
-        match class {
-            Class::Thread => counts.slices += 1,
-            Class::Async => counts.async_slices += 1,
-            Class::State => counts.states += 1,
-            Class::Instant => counts.instants += 1,
-        }
-        counts.overlapping += u64::from(track == TrackKind::ThreadOverflow);
-        counts.legacy += u64::from(track == TrackKind::AsyncLegacy);
-        let on_thread = matches!(track, TrackKind::Thread | TrackKind::ThreadOverflow);
-        for activity in
-            [counts.processes.get_mut(process), counts.threads.get_mut(thread)].into_iter().flatten()
-        {
-            activity.see(ts, end);
-            match class {
-                Class::Instant => activity.instants += 1,
-                Class::Thread | Class::Async => activity.slices += 1,
-                Class::State => {}
-            }
-            activity.unfinished += u64::from(unfinished);
-            if on_thread && class == Class::Thread {
-                activity.max_depth = activity.max_depth.max(slices.depth[i].saturating_add(1));
-                if slices.depth[i] == 0 {
-                    activity.work(ts, end);
-                }
-            }
-        }
-    }
-    counts
 }
 
 fn run(context: &Context<'_>) -> Report {
@@ -146,7 +30,10 @@ fn run(context: &Context<'_>) -> Report {
 
 fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(Table, String)>) {
     let span = trace.span();
-    let counts = count(trace, span.map_or(0, |(_, end)| end));
+    let counts = match &trace.folded {
+        Some(folded) => folded.counts.clone(),
+        None => Counts::of(trace),
+    };
     let n_threads = threads_of_note(trace, &counts).len();
     let title = if named { trace.source.file_name.clone() } else { "Trace".to_string() };
     let mut facts = Facts::new(title);
@@ -249,6 +136,14 @@ fn number(n: u64) -> String {
 }
 
 fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
+    if let Some(folded) = &trace.folded {
+        report.warning(format!(
+            "The trace has more events than are held at once. All of them are in the sums below, which are exact; of single slices \
+             only the {} longest of each kind are kept, and arrows ({}) and stacks of slices are not. There is no timeline to export.",
+            number(N_LONGEST as u64),
+            counted(folded.n_flow_events, "event", "events")
+        ));
+    }
     let has_slices = counts.slices + counts.async_slices + counts.states > 0;
     if trace.span().is_none() {
         report.info("The trace is empty: nothing in it has a time.");
@@ -298,9 +193,13 @@ fn threads_of_note(trace: &Trace, counts: &Counts) -> Vec<usize> {
         if trace.threads.overlap_of[thread].is_some() {
             return sampled[thread];
         }
-        sampled[thread] || counts.threads[thread].first != i64::MAX || !trace.threads.name[thread].is_none()
+        sampled[thread] || counts.threads[thread].is_active() || !trace.threads.name[thread].is_none()
     };
     (0..trace.threads.len()).filter(of_note).collect()
+}
+
+fn known_busy(activity: &Activity) -> Option<i64> {
+    (!activity.busy_unknown).then_some(activity.busy_ns)
 }
 
 const BUSY_HINT: &str =
@@ -339,9 +238,14 @@ fn process_table(trace: &Trace, counts: &Counts) -> Table {
                 Unit::Count,
                 rows.iter().map(|row| counts.processes[*row].instants),
             ),
-            integers("busy", "busy", Unit::Ns, rows.iter().map(|row| counts.processes[*row].busy_ns))
-                .with_bar()
-                .hint(BUSY_HINT),
+            Column::integer(
+                "busy",
+                "busy",
+                Unit::Ns,
+                rows.iter().map(|row| &counts.processes[*row]).map(known_busy).collect(),
+            )
+            .with_bar()
+            .hint(BUSY_HINT),
         ],
     );
     with_left_out(table, n_left_out)

@@ -14,14 +14,16 @@ mod objects;
 mod samples;
 mod sums;
 
-use super::timeline::{self, Class, Names, cut, integers, shown, texts, with_left_out};
+use super::timeline::{self, Names, cut, integers, shown, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::text::visible;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Report, Table};
+use crate::trace::slices::Class;
 use rustc_hash::FxHashMap;
+pub use sums::SliceSums;
 use sums::by_self_time;
-pub use sums::{SliceSums, Sums};
+use sums::{Row, Sums};
 
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "slices", title: "Slices by name", applies: timeline::applies, run, reference: None };
@@ -32,7 +34,7 @@ pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
     let names = &sums.names;
     let rows = &sums.inner;
     let mut order = by_self_time(rows, names);
-    order.retain(|row| rows[*row].class == Class::Thread && rows[*row].count > 0);
+    order.retain(|row| rows[*row].class == Class::Thread && rows[*row].sums.count > 0);
     let first = rows.get(*order.first()?)?;
     let sentence = format!("Most self time: {}.", self_time_of(first, names));
     let n_names = order.len();
@@ -88,7 +90,7 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-fn summary(rows: &[Sums], names: &Names<'_>, timed: &[usize]) -> String {
+fn summary(rows: &[Row], names: &Names<'_>, timed: &[usize]) -> String {
     let Some(first) = timed.first() else {
         return "No slices: nothing in this trace has a duration.".to_string();
     };
@@ -98,12 +100,12 @@ fn summary(rows: &[Sums], names: &Names<'_>, timed: &[usize]) -> String {
 }
 
 /// `attention (1.250 ms in 40 slices)`.
-fn self_time_of(row: &Sums, names: &Names<'_>) -> String {
+fn self_time_of(row: &Row, names: &Names<'_>) -> String {
     format!(
         "{} ({} in {})",
         visible(shown(names.text(row.name))),
-        format_ns(row.self_ns),
-        counted(row.count, "slice", "slices")
+        format_ns(row.sums.self_ns),
+        counted(row.sums.count, "slice", "slices")
     )
 }
 
@@ -117,14 +119,14 @@ const TIMED: [Class; 3] = [Class::Thread, Class::State, Class::Async];
 fn slice_table(
     class: Class,
     mut order: Vec<usize>,
-    rows: &[Sums],
-    medians: &[i64],
+    rows: &[Row],
+    medians: &[Option<i64>],
     names: &Names<'_>,
     self_total: i64,
 ) -> Table {
     let n_left_out = cut(&mut order);
     let row = |index: &usize| &rows[*index];
-    let column = |id, label: &str, get: &dyn Fn(&Sums) -> i64| {
+    let column = |id, label: &str, get: &dyn Fn(&Row) -> i64| {
         integers(id, label, Unit::Ns, order.iter().map(|index| get(row(index))))
     };
     let (id, title, caption) = match class {
@@ -147,19 +149,19 @@ fn slice_table(
             Unit::Ns,
             order
                 .iter()
-                .map(|index| Some(row(index).total_ns as f64 / row(index).count.max(1) as f64))
+                .map(|index| Some(row(index).sums.total_ns as f64 / row(index).sums.count.max(1) as f64))
                 .collect(),
         )
         .hint("total / count"),
-        integers("median", "median", Unit::Ns, order.iter().map(|index| medians[*index]))
+        Column::integer("median", "median", Unit::Ns, order.iter().map(|index| medians[*index]).collect())
             .hint("half of the slices took this long or less"),
-        column("min", "min", &|row| row.min_ns),
-        column("max", "max", &|row| row.max_ns),
+        column("min", "min", &|row| row.sums.min_ns),
+        column("max", "max", &|row| row.sums.max_ns),
         Column::counts(
             "unfinished",
             "unfinished",
             Unit::Count,
-            order.iter().map(|index| row(index).unfinished),
+            order.iter().map(|index| row(index).sums.unfinished),
         )
         .hint(UNFINISHED_HINT),
     ]);
@@ -171,11 +173,10 @@ fn slice_table(
 }
 
 /// Name, category, count, total and self time of the rows at `order`.
-fn name_columns(order: &[usize], rows: &[Sums], names: &Names<'_>) -> Vec<Column> {
+fn name_columns(order: &[usize], rows: &[Row], names: &Names<'_>) -> Vec<Column> {
     let row = |index: &usize| &rows[*index];
-    let times = |id, get: &dyn Fn(&Sums) -> i64| {
-        integers(id, id, Unit::Ns, order.iter().map(|index| get(row(index))))
-    };
+    let times =
+        |id, get: &dyn Fn(&Row) -> i64| integers(id, id, Unit::Ns, order.iter().map(|index| get(row(index))));
     vec![
         Column::key(
             "name",
@@ -183,44 +184,39 @@ fn name_columns(order: &[usize], rows: &[Sums], names: &Names<'_>) -> Vec<Column
             texts(order.iter().map(|index| Some(shown(names.text(row(index).name))))),
         ),
         Column::key("category", "category", texts(order.iter().map(|index| names.text(row(index).category)))),
-        Column::counts("count", "count", Unit::Count, order.iter().map(|index| row(index).count)),
-        times("total", &|row| row.total_ns).with_bar().hint(TOTAL_HINT),
-        times("self", &|row| row.self_ns).with_bar().hint(SELF_HINT),
+        Column::counts("count", "count", Unit::Count, order.iter().map(|index| row(index).sums.count)),
+        times("total", &|row| row.sums.total_ns).with_bar().hint(TOTAL_HINT),
+        times("self", &|row| row.sums.self_ns).with_bar().hint(SELF_HINT),
     ]
 }
 
-fn self_share_column(order: &[usize], rows: &[Sums], self_total: i64) -> Column {
+fn self_share_column(order: &[usize], rows: &[Row], self_total: i64) -> Column {
     let share = |index: &usize| {
         let row = &rows[*index];
-        (row.class == Class::Thread && self_total > 0).then(|| row.self_ns as f64 / self_total as f64)
+        (row.class == Class::Thread && self_total > 0).then(|| row.sums.self_ns as f64 / self_total as f64)
     };
     Column::float("self_share", "self %", Unit::Ratio, order.iter().map(share).collect())
         .hint("share of the self time of all thread slices")
 }
 
-fn category_table(order: &[usize], rows: &[Sums], names: &Names<'_>, self_total: i64) -> Table {
-    let mut groups: Vec<Sums> = Vec::new();
+fn category_table(order: &[usize], rows: &[Row], names: &Names<'_>, self_total: i64) -> Table {
+    let mut groups: Vec<Row> = Vec::new();
     let mut by_key: FxHashMap<(u32, Class), usize> = FxHashMap::default();
     for row in order.iter().map(|index| &rows[*index]) {
         let next = groups.len();
         let group = *by_key.entry((row.category, row.class)).or_insert(next);
         if group == next {
-            groups.push(Sums::new(0, row.category, row.class));
+            groups.push(Row { name: 0, sums: Sums::default(), ..*row });
         }
-        let sums = &mut groups[group];
-        sums.count += row.count;
-        sums.unfinished += row.unfinished;
-        sums.total_ns = sums.total_ns.saturating_add(row.total_ns);
-        sums.self_ns = sums.self_ns.saturating_add(row.self_ns);
-        sums.max_ns = sums.max_ns.max(row.max_ns);
+        groups[group].sums.absorb(&row.sums);
     }
     groups.sort_by(|a, b| {
-        let text = |row: &Sums| (names.text(row.category), row.class);
-        let place = |row: &Sums| TIMED.iter().position(|class| *class == row.class);
+        let text = |row: &Row| (names.text(row.category), row.class);
+        let place = |row: &Row| TIMED.iter().position(|class| *class == row.class);
         place(a)
             .cmp(&place(b))
-            .then(b.self_ns.cmp(&a.self_ns))
-            .then(b.count.cmp(&a.count))
+            .then(b.sums.self_ns.cmp(&a.sums.self_ns))
+            .then(b.sums.count.cmp(&a.sums.count))
             .then_with(|| text(a).cmp(&text(b)))
     });
     let n_left_out = cut(&mut groups);
@@ -231,15 +227,20 @@ fn category_table(order: &[usize], rows: &[Sums], names: &Names<'_>, self_total:
         vec![
             Column::key("category", "category", texts(groups.iter().map(|row| names.text(row.category)))),
             Column::key("kind", "kind", texts(groups.iter().map(|row| Some(row.class.name())))),
-            Column::counts("count", "count", Unit::Count, groups.iter().map(|row| row.count)),
-            integers("total", "total", Unit::Ns, groups.iter().map(|row| row.total_ns)).hint(TOTAL_HINT),
-            integers("self", "self", Unit::Ns, groups.iter().map(|row| row.self_ns))
+            Column::counts("count", "count", Unit::Count, groups.iter().map(|row| row.sums.count)),
+            integers("total", "total", Unit::Ns, groups.iter().map(|row| row.sums.total_ns)).hint(TOTAL_HINT),
+            integers("self", "self", Unit::Ns, groups.iter().map(|row| row.sums.self_ns))
                 .with_bar()
                 .hint(SELF_HINT),
             self_share_column(&all, &groups, self_total),
-            integers("max", "max", Unit::Ns, groups.iter().map(|row| row.max_ns)),
-            Column::counts("unfinished", "unfinished", Unit::Count, groups.iter().map(|row| row.unfinished))
-                .hint(UNFINISHED_HINT),
+            integers("max", "max", Unit::Ns, groups.iter().map(|row| row.sums.max_ns)),
+            Column::counts(
+                "unfinished",
+                "unfinished",
+                Unit::Count,
+                groups.iter().map(|row| row.sums.unfinished),
+            )
+            .hint(UNFINISHED_HINT),
         ],
     )
     .if_empty("The trace holds no slices.")
@@ -247,8 +248,8 @@ fn category_table(order: &[usize], rows: &[Sums], names: &Names<'_>, self_total:
     with_left_out(table, n_left_out)
 }
 
-fn instant_table(mut order: Vec<usize>, rows: &[Sums], names: &Names<'_>) -> Table {
-    order.sort_by_key(|index| std::cmp::Reverse(rows[*index].count));
+fn instant_table(mut order: Vec<usize>, rows: &[Row], names: &Names<'_>) -> Table {
+    order.sort_by_key(|index| std::cmp::Reverse(rows[*index].sums.count));
     let n_left_out = cut(&mut order);
     let table = Table::new(
         "instants",
@@ -264,7 +265,7 @@ fn instant_table(mut order: Vec<usize>, rows: &[Sums], names: &Names<'_>) -> Tab
                 "category",
                 texts(order.iter().map(|index| names.text(rows[*index].category))),
             ),
-            Column::counts("count", "count", Unit::Count, order.iter().map(|index| rows[*index].count))
+            Column::counts("count", "count", Unit::Count, order.iter().map(|index| rows[*index].sums.count))
                 .with_bar(),
         ],
     )

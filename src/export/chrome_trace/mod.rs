@@ -36,7 +36,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "trace.json",
     media_type: "application/json",
     in_menu: true,
-    applies: |run| !run.traces.is_empty(),
+    applies: |run| !run.traces.is_empty() && run.traces.iter().all(|trace| trace.folded.is_none()),
     write: |input: &Input<'_>, out: &mut dyn Write| {
         let mut result: io::Result<()> = Ok(());
         let args = || input.run.traces.iter().map(|trace| &trace.args);

@@ -19,6 +19,10 @@ issue_kinds! {
     OVERLAP = "overlapping-slice", Note,
         "slice starts inside another one and ends after it, moved to an overflow lane",
         "rounded times or work of several threads under one thread id cause this";
+    /// There were more events than are held.
+    FOLDED = "too-many-to-hold", Note,
+        "more events than are held at once: all were added up, but of single slices only the longest were kept, and arrows and stacks were not",
+        "cut the trace to the time of interest to see single slices";
     STRAY_ASYNC_END = "stray-async-end", Skipped,
         "asynchronous end without a matching begin, skipped", "recording probably started inside the slice";
     UNFINISHED_ASYNC = "unfinished-async", Note,

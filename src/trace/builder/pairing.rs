@@ -59,7 +59,9 @@ pub(super) struct Walk<'a> {
 /// Puts all events into the tables of `builder`.
 pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
     metadata::find_overlaps(builder, events);
-    let tolerance = tolerance(builder.ways, events);
+    let tolerance = builder
+        .tolerance
+        .unwrap_or_else(|| tolerance_of(builder.ways, || events.rows.iter().any(has_decimals)));
     let order = processing_order(events, tolerance);
     reserve(builder, events);
     let mut walk = Walk {
@@ -115,15 +117,17 @@ pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
 }
 
 /// Nanoseconds by which rounding may have moved the end of a slice.
-fn tolerance(ways: Ways, events: &EventTable) -> i64 {
-    let has_decimals = |event: &Event| {
-        event.ts % NS_PER_US != 0 || (event.phase == Phase::Complete && event.dur % NS_PER_US != 0)
-    };
+pub(super) fn tolerance_of(ways: Ways, has_decimals: impl FnOnce() -> bool) -> i64 {
     match ways {
         Ways::Format => 0,
-        Ways::Kineto if events.rows.iter().any(has_decimals) => 1,
+        Ways::Kineto if has_decimals() => 1,
         Ways::Kineto => NS_PER_US,
     }
+}
+
+/// Whether its times are no whole microseconds.
+pub(super) fn has_decimals(event: &Event) -> bool {
+    event.ts % NS_PER_US != 0 || (event.phase == Phase::Complete && event.dur % NS_PER_US != 0)
 }
 
 fn reserve(builder: &mut TraceBuilder, events: &EventTable) {

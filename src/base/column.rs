@@ -29,6 +29,20 @@ pub trait Cell: Copy {
     fn from_lanes(lanes: [i64; MAX_LANES]) -> Option<Self>;
 }
 
+impl Cell for i64 {
+    const LANES: usize = 1;
+
+    #[inline]
+    fn lane(self, _: usize) -> i64 {
+        self
+    }
+
+    #[inline]
+    fn from_lanes([value, ..]: [i64; MAX_LANES]) -> Option<i64> {
+        Some(value)
+    }
+}
+
 /// Appends a column to `out`.
 pub fn write<T: Cell>(rows: &[T], out: &mut Vec<u8>) {
     out.extend_from_slice(&(rows.len() as u64).to_le_bytes());

@@ -1,0 +1,307 @@
+//! More events than can be held: those of threads are packed away, put together thread by thread at the end, and added up.
+//!
+//! What comes of it is the same as if all had been held: every event is paired and nested with all others of its thread. Only the
+//! slices themselves do not stay, but for the longest ones. What joins slices of different threads (arrows) and what few
+//! slices have (stacks, CPU times) is given up, and counted.
+
+use super::{TraceBuilder, issues, nesting, pairing, samples};
+use crate::base::column;
+use crate::base::strings::StringId;
+use crate::trace::Trace;
+use crate::trace::events::{Event, EventTable, NO_EXTRA, Phase, flag};
+use crate::trace::folded::Folder;
+use crate::trace::ledger::Position;
+use crate::trace::tracks::ThreadId;
+
+/// Events that are packed together.
+const BLOCK_EVENTS: usize = 1 << 19;
+/// Numbers of a packed event.
+const LANES: usize = 10;
+
+/// Events packed away, in the order of the file.
+#[derive(Clone, Default)]
+pub struct Cold {
+    blocks: Vec<Vec<u8>>,
+    /// Events by thread.
+    n_by_thread: Vec<u64>,
+    n_bytes: usize,
+    /// First and last time; the two ends of all times if there is nothing.
+    first: i64,
+    last: i64,
+    n_flow_events: u64,
+    /// Events that are put together at once.
+    batch_rows: u64,
+    /// Where the first event was given up.
+    since: u64,
+}
+
+/// Whether an event lies on a thread, by itself.
+fn is_of_thread(event: &Event) -> bool {
+    let elsewhere = flag::PROCESS_SCOPE | flag::GLOBAL_SCOPE;
+    match event.phase {
+        Phase::Complete | Phase::Begin | Phase::End => true,
+        Phase::Instant => event.flags & elsewhere == 0,
+        _ => false,
+    }
+}
+
+fn lanes(event: &Event) -> [i64; LANES] {
+    [
+        event.ts,
+        event.dur,
+        event.offset as i64,
+        event.len.into(),
+        event.args_at.into(),
+        event.args_len.into(),
+        event.thread.0.into(),
+        // That there is none is the largest of all numbers, or -1.
+        i64::from(event.name.0 as i32),
+        i64::from(event.category.0 as i32),
+        event.phase as i64 | i64::from(event.flags) << 8,
+    ]
+}
+
+impl Cold {
+    fn pack(&mut self, events: &[Event]) {
+        for block in events.chunks(BLOCK_EVENTS) {
+            let mut packed = Vec::new();
+            let mut values = Vec::with_capacity(block.len());
+            for lane in 0..LANES {
+                values.clear();
+                values.extend(block.iter().map(|event| lanes(event)[lane]));
+                let start = packed.len();
+                packed.extend_from_slice(&[0; 8]);
+                column::write(&values, &mut packed);
+                let len = (packed.len() - start - 8) as u64;
+                packed[start..start + 8].copy_from_slice(&len.to_le_bytes());
+            }
+            packed.shrink_to_fit();
+            self.n_bytes += packed.len();
+            self.blocks.push(packed);
+        }
+        for event in events {
+            let thread = event.thread.0 as usize;
+            if self.n_by_thread.len() <= thread {
+                self.n_by_thread.resize(thread + 1, 0);
+            }
+            self.n_by_thread[thread] += 1;
+        }
+    }
+
+    /// Adds the events of the threads in `wanted` to `rows`.
+    fn unpack(&self, wanted: &[bool], rows: &mut Vec<Event>) {
+        for block in &self.blocks {
+            let mut rest = block.as_slice();
+            let mut columns: [Vec<i64>; LANES] = Default::default();
+            for lane in &mut columns {
+                let Some((len, behind)) = rest.split_first_chunk::<8>() else { break };
+                let (packed, behind) = behind.split_at(u64::from_le_bytes(*len) as usize);
+                // They were packed just here.
+                *lane = column::read(packed).unwrap_or_default();
+                rest = behind;
+            }
+            let [ts, dur, offset, len, args_at, args_len, thread, name, category, phase] = &columns;
+            for i in (0..ts.len()).filter(|i| wanted[thread[*i] as usize]) {
+                rows.push(Event {
+                    ts: ts[i],
+                    dur: dur[i],
+                    offset: offset[i] as u64,
+                    len: len[i] as u32,
+                    args_at: args_at[i] as u32,
+                    args_len: args_len[i] as u32,
+                    thread: ThreadId(thread[i] as u32),
+                    name: StringId(name[i] as u32),
+                    category: StringId(category[i] as u32),
+                    extra: NO_EXTRA,
+                    phase: match phase[i] & 0xff {
+                        phase if phase == Phase::Complete as i64 => Phase::Complete,
+                        phase if phase == Phase::Begin as i64 => Phase::Begin,
+                        phase if phase == Phase::End as i64 => Phase::End,
+                        _ => Phase::Instant,
+                    },
+                    unused: 0,
+                    flags: (phase[i] >> 8) as u16,
+                });
+            }
+        }
+    }
+}
+
+impl TraceBuilder {
+    /// Whether events should be packed away.
+    pub fn is_full(&self) -> bool {
+        self.max_rows.is_some_and(|max_rows| self.events.n_events() > max_rows)
+    }
+
+    /// Whether single events have been given up.
+    pub fn is_folding(&self) -> bool {
+        self.cold.is_some()
+    }
+
+    /// Bytes of what is packed away.
+    pub fn n_packed_bytes(&self) -> usize {
+        self.cold.as_ref().map_or(0, |cold| cold.n_bytes)
+    }
+
+    /// Packs events of threads away.
+    pub fn fold(&mut self) {
+        let is_first = self.cold.is_none();
+        let mut cold = self.cold.take().unwrap_or_else(|| {
+            let since = self.events.rows.last().map_or(0, |event| event.offset);
+            // Slices take room beside them.
+            let batch_rows = self.max_rows.map_or(u64::MAX, |max_rows| max_rows as u64 / 2);
+            Box::new(Cold { first: i64::MAX, last: i64::MIN, since, batch_rows, ..Cold::default() })
+        });
+        let mut hot = EventTable::default();
+        let mut packed = Vec::with_capacity(BLOCK_EVENTS);
+        for event in &self.events.rows {
+            let is_flow = matches!(event.phase, Phase::FlowStart | Phase::FlowStep | Phase::FlowEnd);
+            let is_bound = event.flags & (flag::FLOW_IN | flag::FLOW_OUT) != 0;
+            cold.n_flow_events += u64::from(is_flow || is_bound);
+            if is_of_thread(event) {
+                let end = if event.phase == Phase::Complete { event.dur } else { 0 };
+                cold.first = cold.first.min(event.ts);
+                cold.last = cold.last.max(event.ts.saturating_add(end));
+                packed.push(Event {
+                    extra: NO_EXTRA,
+                    flags: event.flags & !(flag::FLOW_IN | flag::FLOW_OUT | flag::BIND_ENCLOSING),
+                    ..*event
+                });
+                if packed.len() == BLOCK_EVENTS {
+                    cold.pack(&packed);
+                    packed.clear();
+                }
+            } else if !is_flow {
+                let extra = self.events.extras.get(event.extra as usize).cloned();
+                hot.push(*event, extra);
+            }
+        }
+        cold.pack(&packed);
+        if is_first {
+            // The large table gives its memory back, and what comes is packed away sooner.
+            self.max_rows = self.max_rows.map(|max_rows| hot.n_events() + max_rows / 4);
+        } else if let Some(max_rows) = self.max_rows.as_mut() {
+            *max_rows = (*max_rows).max(hot.n_events() * 2);
+        }
+        self.events = hot;
+        self.cold = Some(cold);
+    }
+
+    /// Puts together what was packed away, and all else.
+    pub(super) fn put_together_folded(mut self) -> Trace {
+        self.fold();
+        let Some(cold) = self.cold.take() else { return self.trace };
+        self.trace.ledger.file(&issues::FOLDED, Position { byte: cold.since, line: None }, b"");
+        let mut events = std::mem::take(&mut self.events);
+        let estimate = (cold.first <= cold.last).then_some((cold.first, cold.last));
+        let mut span = events.rows.iter().filter(|event| event.phase != Phase::Metadata).fold(
+            estimate,
+            |span, event| {
+                let (first, last) = span.unwrap_or((event.ts, event.ts));
+                Some((first.min(event.ts), last.max(event.ts)))
+            },
+        );
+        let tolerance = pairing::tolerance_of(self.ways, || self.has_decimals(&cold, &events));
+        loop {
+            let mut folding = self.copy();
+            folding.tolerance = Some(tolerance);
+            let (trace, found) = folding.fold_with(&cold, &events, span);
+            // Ends that close nothing, and slices that are cut, may have made it seem longer than it is. The second time it is known.
+            if found == span {
+                return trace;
+            }
+            span = found;
+            events.thread_time.clear();
+        }
+    }
+
+    /// Puts everything together for a trace of that span; gives what the span was found to be.
+    fn fold_with(
+        mut self,
+        cold: &Cold,
+        hot: &EventTable,
+        span: Option<(i64, i64)>,
+    ) -> (Trace, Option<(i64, i64)>) {
+        let mut folder = Folder::default();
+        let mut found: Option<(i64, i64)> = None;
+        let mut has_samples = true;
+        let mut fold = |builder: &mut TraceBuilder, events: &EventTable| {
+            builder.trace.forget_span();
+            pairing::pair(builder, events);
+            // Once, with the first batch.
+            if std::mem::take(&mut has_samples) {
+                samples::finish(builder);
+            }
+            let own = builder.trace.span();
+            found = match (found, own) {
+                (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+                (a, b) => a.or(b),
+            };
+            builder.trace.set_span(span);
+            nesting::compute_self_times(&mut builder.trace);
+            folder.take(&mut builder.trace);
+        };
+        fold(&mut self, hot);
+        for wanted in self.batches(cold) {
+            let mut events = EventTable::default();
+            cold.unpack(&wanted, &mut events.rows);
+            fold(&mut self, &events);
+        }
+        folder.finish(&mut self.trace, cold.n_flow_events);
+        (self.trace, found)
+    }
+
+    /// Threads that are put together at once, each time no more than have [`Cold::batch_rows`] events, if they can be parted.
+    fn batches(&self, cold: &Cold) -> Vec<Vec<bool>> {
+        let threads = &self.trace.threads;
+        let n_threads = threads.len().max(cold.n_by_thread.len());
+        // What is shown as part of another thread belongs to it.
+        let owner = |thread: usize| {
+            threads.overlap_of.get(thread).copied().flatten().map_or(thread, |of| of.0 as usize)
+        };
+        let mut n_by_owner = vec![0u64; n_threads];
+        for (thread, n) in cold.n_by_thread.iter().enumerate() {
+            n_by_owner[owner(thread)] += n;
+        }
+        // Those of a process together, so that it can be told when it was busy.
+        let mut order: Vec<usize> = (0..n_threads).filter(|thread| n_by_owner[*thread] > 0).collect();
+        order.sort_by_key(|thread| threads.process.get(*thread).map(|process| process.0));
+        let mut n_by_process = vec![0u64; self.trace.processes.len() + 1];
+        let process = |thread: usize| threads.process.get(thread).map_or(0, |process| process.0 as usize);
+        for thread in &order {
+            n_by_process[process(*thread)] += n_by_owner[*thread];
+        }
+        let mut batches: Vec<Vec<bool>> = Vec::new();
+        let mut n_rows = 0;
+        let mut last = None;
+        for thread in order {
+            let is_next = last.replace(process(thread)) != Some(process(thread));
+            let wants = if is_next { n_by_process[process(thread)] } else { n_by_owner[thread] };
+            let fits = n_rows + wants <= cold.batch_rows;
+            if batches.is_empty() || !fits {
+                batches.push(vec![false; n_threads]);
+                n_rows = 0;
+            }
+            n_rows += n_by_owner[thread];
+            if let Some(batch) = batches.last_mut() {
+                for part in (0..n_threads).filter(|part| owner(*part) == thread) {
+                    batch[part] = true;
+                }
+            }
+        }
+        batches
+    }
+
+    fn has_decimals(&self, cold: &Cold, hot: &EventTable) -> bool {
+        if hot.rows.iter().any(pairing::has_decimals) {
+            return true;
+        }
+        let all = vec![true; cold.n_by_thread.len()];
+        cold.blocks.iter().any(|block| {
+            let mut rows = Vec::new();
+            let one = Cold { blocks: vec![block.clone()], ..Cold::default() };
+            one.unpack(&all, &mut rows);
+            rows.iter().any(pairing::has_decimals)
+        })
+    }
+}

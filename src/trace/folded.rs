@@ -1,0 +1,178 @@
+//! What is left of slices that were too many to be held: their sums, and the longest of them.
+
+use super::Trace;
+use super::slices::{Class, SliceId, SliceKind, SliceTable};
+use super::sums::{Counts, SumsByName, too_long};
+use super::tracks::{TrackId, TrackTable};
+use std::cmp::Reverse;
+
+/// As many of the longest slices of each class are kept.
+pub const N_LONGEST: usize = 10_000;
+
+/// A duration in this many nanoseconds or more takes another place.
+const LARGE: u32 = u32::MAX;
+
+/// Sums of all slices of a trace that has not kept the slices themselves. Its slice table holds the longest ones only, and
+/// their tracks.
+#[derive(Clone, Default, Debug)]
+pub struct Folded {
+    pub by_name: SumsByName,
+    pub counts: Counts,
+    /// By row of `by_name`: the lower median of the durations, in nanoseconds; 0 for instants.
+    pub medians: Vec<i64>,
+    /// Arrows that were given up, as events.
+    pub n_flow_events: u64,
+}
+
+/// Folds slices that are looked at one batch after the other.
+///
+/// A batch is a trace's own tables with the slices of some of its threads: no thread is in two of them.
+#[derive(Default)]
+pub struct Folder {
+    folded: Folded,
+    /// Durations by row of `by_name`; those that do not fit lie apart.
+    durations: Vec<(Vec<u32>, Vec<i64>)>,
+    longest: SliceTable,
+    tracks: TrackTable,
+    /// Class of each of the longest.
+    classes: Vec<Class>,
+}
+
+impl Folder {
+    /// Adds up the slices of `trace`, and takes them away.
+    pub fn take(&mut self, trace: &mut Trace) {
+        let too_long = too_long(trace.span());
+        let durations = &mut self.durations;
+        let kinds = &trace.slices.kind;
+        self.folded.by_name.add(trace, too_long, |row, i, dur| {
+            if durations.len() <= row as usize {
+                durations.resize_with(row as usize + 1, Default::default);
+            }
+            let (small, large) = &mut durations[row as usize];
+            match u32::try_from(dur) {
+                _ if Class::of(kinds[i]) == Class::Instant => {}
+                Ok(dur) if dur < LARGE => small.push(dur),
+                _ => large.push(dur),
+            }
+        });
+        self.folded.counts.absorb(&Counts::of(trace));
+        self.keep_longest(trace);
+        trace.slices = SliceTable::default();
+        trace.tracks = TrackTable::default();
+    }
+
+    fn keep_longest(&mut self, trace: &Trace) {
+        let end = trace.span().map_or(0, |(_, end)| end);
+        let slices = &trace.slices;
+        let length = |i: u32| slices.end(i as usize, end).saturating_sub(slices.ts[i as usize]);
+        for class in [Class::Thread, Class::Async, Class::State] {
+            let of_class = |i: &u32| Class::of(slices.kind[*i as usize]) == class;
+            let mut chosen: Vec<u32> = (0..slices.len() as u32).filter(of_class).collect();
+            if chosen.len() > N_LONGEST {
+                // At equal lengths the earlier ones.
+                let by_length = |i: &u32| (Reverse(length(*i)), *i);
+                chosen.select_nth_unstable_by_key(N_LONGEST, by_length);
+                chosen.truncate(N_LONGEST);
+                chosen.sort_unstable();
+            }
+            for i in chosen {
+                self.push(trace, i as usize, class);
+            }
+        }
+        for track in 0..trace.tracks.len() {
+            let of = &trace.tracks;
+            let id = self.tracks.push(of.kind[track], of.name[track], of.process[track], of.thread[track]);
+            self.tracks.shown_as[id.0 as usize] = of.shown_as[track];
+        }
+    }
+
+    fn push(&mut self, trace: &Trace, i: usize, class: Class) {
+        let (from, to) = (&trace.slices, &mut self.longest);
+        let id = SliceId(to.len() as u32);
+        to.ts.push(from.ts[i]);
+        to.dur.push(from.dur[i]);
+        to.self_ns.push(from.self_ns[i]);
+        to.name.push(from.name[i]);
+        to.category.push(from.category[i]);
+        // The tracks of this batch come behind those that are here.
+        to.track.push(TrackId(from.track[i].0 + self.tracks.len() as u32));
+        to.kind.push(from.kind[i]);
+        to.depth.push(from.depth[i]);
+        to.parent.push(SliceId::NONE);
+        to.offset.push(from.offset[i]);
+        to.args.push(from.args[i]);
+        let of_slice = from.end_args.binary_search_by_key(&(i as u32), |(slice, _)| slice.0);
+        if let Ok(at) = of_slice {
+            to.end_args.push((id, from.end_args[at].1));
+        }
+        self.classes.push(class);
+    }
+
+    /// Puts what is left into `trace`.
+    pub fn finish(mut self, trace: &mut Trace, n_flow_events: u64) {
+        let n_rows = self.folded.by_name.rows.len();
+        self.durations.resize_with(n_rows, Default::default);
+        self.folded.medians = self.durations.iter_mut().map(|(small, large)| median(small, large)).collect();
+        self.folded.n_flow_events = n_flow_events;
+        trace.slices = self.sorted(trace);
+        trace.tracks = self.tracks;
+        trace.folded = Some(Box::new(self.folded));
+    }
+
+    /// The longest of all batches, in the order of their start.
+    fn sorted(&self, trace: &Trace) -> SliceTable {
+        let end = trace.span().map_or(0, |(_, end)| end);
+        let all = &self.longest;
+        let length = |i: usize| all.end(i, end).saturating_sub(all.ts[i]);
+        // At equal lengths as they are put together: see `builder::order`.
+        let place = |i: usize| (all.ts[i], all.kind[i] != SliceKind::Complete, all.offset[i]);
+        let mut order: Vec<usize> = Vec::new();
+        for class in [Class::Thread, Class::Async, Class::State] {
+            let mut of_class: Vec<usize> = (0..all.len()).filter(|i| self.classes[*i] == class).collect();
+            of_class.sort_by_key(|i| (Reverse(length(*i)), place(*i)));
+            of_class.truncate(N_LONGEST);
+            order.extend(of_class);
+        }
+        order.sort_by_key(|i| {
+            let (ts, is_later, offset) = place(*i);
+            (ts, is_later, Reverse(length(*i)), offset)
+        });
+        let mut sorted = SliceTable {
+            ts: pick(&all.ts, &order),
+            dur: pick(&all.dur, &order),
+            self_ns: pick(&all.self_ns, &order),
+            name: pick(&all.name, &order),
+            category: pick(&all.category, &order),
+            track: pick(&all.track, &order),
+            kind: pick(&all.kind, &order),
+            depth: pick(&all.depth, &order),
+            parent: pick(&all.parent, &order),
+            offset: pick(&all.offset, &order),
+            args: pick(&all.args, &order),
+            ..SliceTable::default()
+        };
+        for (to, from) in order.into_iter().enumerate() {
+            if let Ok(at) = all.end_args.binary_search_by_key(&(from as u32), |(slice, _)| slice.0) {
+                sorted.end_args.push((SliceId(to as u32), all.end_args[at].1));
+            }
+        }
+        sorted
+    }
+}
+
+fn pick<T: Copy>(column: &[T], order: &[usize]) -> Vec<T> {
+    order.iter().map(|i| column[*i]).collect()
+}
+
+/// The lower median of both together; 0 of none. All of `large` are greater than all of `small`.
+fn median(small: &mut [u32], large: &mut [i64]) -> i64 {
+    let n = small.len() + large.len();
+    if n == 0 {
+        return 0;
+    }
+    let middle = (n - 1) / 2;
+    match middle.checked_sub(small.len()) {
+        None => i64::from(*small.select_nth_unstable(middle).1),
+        Some(middle) => *large.select_nth_unstable(middle).1,
+    }
+}

@@ -1,0 +1,264 @@
+//! What slices add up to: by name, and by process and thread.
+
+use super::Trace;
+use super::slices::{Class, UNFINISHED};
+use super::tracks::TrackKind;
+use crate::base::strings::StringId;
+use rustc_hash::FxHashMap;
+
+/// What is added up for some slices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sums {
+    pub count: u64,
+    /// Slices whose end is not in the file.
+    pub unfinished: u64,
+    /// Sum of durations, in nanoseconds; `self_ns` is without direct children, `min_ns` and `max_ns` are of one slice.
+    pub total_ns: i64,
+    pub self_ns: i64,
+    pub min_ns: i64,
+    pub max_ns: i64,
+}
+
+impl Default for Sums {
+    fn default() -> Sums {
+        Sums { count: 0, unfinished: 0, total_ns: 0, self_ns: 0, min_ns: i64::MAX, max_ns: 0 }
+    }
+}
+
+impl Sums {
+    /// Adds one slice.
+    #[inline]
+    pub fn add(&mut self, dur: i64, self_ns: i64, unfinished: bool) {
+        self.count += 1;
+        self.unfinished += u64::from(unfinished);
+        self.total_ns = self.total_ns.saturating_add(dur);
+        self.self_ns = self.self_ns.saturating_add(self_ns);
+        self.min_ns = self.min_ns.min(dur);
+        self.max_ns = self.max_ns.max(dur);
+    }
+
+    /// Adds what others add up to.
+    pub fn absorb(&mut self, other: &Sums) {
+        self.count += other.count;
+        self.unfinished += other.unfinished;
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        self.self_ns = self.self_ns.saturating_add(other.self_ns);
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+}
+
+/// Slices of a trace of that extent that are longer than this, in nanoseconds, lie around nearly all of it.
+pub fn too_long(span: Option<(i64, i64)>) -> i64 {
+    span.map_or(0, |(start, end)| end.saturating_sub(start)) / 10 * 9
+}
+
+/// What slices belong to: name, category, class.
+pub type NameKey = (StringId, StringId, Class);
+
+/// All slices of one name in a category, in one class.
+#[derive(Clone, Copy, Debug)]
+pub struct NameSums {
+    pub key: NameKey,
+    pub all: Sums,
+    /// The same without the slices that say nothing of where time went: those drawn to the end of the trace, as their own
+    /// end is missing, and those around nearly all of it.
+    pub inner: Sums,
+}
+
+/// Slices of a trace by name, category and class, in order of first appearance.
+#[derive(Clone, Default, Debug)]
+pub struct SumsByName {
+    pub rows: Vec<NameSums>,
+    /// Slices of threads that [`NameSums::inner`] is without.
+    pub n_outer: u64,
+    by_key: FxHashMap<NameKey, u32>,
+}
+
+impl SumsByName {
+    /// Adds all slices of `trace`, longer ones than `too_long` nanoseconds only as outer ones. Of each slice the row, its number,
+    /// and its duration go to `tell`.
+    pub fn add(&mut self, trace: &Trace, too_long: i64, mut tell: impl FnMut(u32, usize, i64)) {
+        let end = trace.span().map_or(0, |(_, end)| end);
+        let slices = &trace.slices;
+        // By name: what it was last, so that nothing is hashed while a name keeps its category.
+        let mut last: Vec<(NameKey, u32)> =
+            vec![((StringId::NONE, StringId::NONE, Class::Thread), u32::MAX); trace.strings.len() + 1];
+        for i in 0..slices.len() {
+            let key = (slices.name[i], slices.category[i], Class::of(slices.kind[i]));
+            let slot = (key.0.0 as usize).min(last.len() - 1);
+            if last[slot].0 != key || last[slot].1 == u32::MAX {
+                last[slot] = (key, self.row(key));
+            }
+            let number = last[slot].1;
+            let dur = slices.end(i, end).saturating_sub(slices.ts[i]);
+            tell(number, i, dur);
+            let unfinished = slices.dur[i] == UNFINISHED;
+            let row = &mut self.rows[number as usize];
+            row.all.add(dur, slices.self_ns[i], unfinished);
+            if unfinished || dur > too_long {
+                self.n_outer += u64::from(key.2 == Class::Thread);
+            } else {
+                row.inner.add(dur, slices.self_ns[i], false);
+            }
+        }
+    }
+
+    fn row(&mut self, key: NameKey) -> u32 {
+        let next = self.rows.len() as u32;
+        let number = *self.by_key.entry(key).or_insert(next);
+        if number == next {
+            self.rows.push(NameSums { key, all: Sums::default(), inner: Sums::default() });
+        }
+        number
+    }
+}
+
+/// What one process or thread did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Activity {
+    /// Asynchronous ones too.
+    pub slices: u64,
+    pub instants: u64,
+    /// Slices that are open at once, at most.
+    pub max_depth: u32,
+    /// First and last time of anything; the two ends of all times if there is nothing.
+    pub first: i64,
+    pub last: i64,
+    /// Nanoseconds in which at least one slice is open on a thread.
+    pub busy_ns: i64,
+    /// `busy_ns` is not known, as its slices were not looked at together.
+    pub busy_unknown: bool,
+    /// End of the busy time counted so far. Slices come by start time, so this is enough to add up a union.
+    busy_until: i64,
+}
+
+impl Activity {
+    const NONE: Activity = Activity {
+        slices: 0,
+        instants: 0,
+        max_depth: 0,
+        first: i64::MAX,
+        last: i64::MIN,
+        busy_ns: 0,
+        busy_unknown: false,
+        busy_until: i64::MIN,
+    };
+
+    /// Something happened.
+    pub fn is_active(&self) -> bool {
+        self.first != i64::MAX
+    }
+
+    #[inline]
+    fn see(&mut self, ts: i64, end: i64) {
+        self.first = self.first.min(ts);
+        self.last = self.last.max(end);
+    }
+
+    #[inline]
+    fn work(&mut self, ts: i64, end: i64) {
+        if end > self.busy_until {
+            self.busy_ns = self.busy_ns.saturating_add(end.saturating_sub(ts.max(self.busy_until)));
+            self.busy_until = end;
+        }
+    }
+
+    fn absorb(&mut self, other: &Activity) {
+        self.slices += other.slices;
+        self.instants += other.instants;
+        self.max_depth = self.max_depth.max(other.max_depth);
+        self.see(other.first, other.last);
+        // Work at the same time would be counted twice.
+        self.busy_unknown |= other.busy_unknown || (self.busy_ns > 0 && other.busy_ns > 0);
+        self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
+    }
+}
+
+/// What is counted over one trace.
+#[derive(Clone, Default, Debug)]
+pub struct Counts {
+    pub processes: Vec<Activity>,
+    pub threads: Vec<Activity>,
+    pub slices: u64,
+    pub instants: u64,
+    pub async_slices: u64,
+    /// Those in the older form.
+    pub legacy: u64,
+    pub states: u64,
+    pub unfinished: u64,
+    /// Slices that partly overlap another of their thread.
+    pub overlapping: u64,
+}
+
+impl Counts {
+    /// Counts the slices of `trace`.
+    pub fn of(trace: &Trace) -> Counts {
+        let trace_end = trace.span().map_or(0, |(_, end)| end);
+        let mut counts = Counts {
+            processes: vec![Activity::NONE; trace.processes.len()],
+            threads: vec![Activity::NONE; trace.threads.len()],
+            ..Counts::default()
+        };
+        // Places of process and thread by track, worked out once.
+        let places: Vec<(TrackKind, usize, usize)> = (0..trace.tracks.len())
+            .map(|track| {
+                let thread = trace.tracks.thread[track].map_or(usize::MAX, |thread| thread.0 as usize);
+                let process = trace.tracks.process[track]
+                    .or_else(|| trace.threads.process.get(thread).copied())
+                    .map_or(usize::MAX, |process| process.0 as usize);
+                (trace.tracks.kind[track], process, thread)
+            })
+            .collect();
+        let slices = &trace.slices;
+        for i in 0..slices.len() {
+            let Some((track, process, thread)) = places.get(slices.track[i].0 as usize).copied() else {
+                continue;
+            };
+            let class = Class::of(slices.kind[i]);
+            let (ts, end) = (slices.ts[i], slices.end(i, trace_end));
+            counts.unfinished += u64::from(slices.dur[i] == UNFINISHED);
+            match class {
+                Class::Thread => counts.slices += 1,
+                Class::Async => counts.async_slices += 1,
+                Class::State => counts.states += 1,
+                Class::Instant => counts.instants += 1,
+            }
+            counts.overlapping += u64::from(track == TrackKind::ThreadOverflow);
+            counts.legacy += u64::from(track == TrackKind::AsyncLegacy);
+            let on_thread = matches!(track, TrackKind::Thread | TrackKind::ThreadOverflow);
+            for activity in
+                [counts.processes.get_mut(process), counts.threads.get_mut(thread)].into_iter().flatten()
+            {
+                activity.see(ts, end);
+                match class {
+                    Class::Instant => activity.instants += 1,
+                    Class::Thread | Class::Async => activity.slices += 1,
+                    Class::State => {}
+                }
+                if on_thread && class == Class::Thread {
+                    activity.max_depth = activity.max_depth.max(slices.depth[i].saturating_add(1));
+                    if slices.depth[i] == 0 {
+                        activity.work(ts, end);
+                    }
+                }
+            }
+        }
+        counts
+    }
+
+    /// Adds the counts of other slices of the same trace.
+    pub fn absorb(&mut self, other: &Counts) {
+        for (own, other) in [(&mut self.processes, &other.processes), (&mut self.threads, &other.threads)] {
+            own.resize(own.len().max(other.len()), Activity::NONE);
+            own.iter_mut().zip(other).for_each(|(own, other)| own.absorb(other));
+        }
+        self.slices += other.slices;
+        self.instants += other.instants;
+        self.async_slices += other.async_slices;
+        self.legacy += other.legacy;
+        self.states += other.states;
+        self.unfinished += other.unfinished;
+        self.overlapping += other.overlapping;
+    }
+}
