@@ -11,7 +11,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::engine::Session;
+use tracedrop::export;
 use tracedrop::import::{Import, chrome_trace};
+use tracedrop::index::Index;
 use tracedrop::trace::args::Content;
 
 const CHUNK_BYTES: usize = 1 << 20;
@@ -124,5 +126,51 @@ fn scanner(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, scanner, readers);
+/// Writing an index, opening it, and reading all of its tables; of a trace whose arguments stay in its file.
+fn index(criterion: &mut Criterion) {
+    let dir = PathBuf::from(std::env::var_os("TRACEDROP_BENCH_DIR").unwrap_or_else(|| "target/bench".into()));
+    let mut group = criterion.benchmark_group("index");
+    group.sample_size(10);
+    for name in ["kineto-mi300.json", "chrome.json"] {
+        let Ok(bytes) = std::fs::read(dir.join(name)) else { continue };
+        let again: Rc<dyn Content> = Rc::new(bytes.clone());
+        let mut session = Session::new(name, bytes.len() as u64, None, Query::default());
+        session.can_read_again(again.clone());
+        session.feed(&bytes);
+        if session.finish().is_err() {
+            continue;
+        }
+        let Some(exporter) = export::find("index") else { continue };
+        let write = |session: &mut Session| {
+            let mut out = Vec::new();
+            session.export(exporter, &export::Options::default(), &mut out).map(|()| out).unwrap_or_default()
+        };
+        let index: Rc<dyn Content> = Rc::new(write(&mut session));
+        println!(
+            "{name}: the index has {:.1} % of its bytes",
+            index.n_bytes() as f64 / bytes.len() as f64 * 100.0
+        );
+        group.throughput(Throughput::BytesDecimal(bytes.len() as u64));
+        group.bench_function(format!("{name}/write"), |bencher| {
+            bencher.iter(|| black_box(write(&mut session).len()));
+        });
+        group.bench_function(format!("{name}/open"), |bencher| {
+            bencher.iter(|| {
+                let index = Index::open(index.clone());
+                let session =
+                    index.and_then(|index| Session::of_index(index, Some(again.clone()), Query::default()));
+                black_box(session.is_ok_and(|session| session.document().is_some()))
+            });
+        });
+        group.bench_function(format!("{name}/tables"), |bencher| {
+            bencher.iter(|| {
+                let trace = Index::open(index.clone()).and_then(|index| index.trace(Some(again.clone())));
+                black_box(trace.map_or(0, |trace| trace.slices.len()))
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, scanner, readers, index);
 criterion_main!(benches);

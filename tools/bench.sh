@@ -23,6 +23,10 @@ echo "bench: native"
 TRACEDROP_BENCH_DIR=$dir cargo bench --bench readers
 node tools/bench-ratios.mjs
 
+echo "bench: the scanner as WebAssembly"
+tools/wasm.sh cargo build --quiet --release --target wasm32-unknown-unknown --no-default-features --features bench --bin scanner
+node tools/bench-scanner.mjs target/wasm/wasm32-unknown-unknown/release/scanner.wasm "${real[@]}"
+
 echo "bench: browser, from choosing a file to the whole overview on screen"
 . target/env.sh
 export TRACEDROP_CHROME

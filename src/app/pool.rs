@@ -12,6 +12,8 @@ const MAX_READERS: usize = 4;
 #[derive(Default)]
 pub struct Pool {
     free: Vec<Helper>,
+    /// Those that help somebody.
+    n_out: usize,
     is_started: bool,
 }
 
@@ -22,20 +24,23 @@ impl Pool {
         let n_helpers = browser::n_processors().min(MAX_READERS) - 1;
         self.free.retain(|helper| !helper.is_dead());
         // Without helpers reading takes longer, and works.
-        self.free.extend((self.free.len()..n_helpers).map_while(|_| Helper::start().ok()));
+        let n_there = self.free.len() + self.n_out;
+        self.free.extend((n_there..n_helpers).map_while(|_| Helper::start().ok()));
     }
 
-    /// All that are free. Those that have ended are started anew.
+    /// All that are free; those that have ended are started anew. None if all of them help somebody.
     pub fn take(&mut self) -> Vec<Helper> {
-        if self.is_started && self.free.iter().any(Helper::is_dead) {
+        if self.is_started && self.n_out == 0 {
             self.start();
         }
+        self.n_out += self.free.len();
         std::mem::take(&mut self.free)
     }
 
-    /// Takes helpers back.
-    pub fn put(&mut self, helpers: Vec<Helper>) {
-        self.free.extend(helpers);
+    /// Helpers have done their work. They end: a program for the web never gives back memory that it has taken, and who
+    /// reads is going to need it. Others are to be started in their place.
+    pub fn dismiss(&mut self, helpers: Vec<Helper>) {
+        self.n_out -= helpers.len().min(self.n_out);
     }
 }
 

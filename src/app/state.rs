@@ -18,6 +18,9 @@ use tracedrop::engine::protocol::{
 const TOAST_MS: u64 = 5_000;
 const ALERT_MS: u64 = 12_000;
 
+/// New helpers are started so long after others have ended, when the report has been drawn.
+const HELPERS_AFTER_MS: u64 = 1_000;
+
 /// The list of what is kept is read so long after the page was opened.
 const SHELF_AFTER_MS: u64 = 300;
 
@@ -389,10 +392,14 @@ impl Tab {
         ports
     }
 
-    /// Reading is over: the helpers are free for another file.
+    /// Reading is over: the helpers end, and others get ready for another file.
     fn let_helpers_go(self) {
         let helpers = self.helpers.try_update_value(std::mem::take).unwrap_or_default();
-        self.app.pool.update_value(|pool| pool.put(helpers));
+        if !helpers.is_empty() {
+            let pool = self.app.pool;
+            pool.update_value(|pool| pool.dismiss(helpers));
+            browser::after(HELPERS_AFTER_MS, move || pool.update_value(Pool::start));
+        }
     }
 
     fn send(self, request: &Request) {
@@ -406,12 +413,9 @@ impl Tab {
     fn hear(self, event: Event) {
         let is_read = match &event {
             Event::Document(document) => !document.partial,
+            Event::Progress(progress) => progress.finishing,
             Event::Failed(_) | Event::Died(_) => true,
-            Event::Ready { .. }
-            | Event::Progress(_)
-            | Event::KeptChanged
-            | Event::Digest(_)
-            | Event::Stale(_) => false,
+            Event::Ready { .. } | Event::KeptChanged | Event::Digest(_) | Event::Stale(_) => false,
         };
         if is_read {
             self.let_helpers_go();

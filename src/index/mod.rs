@@ -3,7 +3,7 @@
 //! An index holds the reports, ready to be shown, and all tables of the trace, for what is asked of it later. Arguments of
 //! events stay in the trace's file, unless they could not be read from it again (packed files).
 //!
-//! Layout: [`sections`], of which one is the head (this module), the others the tables ([`tables`]) as columns of integers
+//! Layout: `sections`, of which one is the head (this module), the others the tables (`tables`) as columns of integers
 //! ([`crate::base::column`]).
 //!
 //! An index of another [`LAYOUT`] is not read. One that another state of the sources has written is, and its reports are

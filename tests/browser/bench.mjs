@@ -2,12 +2,12 @@
 //
 // Beside it stand, from the same run: how long as many workers take that read the same file and do nothing with it, and for
 // files up to 128 MB how long JSON.parse and one loop over the events take. On a busy computer these ratios say more than
-// the numbers. Of the page's own thread the longest task is told, and of all processes of the browser the peak of memory.
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+// the numbers. Then the file is opened again, from its index. Of the page's own thread the longest task is told, and of all processes of the browser the peak of memory.
+import { existsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
-import { launchBrowser, openPage, startSite } from './support.mjs';
+import { watchMemory } from './memory.mjs';
+import { launchBrowser, openPage, startSite, waitUntilReady } from './support.mjs';
 
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const N_READERS = Math.min(4, availableParallelism());
@@ -101,30 +101,22 @@ async function withoutUs(page, path, way, nWorkers) {
   );
 }
 
-/** Watches the memory of all processes of the browser; gives its peak in bytes, shared pages counted once. Linux only. */
-function watchMemory() {
-  const roots = new Set(
-    execFileSync('pgrep', ['-f', 'user-data-dir=.*playwright'], { encoding: 'utf8' }).split('\n').filter(Boolean),
-  );
-  let peak = 0;
-  const look = () => {
-    let sum = 0;
-    for (const pid of readdirSync('/proc').filter((name) => roots.has(name) || /^\d+$/.test(name))) {
-      try {
-        if (!roots.has(pid)) {
-          const parent = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')[1];
-          if (!roots.has(parent)) continue;
-          roots.add(pid);
-        }
-        sum += Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))[1]) * 1024;
-      } catch {
-        // It has ended.
-      }
-    }
-    peak = Math.max(peak, sum);
-  };
-  const timer = setInterval(look, 100);
-  return () => (clearInterval(timer), peak);
+/** Opened again from its index, as after a visit before: the times. None if it is not kept. */
+async function again(browser, path, url) {
+  const page = await openPage(browser, url);
+  await page.waitForTimeout(1500);
+  await throughPage(page, path);
+  const isKept = page.getByTestId('kept').locator('li').first().waitFor({ state: 'attached', timeout: 20_000 });
+  const times = [];
+  for (let round = 0; (await isKept.then(() => true, () => false)) && round < ROUNDS; round += 1) {
+    await page.reload();
+    await waitUntilReady(page);
+    await page.waitForTimeout(1500);
+    times.push((await throughPage(page, path)).all);
+    if ((await page.getByTestId('from-index').count()) === 0) return [];
+  }
+  await page.context().close();
+  return times;
 }
 
 const files = process.argv.slice(2);
@@ -143,6 +135,7 @@ try {
     const runs = [];
     const plain = [];
     const parse = [];
+    let reopened = [];
     const browser = await launchBrowser();
     try {
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -156,6 +149,7 @@ try {
         if (canParse) parse.push(await withoutUs(other, path, 'parse', 1));
         await other.context().close();
       }
+      reopened = await again(browser, path, site.url);
     } finally {
       await browser.close();
     }
@@ -178,6 +172,7 @@ try {
       `${basename(path)}: ${megabytes.toFixed(0)} MB in ${ms(all)} (best ${ms(best)}), ${(megabytes / (all / 1000)).toFixed(0)} MB/s; ` +
         `first report ${ms(middle(runs.map((run) => run.first)))}, longest task of the page ${ms(Math.max(...runs.map((run) => run.longest)))}${memory}; ` +
         `${ratio} times plain reading (${ms(middle(plain))}${isPacked ? ', packed' : ''})` +
+        (reopened.length > 0 ? `; again from its index ${ms(middle(reopened))}` : '') +
         (canParse ? `, ${(all / middle(parse)).toFixed(2)} times JSON.parse (${ms(middle(parse))})` : ''),
     );
   }

@@ -4,10 +4,11 @@
 // ONLY=perfetto,duckdb repeats these, and Tracedrop with them, since a ratio must come from one run. SCREENSHOTS=FOLDER
 // keeps a picture of what each page showed when it was held to be done.
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { watchMemory } from '../../tests/browser/memory.mjs';
 import { launchBrowser } from '../../tests/browser/support.mjs';
 import { pages } from './pages.mjs';
 
@@ -52,35 +53,6 @@ const PEERS = [
 const OURS = { page: 'tracedrop', native: 'tracedrop-command' };
 
 const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
-
-/**
- * Watches the memory of all processes that this one has started; gives the peak in bytes, shared pages counted once (PSS).
- * Looking takes the longer the more memory there is, so it looks less often once it is clear that the tool is slow.
- */
-function watchMemory() {
-  const start = Date.now();
-  let peak = 0;
-  let timer;
-  const look = () => {
-    const family = new Set([String(process.pid)]);
-    let sum = 0;
-    // A child has mostly a higher number than its parent, or else it is found the next time.
-    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)).sort((a, b) => a - b)) {
-      try {
-        const parent = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')[1];
-        if (!family.has(parent)) continue;
-        family.add(pid);
-        sum += Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))[1]) * 1024;
-      } catch {
-        // It has ended.
-      }
-    }
-    peak = Math.max(peak, sum);
-    timer = setTimeout(look, Date.now() - start < FAST ? 100 : 1000);
-  };
-  if (process.platform === 'linux') look();
-  return () => (clearTimeout(timer), peak || undefined);
-}
 
 /** From choosing the file until the tool's `state` is 'done' and stays so, and what there is to see has been drawn. */
 async function throughPage(peer, file, withMemory) {
