@@ -3,11 +3,11 @@
 mod support;
 
 use std::path::PathBuf;
-use support::{data_dirs, files};
+use support::{Random, data_dirs, files, finish_in_parts};
 use tracedrop::analysis::Query;
-use tracedrop::engine::Session;
+use tracedrop::engine::{Session, protocol};
 use tracedrop::import::Import;
-use tracedrop::report::{Block, Report, Table};
+use tracedrop::report::{Block, Cells, Report, Table};
 
 fn inputs() -> Vec<PathBuf> {
     let folders = [("chrome", ""), ("chrome", "ours"), ("pytorch", ""), ("pytorch", "edge")];
@@ -32,20 +32,39 @@ fn report<'a>(session: &'a Session, id: &str) -> Option<&'a Report> {
     session.reports().iter().find(|report| report.id == id)
 }
 
-/// What differs because it was given up: arrows, and when a process was busy of whose threads not all were looked at together.
-fn comparable(table: &Table) -> Option<Table> {
-    let mut table = table.clone();
-    if table.id.starts_with("flows") || table.id == "kinds" {
-        return None;
-    }
-    if table.id == "processes" {
-        table.columns.retain(|column| column.id != "busy");
-    }
-    Some(table)
+/// What differs because it was given up: arrows, and the stacks of slices, which some files have.
+fn is_comparable(table: &Table, has_stacks: bool) -> bool {
+    !table.id.starts_with("flows") && (table.id != "frames" || !has_stacks)
 }
 
-fn tables(report: Option<&Report>) -> Vec<Table> {
-    report.into_iter().flat_map(Report::tables).filter_map(comparable).collect()
+/// Whether `folded` says what `whole` says. When a process was busy is not known where its threads were looked at one after
+/// the other.
+fn agrees(folded: &Table, whole: &Table) -> bool {
+    let (mut folded, mut whole) = (folded.clone(), whole.clone());
+    for column in 0..folded.columns.len().min(whole.columns.len()) {
+        let of = (&folded.columns[column].cells, &whole.columns[column].cells);
+        if let (Cells::Integer(ours), Cells::Integer(theirs)) = of
+            && folded.id == "processes"
+            && folded.columns[column].id == "busy"
+        {
+            let known = ours.iter().zip(theirs).all(|(ours, theirs)| ours.is_none() || ours == theirs);
+            let theirs = if known { ours.clone() } else { theirs.clone() };
+            whole.columns[column].cells = Cells::Integer(theirs);
+        }
+    }
+    folded.caption.clear();
+    whole.caption.clear();
+    // NaN is the same as NaN then.
+    protocol::encode(&folded) == protocol::encode(&whole)
+}
+
+fn tables(report: Option<&Report>, has_stacks: bool) -> Vec<Table> {
+    report
+        .into_iter()
+        .flat_map(Report::tables)
+        .filter(|table| is_comparable(table, has_stacks))
+        .cloned()
+        .collect()
 }
 
 #[test]
@@ -67,12 +86,13 @@ fn sums_are_exact() {
             let what = format!("{name}, {max_events} events held");
             assert_eq!(of.span(), trace.span(), "{what}");
             for id in ["overview", "slices", "longest", "counters"] {
-                let (ours, theirs) = (tables(report(&folded, id)), tables(report(&whole, id)));
-                let differs = |(a, b): (&Table, &Table)| (a != b).then(|| (a.id.clone(), shown(a), shown(b)));
+                let (ours, theirs) =
+                    (tables(report(&folded, id), has_stacks), tables(report(&whole, id), has_stacks));
+                let differs =
+                    |(a, b): (&Table, &Table)| (!agrees(a, b)).then(|| (a.id.clone(), shown(a), shown(b)));
                 let first = ours.iter().zip(&theirs).find_map(differs);
                 assert_eq!(ours.len(), theirs.len(), "{what}: {id}");
-                // Arguments of nan and the like are no matter here.
-                assert!(first.is_none() || has_stacks, "{what}: {id}: {first:?}");
+                assert!(first.is_none(), "{what}: {id}: {first:?}");
             }
             let (ours, theirs) = (&of.ledger, &trace.ledger);
             assert_eq!(ours.n_records(), theirs.n_records(), "{what}");
@@ -94,4 +114,54 @@ fn sums_are_exact() {
 fn shown(table: &Table) -> String {
     let rows: Vec<u32> = (0..table.n_rows().min(40) as u32).collect();
     tracedrop::export::csv::table_csv(table, &rows)
+}
+
+/// Arrows from event to event, wherever these lie, are counted once and not drawn between slices that are gone.
+#[test]
+fn arrows_are_given_up_and_counted() {
+    let one = |ph: &str, id: u64, ts: u64, more: &str| {
+        format!(
+            r#"{{"ph":"{ph}","name":"a","cat":"c","pid":1,"tid":1,"id":{id},"ts":{ts},"bind_id":7,{more}"args":{{}}}}"#
+        )
+    };
+    let events = [
+        one("b", 1, 1, r#""flow_out":true,"#),
+        one("e", 1, 5, ""),
+        one("b", 2, 6, r#""flow_in":true,"#),
+        one("e", 2, 9, ""),
+        one("s", 3, 2, ""),
+        one("f", 3, 4, ""),
+        one("X", 4, 2, r#""dur":3,"flow_out":true,"#),
+    ];
+    let bytes = format!("[{}]", events.join(",")).into_bytes();
+    assert!(!read(&bytes, None).unwrap().run().traces[0].flows.is_empty());
+    for max_events in 0..5 {
+        let mut import = Import::new("trace", bytes.len() as u64);
+        import.hold_at_most(max_events);
+        bytes.chunks(40).for_each(|chunk| import.feed(chunk));
+        let trace = import.finish().unwrap();
+        assert!(trace.flows.is_empty());
+        assert_eq!(trace.folded.unwrap().n_flow_events, 5);
+    }
+}
+
+/// What others have read is folded like what is read here.
+#[test]
+fn parts_are_folded_too() {
+    let mut n_folded = 0;
+    for path in inputs().into_iter().filter(|path| path.metadata().unwrap().len() > 20_000) {
+        let bytes = std::fs::read(&path).unwrap();
+        let Some(whole) = read(&bytes, Some(300)) else { continue };
+        let mut import = Import::new("trace", bytes.len() as u64);
+        import.hold_at_most(300);
+        let trace = finish_in_parts(import, &bytes, &mut Random(11), 6000).unwrap();
+        if trace.folded.is_none() {
+            continue;
+        }
+        n_folded += 1;
+        let parts = Session::of_trace(trace, Query { top: 50 });
+        let (ours, theirs) = (tables(report(&parts, "slices"), true), tables(report(&whole, "slices"), true));
+        assert!(ours.iter().zip(&theirs).all(|(a, b)| agrees(a, b)), "{}", path.display());
+    }
+    assert!(n_folded > 3, "only {n_folded}");
 }

@@ -40,6 +40,8 @@ pub enum Answer {
     Exported {
         file_name: String,
         bytes: u64,
+        /// The arguments of events are not in it, as they were not at hand.
+        without_args: bool,
         blob: Blob,
     },
     Refused(Failure),
@@ -144,9 +146,9 @@ impl Mail {
             Some(Response::ExportProgress { ticket, bytes }) => {
                 self.answer(ticket, Answer::ExportProgress(bytes));
             }
-            Some(Response::Exported { ticket, file_name, bytes }) => {
+            Some(Response::Exported { ticket, file_name, bytes, without_args }) => {
                 if let Some(blob) = blob {
-                    self.answer(ticket, Answer::Exported { file_name, bytes, blob });
+                    self.answer(ticket, Answer::Exported { file_name, bytes, without_args, blob });
                 }
             }
             Some(Response::Kept { ticket, entries }) => self.answer(ticket, Answer::Kept(entries)),

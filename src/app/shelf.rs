@@ -15,8 +15,9 @@ pub struct Shelf {
     pub entries: RwSignal<Option<Vec<KeptView>>>,
     /// Indexes of files that are opened from now on are kept.
     pub keeps: RwSignal<bool>,
-    /// Lives while it is asked.
+    /// Lives while it is asked; `n_asked` answers are not there yet.
     librarian: Local<Option<Client>>,
+    n_asked: StoredValue<u32>,
 }
 
 impl Shelf {
@@ -25,6 +26,7 @@ impl Shelf {
             entries: RwSignal::new(None),
             keeps: RwSignal::new(browser::remembered(REMEMBERED_AS).as_deref() != Some(NOTHING)),
             librarian: StoredValue::new_local(None),
+            n_asked: StoredValue::new(0),
         }
     }
 
@@ -43,6 +45,8 @@ impl Shelf {
     }
 
     /// Who wants nothing to be kept wants nothing to stay there either.
+    ///
+    /// Workers that are about to keep something have to be told: see [`super::state::App::set_keeps`].
     pub fn set_keeps(self, keeps: bool) {
         self.keeps.set(keeps);
         browser::remember(REMEMBERED_AS, (!keeps).then_some(NOTHING));
@@ -50,16 +54,24 @@ impl Shelf {
     }
 
     fn ask(self, request: impl FnOnce(u32) -> Request) {
-        // Who was asked before answers what is out of date by now.
-        self.librarian.set_value(Client::start(|_| {}).ok());
+        if self.librarian.with_value(|client| client.as_ref().is_none_or(Client::is_dead)) {
+            self.n_asked.set_value(0);
+            self.librarian.set_value(Client::start(|_| {}).ok());
+        }
         self.librarian.with_value(|client| {
             if let Some(client) = client {
+                self.n_asked.update_value(|n| *n += 1);
                 client.ask(request, move |answer| {
                     if let Answer::Kept(entries) = answer {
                         self.entries.set(entries);
                     }
-                    // Not from within its own message.
-                    browser::after(0, move || self.librarian.set_value(None));
+                    self.n_asked.update_value(|n| *n = n.saturating_sub(1));
+                    // Not from within its own message, and not while it has something to do.
+                    browser::after(0, move || {
+                        if self.n_asked.get_value() == 0 {
+                            self.librarian.set_value(None);
+                        }
+                    });
                 });
             }
         });

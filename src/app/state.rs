@@ -21,6 +21,9 @@ const ALERT_MS: u64 = 12_000;
 /// New helpers are started so long after others have ended, when the report has been drawn.
 const HELPERS_AFTER_MS: u64 = 1_000;
 
+/// Stopping can be given up after so long, by the same button.
+const SURELY_MS: f64 = 1_500.0;
+
 /// The list of what is kept is read so long after the page was opened.
 const SHELF_AFTER_MS: u64 = 300;
 
@@ -142,6 +145,8 @@ pub struct Tab {
     pub top_px: StoredValue<f64>,
     app: App,
     pace: StoredValue<Pace>,
+    /// When reading was stopped by hand.
+    stopped_ms: StoredValue<f64>,
     source: Local<Option<Source>>,
     client: Local<Option<Client>>,
     /// Workers that help this tab's with reading.
@@ -304,6 +309,24 @@ impl App {
         self.toasts.update(|toasts| toasts.retain(|toast| toast.id != id));
     }
 
+    /// Forgets the file of that key, or all of them.
+    pub fn forget(self, key: Option<String>) {
+        let n_kept = self.shelf.entries.with_untracked(|entries| entries.as_ref().map_or(0, Vec::len));
+        self.say((words().forgotten)(if key.is_some() { 1 } else { n_kept }));
+        match key {
+            Some(key) => self.shelf.forget(key),
+            None => self.shelf.forget_all(),
+        }
+    }
+
+    /// Whether what is read is kept from now on.
+    pub fn set_keeps(self, keeps: bool) {
+        if !keeps {
+            self.tabs.with_untracked(|tabs| tabs.iter().for_each(|tab| tab.send(&Request::KeepNothing)));
+        }
+        self.shelf.set_keeps(keeps);
+    }
+
     pub fn choose_theme(self, theme: Theme) {
         self.theme.set(theme);
     }
@@ -323,6 +346,7 @@ impl Tab {
             top_px: StoredValue::new(0.0),
             app,
             pace: StoredValue::default(),
+            stopped_ms: StoredValue::new(0.0),
             source: StoredValue::new_local(Some(source)),
             client: StoredValue::new_local(None),
             helpers: StoredValue::new_local(Vec::new()),
@@ -467,8 +491,11 @@ impl Tab {
         match self.phase.get_untracked() {
             Phase::Reading => {
                 self.phase.set(Phase::Stopping);
+                self.stopped_ms.set_value(browser::now_ms());
                 self.send(&Request::Stop);
             }
+            // A second click may have been meant for the first button.
+            Phase::Stopping if browser::now_ms() - self.stopped_ms.get_value() < SURELY_MS => {}
             _ => self.app.close(self.id),
         }
     }
@@ -501,10 +528,10 @@ impl Tab {
                         exporting.bytes = bytes;
                     }
                 }),
-                Answer::Exported { file_name, bytes, blob } => {
+                Answer::Exported { file_name, bytes, without_args, blob } => {
                     self.exporting.set(None);
                     browser::download(&file_name, &blob);
-                    app.say((words().exported)(&text::visible(&file_name), bytes));
+                    app.say((words().exported)(&text::visible(&file_name), bytes, without_args));
                 }
                 Answer::Refused(failure) => {
                     self.exporting.set(None);

@@ -3,6 +3,7 @@
 //! Another language is another constant of [`Words`], and a choice in [`words`].
 
 use super::browser::Theme;
+use tracedrop::base::text;
 use tracedrop::base::units::{Unit, counted, format_bytes, group_digits};
 use tracedrop::engine::protocol::{IndexView, KeptView};
 use tracedrop::report::Value;
@@ -29,6 +30,7 @@ pub struct Words {
     pub kept_about: fn(&KeptView, &str) -> String,
     pub forget: fn(&str) -> String,
     pub forget_all: &'static str,
+    pub forgotten: fn(usize) -> String,
     pub keep: &'static str,
     pub keep_hint: &'static str,
 
@@ -73,7 +75,8 @@ pub struct Words {
     pub written_by: &'static str,
     pub compression: &'static str,
     pub digest: &'static str,
-    pub from_index: fn(&IndexView, Option<&str>) -> String,
+    /// Name of the trace, its index, and when that was made.
+    pub from_index: fn(&str, &IndexView, Option<&str>) -> String,
     pub read_again: &'static str,
     pub read_again_because: fn(&str) -> String,
     pub verdict_clean: fn(u64, &str) -> String,
@@ -120,7 +123,7 @@ pub struct Words {
 
     pub export: &'static str,
     pub exporting: fn(&str, u64) -> String,
-    pub exported: fn(&str, u64) -> String,
+    pub exported: fn(&str, u64, bool) -> String,
     pub refused: fn(&str, &str) -> String,
 
     pub failed_title: &'static str,
@@ -181,8 +184,9 @@ static ENGLISH: Words = Words {
     },
     forget: |name| format!("Forget {name}"),
     forget_all: "Forget all",
+    forgotten: |n| format!("Forgot {}.", counted(n as u64, "file", "files")),
     keep: "Keep what was read of large files.",
-    keep_hint: "From 4 MB on they open at once the next time. It stays in this browser, on this computer; switched off, all that is kept is forgotten.",
+    keep_hint: "From 4 MB on they open at once the next time. What is kept stays in this browser; switching this off deletes it.",
 
     open: "Open",
     open_files: "Open files",
@@ -230,16 +234,20 @@ static ENGLISH: Words = Words {
     written_by: "Written by",
     compression: "Compression",
     digest: "SHA-256 of the file:",
-    from_index: |index, when| {
+    from_index: |file, index, when| {
         let when = when.map(|when| format!(" of {when}")).unwrap_or_default();
-        let mut text = format!("Opened from its index{when}; the file was not read.");
+        let mut text = match index.is_alone {
+            true => format!(
+                "Opened from the index{when} of {}; the trace itself is not at hand. Of the slices listed here the index has the \
+                 arguments; all others are only in the trace.",
+                text::visible(file)
+            ),
+            false => format!("Opened from its index{when}, without reading the file again."),
+        };
         if index.is_of_other_version {
             text.push_str(
                 " Another version of Tracedrop made the index; the reports were computed anew from it.",
             );
-        }
-        if index.is_alone {
-            text.push_str(" Arguments of events are only in the file itself.");
         }
         text
     },
@@ -326,7 +334,14 @@ static ENGLISH: Words = Words {
         0 => format!("Writing {title} …"),
         bytes => format!("Writing {title}: {} …", format_bytes(bytes)),
     },
-    exported: |name, bytes| format!("Saved {name}, {}.", Value::Unsigned(bytes).display(Unit::Bytes)),
+    exported: |name, bytes, without_args| {
+        let missing = if without_args {
+            ", without the arguments of events: they are only in the trace itself"
+        } else {
+            ""
+        };
+        format!("Saved {name}, {}{missing}.", Value::Unsigned(bytes).display(Unit::Bytes))
+    },
     refused: |what, hint| {
         if hint.is_empty() { sentence(what) } else { format!("{} {}", sentence(what), sentence(hint)) }
     },

@@ -60,7 +60,8 @@ pub fn write<T: Cell>(rows: &[T], out: &mut Vec<u8>) {
 /// Reads a column that is all of `bytes`. `None` if they are none.
 pub fn read<T: Cell>(bytes: &[u8]) -> Option<Vec<T>> {
     let (n_rows, first) = bytes.split_first_chunk::<8>()?;
-    let n_rows = usize::try_from(u64::from_le_bytes(*n_rows)).ok()?;
+    // No table has more.
+    let n_rows = u32::try_from(u64::from_le_bytes(*n_rows)).ok()? as usize;
     // Each lane is read block by block beside the others.
     let mut lanes = [first; MAX_LANES];
     for lane in 1..T::LANES {
@@ -75,8 +76,9 @@ pub fn read<T: Cell>(bytes: &[u8]) -> Option<Vec<T>> {
         for (lane, values) in lanes.iter_mut().zip(&mut values).take(T::LANES) {
             *lane = read_block(lane, &mut values[..n])?;
         }
-        for at in 0..n {
-            rows.push(T::from_lanes(std::array::from_fn(|lane| values[lane][at]))?);
+        let row = |at: usize| T::from_lanes(std::array::from_fn(|lane| values[lane][at]));
+        for row in (0..n).map(row) {
+            rows.push(row?);
         }
     }
     lanes[T::LANES - 1].is_empty().then_some(rows)
@@ -242,7 +244,7 @@ mod tests {
 
     #[test]
     fn what_rises_evenly_takes_next_to_nothing() {
-        let rows: Vec<(i64, i64)> = (0..4096).map(|i| (1 << 50 | i * 1000, -1)).collect();
+        let rows: Vec<(i64, i64)> = (0..4096).map(|i| ((1 << 50) + i * 1000, -1)).collect();
         let mut bytes = Vec::new();
         write(&rows, &mut bytes);
         assert_eq!(bytes.len(), 8 + 4 * 17 + 4 * 9);

@@ -78,7 +78,7 @@ pub struct InputArgs {
     /// Read as this format, whatever the content looks like.
     #[arg(long = "from", value_name = "FORMAT")]
     from: Option<String>,
-    /// Hold at most so many events; of more, all are added up, but single ones are let go [default: no limit].
+    /// Keep at most so many events in memory; totals stay exact beyond, single slices but the longest are let go [default: no limit].
     #[arg(long, value_name = "EVENTS")]
     pub hold: Option<usize>,
     /// Say nothing on standard error about what was skipped or repaired.
@@ -148,6 +148,9 @@ fn main() -> ExitCode {
         }
     }
 }
+
+const WITHOUT_ARGS: &str =
+    "the arguments of events are left out: they are only in the trace that the index is of";
 
 /// Milliseconds since the Unix epoch; 0 on a computer that does not know.
 fn now_ms() -> u64 {
@@ -244,6 +247,11 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     let Some(mut session) = read::open(&args.file, format, Query::default(), &args.input) else {
         return Ok(ExitCode::from(1));
     };
+    if session.exporters().iter().all(|possible| possible.id != exporter.id) {
+        let why = session.why_not_exported();
+        eprintln!("tracedrop: {}: {why}", read::shown(&args.file));
+        return Ok(ExitCode::from(1));
+    }
     let mut out: Box<dyn Write> = match &args.output {
         Some(path) => match std::fs::File::create(path) {
             Ok(file) => Box::new(io::BufWriter::new(file)),
@@ -254,6 +262,9 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         },
         None => Box::new(io::BufWriter::new(io::stdout().lock())),
     };
+    if session.exports_without_args(exporter) {
+        eprintln!("tracedrop: {}: note: {WITHOUT_ARGS}", read::shown(&args.file));
+    }
     session.export(exporter, &Options { now_ms: now_ms(), ..Options::default() }, &mut out)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -62,7 +62,12 @@ pub fn open(
         && content.read_at(0, &mut head).is_ok()
         && Index::sniff(&head)
     {
-        let session = Index::open(content.clone()).and_then(|index| Session::of_index(index, None, query));
+        let index = Index::open(content.clone());
+        if let (Ok(index), false) = (&index, args.quiet) {
+            let trace = text::visible(&index.head.source.file_name);
+            eprintln!("tracedrop: {name}: note: this is the index of {trace}, which was not read");
+        }
+        let session = index.and_then(|index| Session::of_index(index, None, query));
         return session.map_or_else(|error| complain(&error), Some);
     }
     let mut session = Session::new(&file_name, size, format, query);

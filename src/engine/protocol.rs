@@ -19,6 +19,8 @@ pub enum Request {
     Open { file_name: String, query: Query, keep: Option<Keep> },
     /// Open the index that the browser keeps under this key, without the file that it is of.
     OpenKept { key: String, query: Query },
+    /// Keep no index of the file, though that was allowed when it was opened.
+    KeepNothing,
     /// Which indexes does the browser keep?
     ListKept { ticket: u32 },
     /// Forget the index of this key, or all of them, and list those that are left.
@@ -137,6 +139,8 @@ pub enum Response {
         ticket: u32,
         file_name: String,
         bytes: u64,
+        /// The arguments of events are not in it, as they were not at hand.
+        without_args: bool,
     },
     /// An export or copy could not be made.
     Refused {

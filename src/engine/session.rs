@@ -82,23 +82,25 @@ impl Session {
         again: Option<Rc<dyn Content>>,
         query: Query,
     ) -> Result<Session, ImportError> {
-        let Head { source, ledger, reports, .. } = &index.head;
+        let Head { source, ledger, .. } = &index.head;
         let mut session = Session::empty(query);
         let mut trace = Trace::default();
         (trace.source, trace.ledger) = (source.clone(), ledger.clone());
         session.run = Run::single(trace);
-        session.reports = reports.clone();
         session.index_view = Some(IndexView {
             made_ms: index.head.made_ms,
             is_alone: again.is_none(),
             is_of_other_version: !index.head.is_of_this_program(),
         });
         session.again = again;
-        let is_answer = index.head.query == query && index.head.is_of_this_program();
+        let reports = if index.head.query == query { index.reports() } else { None };
         session.index = Some(index);
-        if !is_answer {
-            session.load()?;
-            session.make_reports();
+        match reports {
+            Some(reports) => session.reports = reports,
+            None => {
+                session.load()?;
+                session.make_reports();
+            }
         }
         Ok(session)
     }
@@ -114,7 +116,8 @@ impl Session {
 
     /// Whether an index says all that is known: single slices that were given up can not be had from one.
     pub fn can_be_kept(&self) -> bool {
-        self.run.traces.first().is_some_and(|trace| !self.partial && trace.folded.is_none())
+        let is_whole = !self.partial && self.index.is_none();
+        self.run.traces.first().is_some_and(|trace| is_whole && trace.folded.is_none())
     }
 
     /// What an index of this file is written from: a section of its tables, by number. `None` behind the last one.
@@ -122,20 +125,12 @@ impl Session {
         index::section(self.run.traces.first()?, number, out)
     }
 
-    /// The last section of an index of this file. `None` if it can not be kept.
-    pub fn index_head(&self, identity: Identity, now_ms: u64) -> Option<(String, Vec<u8>)> {
+    /// The last two sections of an index of this file. `None` if it can not be kept.
+    pub fn index_end(&self, identity: Identity, now_ms: u64) -> Option<[(String, Vec<u8>); 2]> {
         let trace = self.run.traces.first().filter(|_| self.can_be_kept())?;
-        Some(index::head_section(Head {
-            sources: index::SOURCES.to_string(),
-            made_ms: now_ms,
-            identity: Some(identity),
-            source: trace.source.clone(),
-            ledger: trace.ledger.clone(),
-            has_args: trace.args.keeps_all(),
-            query: self.query,
-            reports: self.reports.clone(),
-            exporters: self.exporters().iter().map(|exporter| exporter.id.to_string()).collect(),
-        }))
+        let exporters: Vec<&str> = self.exporters().iter().map(|exporter| exporter.id).collect();
+        let head = Head::of(trace, self.query, &exporters, Some(identity), now_ms);
+        Some([index::reports_section(&self.reports), index::head_section(head)])
     }
 
     /// The file can be read again by `content`, so that arguments need not be held in memory. To be said before the
@@ -175,6 +170,9 @@ impl Session {
 
     /// Makes reports of what has been read so far; false if there is nothing yet.
     pub fn make_partial(&mut self) -> bool {
+        if self.import.as_ref().is_some_and(Import::is_folding) {
+            return false;
+        }
         // The one before is let go first.
         self.run = Run::default();
         match self.import.as_ref().and_then(Import::snapshot) {
@@ -289,9 +287,29 @@ impl Session {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
+        if !(exporter.applies)(&self.run) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported()));
+        }
         let document = analysis::document(&self.run, &self.reports, &super::format_title);
         let input = Input { run: &self.run, document: &document, query: &self.query, options };
         export::render(exporter, &input, out)
+    }
+
+    /// Whether an export that should have the arguments of events is without them, as they are nowhere to be had.
+    pub fn exports_without_args(&self, exporter: &ExporterInfo) -> bool {
+        let are_missing = match &self.index {
+            Some(index) => self.again.is_none() && !index.head.has_args,
+            None => self.run.traces.iter().any(|trace| trace.args.are_missing()),
+        };
+        are_missing && exporter.id == export::chrome_trace::INFO.id
+    }
+
+    /// Why an exporter has nothing to write.
+    pub fn why_not_exported(&self) -> &'static str {
+        match self.run.traces.iter().any(|trace| trace.folded.is_some()) {
+            true => "the trace has more events than are held, so single ones are not there to be written",
+            false => "there is nothing to write in this format",
+        }
     }
 
     /// Proposed name of the file that an export goes into: the trace's own, without its endings, and the exporter's.

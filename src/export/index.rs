@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 pub static INFO: ExporterInfo = ExporterInfo {
     id: "index",
-    title: "Tracedrop index, opens at once",
+    title: "Tracedrop index (opens at once)",
     extension: index::EXTENSION,
     media_type: "application/octet-stream",
     in_menu: true,
@@ -24,18 +24,12 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
         writer.write(name, &bytes)?;
         number += 1;
     }
+    let (name, bytes) = index::reports_section(input.document.reports);
+    writer.write(name, &bytes)?;
     let exporters = EXPORTERS.iter().filter(|exporter| (exporter.applies)(input.run));
-    let (name, bytes) = index::head_section(Head {
-        sources: index::SOURCES.to_string(),
-        made_ms: input.options.now_ms,
-        identity: None,
-        source: trace.source.clone(),
-        ledger: trace.ledger.clone(),
-        has_args: trace.args.keeps_all(),
-        query: *input.query,
-        reports: input.document.reports.to_vec(),
-        exporters: exporters.map(|exporter| exporter.id.to_string()).collect(),
-    });
+    let exporters: Vec<&str> = exporters.map(|exporter| exporter.id).collect();
+    let head = Head::of(trace, *input.query, &exporters, None, input.options.now_ms);
+    let (name, bytes) = index::head_section(head);
     writer.write(name, &bytes)?;
     writer.finish(None).map(drop)
 }

@@ -75,6 +75,9 @@ impl Crew {
     /// Joins what can be joined, and says what is to be done then.
     pub fn advance(&mut self, import: &mut Import) -> Next {
         loop {
+            if import.has_given_up() {
+                return Next::Idle;
+            }
             let Some(stretch) = self.stretches.front_mut() else { return Next::Idle };
             let until = stretch.bytes.end;
             let position = import.position();

@@ -74,7 +74,9 @@ const MAX_BLANK_BYTES: usize = 16 << 20;
 /// Events that a 32-bit program holds. With everything that is made of them they take some 130 bytes each.
 const MAX_EVENTS_32_BIT: usize = 20_000_000;
 /// What a 32-bit program packs away of further ones, at most.
-const MAX_PACKED_BYTES: usize = if usize::BITS == 32 { 2 << 30 } else { usize::MAX };
+const MAX_PACKED_BYTES_32_BIT: usize = 1500 << 20;
+/// Events of one thread that it puts together, at most.
+const MAX_TOGETHER_32_BIT: u64 = 20_000_000;
 
 /// Once so much has been read, the number of rows in the rest of the file can be guessed.
 const RESERVE_AFTER_BYTES: u64 = 4 << 20;
@@ -216,6 +218,9 @@ impl Import {
 
     /// Goes on behind `part`. False, and nothing happens, if it does not start exactly where reading stands.
     pub fn join(&mut self, part: Part) -> bool {
+        if self.has_given_up() {
+            return false;
+        }
         let Content::Reading(_, reader) = &mut self.content else { return false };
         let Some(joins) = reader.joins() else { return false };
         let is_joined = joins.joint() == Some(part.start) && joins.join(part, &mut self.builder);
@@ -330,18 +335,25 @@ impl Import {
         self.builder.max_rows = Some(n_events);
     }
 
+    /// Whether there have been more events than are held, so that there is no partial trace to look at.
+    pub fn is_folding(&self) -> bool {
+        self.builder.is_folding()
+    }
+
     fn fold_if_full(&mut self) -> Result<(), ImportError> {
         if self.builder.is_full() {
             self.builder.fold();
         }
-        if self.builder.n_packed_bytes() <= MAX_PACKED_BYTES {
+        let fits = self.builder.n_packed_bytes() <= MAX_PACKED_BYTES_32_BIT
+            && self.builder.n_held_together() <= MAX_TOGETHER_32_BIT;
+        if usize::BITS > 32 || fits {
             return Ok(());
         }
         Err(ImportError {
             code: "too-many-events",
-            what: "memory is full, with all events packed away".to_string(),
-            hint: "read the file with the tracedrop command, which may use all memory of the computer"
+            what: "the file has more events than a page has memory for, though they were packed away"
                 .to_string(),
+            hint: "read it with the tracedrop command, which may use all memory of the computer".to_string(),
         })
     }
 

@@ -44,13 +44,12 @@ fn places(file_bytes: u64) -> Vec<Range<u64>> {
         return std::iter::once(0..file_bytes).collect();
     }
     let between = file_bytes - 2 * END_BYTES;
-    let mut places = vec![0..END_BYTES];
-    places.extend((0..PLACES).map(|i| {
+    let place = |i: u64| {
         let start = END_BYTES + (u128::from(between) * u128::from(2 * i + 1) / u128::from(2 * PLACES)) as u64;
         start..start + PLACE_BYTES.min(file_bytes - start)
-    }));
-    places.push(file_bytes - END_BYTES..file_bytes);
-    places
+    };
+    let ends = [0..END_BYTES, file_bytes - END_BYTES..file_bytes];
+    ends.into_iter().chain((0..PLACES).map(place)).collect()
 }
 
 #[cfg(test)]

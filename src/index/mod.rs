@@ -18,9 +18,9 @@ pub use sections::{DIGEST_BYTES, MAGIC, SectionWriter, TAIL_BYTES};
 
 use crate::analysis::Query;
 use crate::import::{self, FORMATS, ImportError, unpack::Packing};
-use crate::report::{Block, Report};
+use crate::report::{Report, Table};
 use crate::trace::args::Content;
-use crate::trace::ledger::{Issue, Ledger, Position, Tally};
+use crate::trace::ledger::{Issue, Ledger, NamedIssue, Tally};
 use crate::trace::{SourceInfo, Trace};
 use sections::{Nth, Section, SectionReader};
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,7 @@ pub const EXTENSION: &str = "tdx";
 const END_BYTES: u64 = 512 << 10;
 
 const HEAD: &str = "head";
+const REPORTS: &str = "reports";
 
 /// What an index says before its tables are read.
 #[derive(Clone, Debug)]
@@ -56,12 +57,31 @@ pub struct Head {
     pub has_args: bool,
     /// What the reports answer.
     pub query: Query,
-    pub reports: Vec<Report>,
     /// Exporters that have something to write, by their ids.
     pub exporters: Vec<String>,
 }
 
 impl Head {
+    /// Of a trace that has been read, at that time.
+    pub fn of(
+        trace: &Trace,
+        query: Query,
+        exporters: &[&'static str],
+        identity: Option<Identity>,
+        now_ms: u64,
+    ) -> Head {
+        Head {
+            sources: SOURCES.to_string(),
+            made_ms: now_ms,
+            identity,
+            source: trace.source.clone(),
+            ledger: trace.ledger.clone(),
+            has_args: trace.args.keeps_all(),
+            query,
+            exporters: exporters.iter().map(|id| id.to_string()).collect(),
+        }
+    }
+
     /// Whether this very program would have made the reports.
     pub fn is_of_this_program(&self) -> bool {
         self.sources == SOURCES
@@ -88,19 +108,10 @@ struct HeadOnDisk {
     repaired: Tally,
     skipped: Tally,
     record_noun: String,
-    issues: Vec<IssueOnDisk>,
+    issues: Vec<NamedIssue>,
     has_args: bool,
     query: Query,
     exporters: Vec<String>,
-    reports: Vec<Report>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct IssueOnDisk {
-    code: String,
-    count: u64,
-    first: Position,
-    example: String,
 }
 
 /// The section of a trace's tables with that number: puts its bytes into `out`, in place of what is there, and gives its
@@ -134,23 +145,19 @@ pub fn head_section(head: Head) -> (String, Vec<u8>) {
         repaired: ledger.repaired,
         skipped: ledger.skipped,
         record_noun: ledger.record_noun.into_owned(),
-        issues: ledger
-            .issues
-            .into_iter()
-            .map(|issue| IssueOnDisk {
-                code: issue.kind.code.to_string(),
-                count: issue.count,
-                first: issue.first,
-                example: issue.example,
-            })
-            .collect(),
+        issues: ledger.issues.into_iter().map(NamedIssue::from).collect(),
         has_args: head.has_args,
         query: head.query,
         exporters: head.exporters,
-        reports: head.reports,
     };
     // Serialising plain data into a growing buffer has no way to fail.
     (HEAD.to_string(), postcard::to_allocvec(&on_disk).unwrap_or_default())
+}
+
+/// The section of the reports, and its name. It is read only by the very program that has written it, so it is no part of
+/// the [`LAYOUT`].
+pub fn reports_section(reports: &[Report]) -> (String, Vec<u8>) {
+    (REPORTS.to_string(), postcard::to_allocvec(reports).unwrap_or_default())
 }
 
 fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
@@ -158,7 +165,7 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
         Ok((LAYOUT, _)) => {}
         Ok(_) => {
             return Err(ImportError {
-                code: "index-version",
+                code: OTHER_VERSION,
                 what: "the index is of another version of Tracedrop, whose layout is not read".to_string(),
                 hint: "open the trace itself".to_string(),
             });
@@ -167,16 +174,10 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
     }
     let on_disk: HeadOnDisk = postcard::from_bytes(bytes).map_err(|_| damaged())?;
     let format = FORMATS.iter().find(|format| format.id == on_disk.format).ok_or_else(damaged)?;
-    let issues = on_disk.issues.into_iter().map(|issue| {
-        let kind = import::issue_kind(&issue.code)?;
-        Some(Issue { kind, count: issue.count, first: issue.first, example: issue.example })
-    });
-    let blocks = on_disk.reports.iter().flat_map(|report| &report.blocks);
-    let are_sound = blocks.into_iter().all(|block| match block {
-        Block::Table(table) => table.is_sound(),
-        _ => true,
-    });
-    if !are_sound {
+    let issues = on_disk.issues.into_iter().map(|issue| issue.of_kind(import::issue_kind));
+    let tallies = [on_disk.kept, on_disk.repaired, on_disk.skipped];
+    let sum = |of: fn(&Tally) -> u64| tallies.iter().try_fold(0u64, |sum, tally| sum.checked_add(of(tally)));
+    if sum(|tally| tally.records).is_none() || sum(|tally| tally.bytes).is_none() {
         return Err(damaged());
     }
     Ok(Head {
@@ -203,7 +204,6 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
         },
         has_args: on_disk.has_args,
         query: on_disk.query,
-        reports: on_disk.reports,
         exporters: on_disk.exporters,
     })
 }
@@ -211,12 +211,15 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
 /// `code` of the error of an index that is damaged.
 pub const DAMAGED: &str = "index-damaged";
 
+/// `code` of the error of an index of another [`LAYOUT`].
+pub const OTHER_VERSION: &str = "index-version";
+
 /// The error of an index that is damaged.
 pub fn damaged() -> ImportError {
     ImportError {
         code: DAMAGED,
         what: "the index is damaged or was not written to its end".to_string(),
-        hint: "open the trace itself".to_string(),
+        hint: "copy it once more, or open the trace that it was made from: nothing is in it that the trace does not have".to_string(),
     }
 }
 
@@ -224,6 +227,8 @@ pub fn damaged() -> ImportError {
 pub struct Index {
     content: Rc<dyn Content>,
     sections: Vec<Section>,
+    /// Its last bytes, which were read first.
+    end: Vec<u8>,
     digest: Option<[u8; DIGEST_BYTES]>,
     pub head: Head,
 }
@@ -236,11 +241,16 @@ impl Index {
 
     /// Reads the head.
     ///
-    /// An error of code [`DAMAGED`] if the content is no whole index, `index-version` if it is one of another [`LAYOUT`].
+    /// An error of code [`DAMAGED`] if the content is no whole index, [`OTHER_VERSION`] if it is one of another [`LAYOUT`], and
+    /// `read-failed` if it can not be read.
     pub fn open(content: Rc<dyn Content>) -> Result<Index, ImportError> {
         let n_bytes = content.n_bytes();
         let mut end = vec![0; n_bytes.min(END_BYTES) as usize];
-        content.read_at(n_bytes - end.len() as u64, &mut end).map_err(|_| damaged())?;
+        content.read_at(n_bytes - end.len() as u64, &mut end).map_err(|error| ImportError {
+            code: "read-failed",
+            what: format!("the index could not be read: {error}"),
+            hint: "open the file again".to_string(),
+        })?;
         let (list, tail) = end.split_last_chunk::<TAIL_BYTES>().ok_or_else(damaged)?;
         let (digest, rest) = tail.split_first_chunk::<DIGEST_BYTES>().ok_or_else(damaged)?;
         let number = |at: usize| rest[at..].first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
@@ -254,7 +264,18 @@ impl Index {
         let reader = SectionReader { content: &*content, sections: &sections, end: &end };
         let head = read_head(&reader.bytes(HEAD).map_err(|Damaged| damaged())?)?;
         let digest = (*digest != [0; DIGEST_BYTES]).then_some(*digest);
-        Ok(Index { content, sections, digest, head })
+        Ok(Index { content, sections, end, digest, head })
+    }
+
+    /// The reports. `None` if another program has written them, or they are damaged: they are to be computed then.
+    pub fn reports(&self) -> Option<Vec<Report>> {
+        if !self.head.is_of_this_program() {
+            return None;
+        }
+        let reader = SectionReader { content: &*self.content, sections: &self.sections, end: &self.end };
+        let reports: Vec<Report> = postcard::from_bytes(&reader.bytes(REPORTS).ok()?).ok()?;
+        let are_sound = reports.iter().flat_map(Report::tables).all(Table::is_sound);
+        are_sound.then_some(reports)
     }
 
     /// SHA-256 of the trace's file, if it was computed.

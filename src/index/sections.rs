@@ -229,6 +229,9 @@ impl Fill for SectionReader<'_> {
 
     fn args(&mut self, name: &str, args: &mut ArgsTable) -> Result<(), Damaged> {
         let places: Vec<ArgsPlace> = column::read(&self.bytes(&format!("{name}.place"))?).ok_or(Damaged)?;
+        if !places.is_sorted_by(|a, b| a.offset < b.offset) {
+            return Err(Damaged);
+        }
         self.texts(name, |i, raw| {
             args.keep(places.get(i).ok_or(Damaged)?.offset, raw);
             Ok(())

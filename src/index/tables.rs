@@ -134,6 +134,7 @@ pub fn are_sound(trace: &Trace) -> bool {
     let Trace { frames, stacks, samples, scoring_calls: calls, profiles, .. } = trace;
     let process = |id: &ProcessId| (id.0 as usize) < processes.len();
     let thread = |id: &ThreadId| (id.0 as usize) < threads.len();
+    let fits = |place: &ArgsPlace| place.offset.checked_add(u64::from(place.len)).is_some();
     let slice = |id: &SliceId| (id.0 as usize) < slices.len();
     let stack = |id: &StackId| *id == StackId::NONE || (id.0 as usize) < stacks.len();
 
@@ -183,6 +184,12 @@ pub fn are_sound(trace: &Trace) -> bool {
             .iter()
             .zip(0..)
             .all(|(parent, child): (&SliceId, u32)| parent.some().is_none_or(|id| id.0 < child))
+        && slices.offset.iter().zip(&slices.args).all(|(offset, (at, len))| {
+            offset
+                .checked_add(u64::from(*at))
+                .is_some_and(|start| start.checked_add(u64::from(*len)).is_some())
+        })
+        && slices.end_args.iter().map(|(_, place)| place).chain(&objects.args).all(fits)
         && slices.end_args.iter().all(|(id, _)| slice(id))
         && slices.stacks.iter().all(|(id, start, end)| slice(id) && stack(start) && stack(end))
         && slices.no_duration.iter().all(slice)

@@ -1,6 +1,7 @@
 //! What is left of slices that were too many to be held: their sums, and the longest of them.
 
 use super::Trace;
+use super::flows::FlowTable;
 use super::slices::{Class, SliceId, SliceKind, SliceTable};
 use super::sums::{Counts, SumsByName, too_long};
 use super::tracks::{TrackId, TrackTable};
@@ -115,6 +116,8 @@ impl Folder {
         self.folded.medians = self.durations.iter_mut().map(|(small, large)| median(small, large)).collect();
         self.folded.n_flow_events = n_flow_events;
         trace.slices = self.sorted(trace);
+        // Arrows and stacks are of slices that are gone.
+        trace.flows = FlowTable::default();
         trace.tracks = self.tracks;
         trace.folded = Some(Box::new(self.folded));
     }

@@ -66,6 +66,29 @@ pub struct Issue {
     pub example: String,
 }
 
+/// An [`Issue`] for another program, which knows the kind by its code.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NamedIssue {
+    code: String,
+    count: u64,
+    first: Position,
+    example: String,
+}
+
+impl From<Issue> for NamedIssue {
+    fn from(Issue { kind, count, first, example }: Issue) -> NamedIssue {
+        NamedIssue { code: kind.code.to_string(), count, first, example }
+    }
+}
+
+impl NamedIssue {
+    /// With the kind that `find` gives for its code; `None` if that is none.
+    pub fn of_kind(self, find: impl FnOnce(&str) -> Option<&'static IssueKind>) -> Option<Issue> {
+        let kind = find(&self.code)?;
+        Some(Issue { kind, count: self.count, first: self.first, example: self.example })
+    }
+}
+
 /// Records and bytes of one outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {

@@ -9,7 +9,7 @@
 
 use super::TraceBuilder;
 use super::events::{Event, EventExtra};
-use super::ledger::{Issue, IssueKind, Ledger, Position, Tally};
+use super::ledger::{Issue, IssueKind, Ledger, NamedIssue, Tally};
 use super::merge::PartTables;
 use super::tracks::Key;
 use bytemuck::checked;
@@ -29,15 +29,7 @@ struct Head<'a> {
     kept: Tally,
     repaired: Tally,
     skipped: Tally,
-    issues: Vec<IssueOnWire>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct IssueOnWire {
-    code: String,
-    count: u64,
-    first: Position,
-    example: String,
+    issues: Vec<NamedIssue>,
 }
 
 /// Appends what can be joined of `part` to `out`.
@@ -56,16 +48,7 @@ pub fn encode(part: &TraceBuilder, out: &mut Vec<u8>) {
         kept: ledger.kept,
         repaired: ledger.repaired,
         skipped: ledger.skipped,
-        issues: ledger
-            .issues
-            .into_iter()
-            .map(|issue| IssueOnWire {
-                code: issue.kind.code.to_string(),
-                count: issue.count,
-                first: issue.first,
-                example: issue.example,
-            })
-            .collect(),
+        issues: ledger.issues.into_iter().map(NamedIssue::from).collect(),
     };
     // Writing into memory has no way to fail.
     let head = postcard::to_allocvec(&head).unwrap_or_default();
@@ -97,10 +80,8 @@ pub fn decode<'a>(
     if !odd.is_empty() || !rows.iter().all(|bytes| row(bytes).is_some()) {
         return None;
     }
-    let issues = head.issues.into_iter().map(|issue| {
-        let kind = kinds.iter().copied().find(|kind| kind.code == issue.code)?;
-        Some(Issue { kind, count: issue.count, first: issue.first, example: issue.example })
-    });
+    let kind_of = |code: &str| kinds.iter().copied().find(|kind| kind.code == code);
+    let issues = head.issues.into_iter().map(|issue| issue.of_kind(kind_of));
     Some(PartTables {
         texts,
         processes: head.processes,

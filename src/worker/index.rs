@@ -25,9 +25,9 @@ const MAX_FORGOTTEN: usize = 16;
 /// What a file can be opened from instead of reading it.
 pub enum Opened {
     /// It is itself an index, without the trace.
-    Index(Result<Session, ImportError>),
+    Index(Result<Box<Session>, ImportError>),
     /// Its index was kept, with the SHA-256 of the file that it is of.
-    Kept(Box<Session>, Option<[u8; DIGEST_BYTES]>),
+    Kept(Box<Session>, Identity, Option<[u8; DIGEST_BYTES]>),
 }
 
 /// Opens the file from an index: from its own bytes, if that is what it is, or from one that was kept. `None` if it has to
@@ -37,19 +37,20 @@ pub async fn open(blob: &Blob, file_name: &str, query: Query, keep: Option<Keep>
     let mut head = [0; index::MAGIC.len()];
     if content.read_at(0, &mut head).is_ok() && Index::sniff(&head) {
         return Some(Opened::Index(
-            Index::open(content).and_then(|index| Session::of_index(index, None, query)),
+            Index::open(content).and_then(|index| Session::of_index(index, None, query)).map(Box::new),
         ));
     }
     let keep = keep.filter(|keep| !keep.afresh)?;
     let mut index = kept::find(&kept::key(content.n_bytes(), keep.modified_ms)).await?;
-    if index.head.identity != Identity::of(&*content, keep.modified_ms).ok() {
+    let identity = Identity::of(&*content, keep.modified_ms).ok()?;
+    if index.head.identity != Some(identity) {
         return None;
     }
     // The file may have been given another name.
     index.head.source.file_name = file_name.to_string();
     let digest = index.digest();
     let session = Session::of_index(index, Some(content), query).ok()?;
-    Some(Opened::Kept(Box::new(session), digest))
+    Some(Opened::Kept(Box::new(session), identity, digest))
 }
 
 /// Opens the index of that key, without its file.
@@ -65,12 +66,13 @@ pub async fn open_kept(key: &str, query: Query) -> Result<Session, Failure> {
 /// Keeps an index of what was read of `blob`, then its SHA-256.
 pub async fn keep(state: &State, blob: &Blob, keep: Keep) {
     source::wait(KEEP_AFTER_MS).await;
-    if !state.session.borrow().as_ref().is_some_and(Session::can_be_kept) {
+    if state.keeps_nothing.get() || !state.session.borrow().as_ref().is_some_and(Session::can_be_kept) {
         return;
     }
     let Some(content) = BlobContent::new(blob) else { return };
     let Ok(identity) = Identity::of(&content, keep.modified_ms) else { return };
     let key = kept::key(identity.file_bytes, keep.modified_ms);
+    kept::make_room(&key).await;
     for _ in 0..MAX_FORGOTTEN {
         // Nothing can be kept here, or another tab is just about to keep the same.
         let Some(mut place) = Place::open(&key).await else { break };
@@ -84,7 +86,7 @@ pub async fn keep(state: &State, blob: &Blob, keep: Keep) {
         }
     }
     post(&Response::KeptChanged);
-    verify(blob, &key, None).await;
+    verify(blob, &key, identity, None).await;
 }
 
 /// Writes the index section by section. It counts from its last byte on.
@@ -99,17 +101,21 @@ async fn write(state: &State, place: &mut Place, identity: Identity) -> io::Resu
         writer.write(name, &bytes)?;
         number += 1;
         source::breathe().await;
+        if state.keeps_nothing.get() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
     }
     let wall_ms = js_sys::Date::now() as u64;
-    let head = state.session.borrow().as_ref().and_then(|session| session.index_head(identity, wall_ms));
-    let (name, bytes) = head.ok_or(io::ErrorKind::Other)?;
-    writer.write(name, &bytes)?;
+    let end = state.session.borrow().as_ref().and_then(|session| session.index_end(identity, wall_ms));
+    for (name, bytes) in end.ok_or(io::ErrorKind::Other)? {
+        writer.write(name, &bytes)?;
+    }
     writer.finish(None).map(drop)
 }
 
 /// Computes the file's SHA-256, tells the page of it, and puts it into the index. If the index has `expected` and that is
 /// another, it is of another file: the page is told, and it is forgotten.
-pub async fn verify(blob: &Blob, key: &str, expected: Option<[u8; DIGEST_BYTES]>) {
+pub async fn verify(blob: &Blob, key: &str, identity: Identity, expected: Option<[u8; DIGEST_BYTES]>) {
     let Some(digest) = digest(blob).await else { return };
     if expected.is_some_and(|expected| expected != digest) {
         kept::forget(Some(key)).await;
@@ -122,7 +128,10 @@ pub async fn verify(blob: &Blob, key: &str, expected: Option<[u8; DIGEST_BYTES]>
         return;
     }
     post(&Response::Digest(digest.iter().map(|byte| format!("{byte:02x}")).collect()));
+    // By now another file of that size and time may have taken its place.
+    let is_there = kept::find(key).await.is_some_and(|index| index.head.identity == Some(identity));
     if expected.is_none()
+        && is_there
         && let Some(mut place) = Place::open_existing(key).await
     {
         // Without it the index is of use all the same.

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use tracedrop::engine;
 use tracedrop::engine::protocol::KeptView;
-use tracedrop::index::{DIGEST_BYTES, EXTENSION, Index, TAIL_BYTES};
+use tracedrop::index::{DAMAGED, DIGEST_BYTES, EXTENSION, Index, OTHER_VERSION, TAIL_BYTES};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
@@ -19,7 +19,10 @@ use web_sys::{
     FileSystemGetFileOptions, FileSystemReadWriteOptions, FileSystemSyncAccessHandle, StorageManager,
 };
 
-const FOLDER: &str = "indexes";
+/// The browser may share what it keeps among several pages of one host.
+const FOLDER: &str = "tracedrop-indexes";
+/// Bytes that are kept in all, about.
+const MAX_KEPT_BYTES: u64 = 2 << 30;
 
 /// What an index of a file is kept under: other files of that size and time take its place.
 pub fn key(file_bytes: u64, modified_ms: u64) -> String {
@@ -56,15 +59,31 @@ async fn handle(folder: &FileSystemDirectoryHandle, key: &str, create: bool) -> 
 pub async fn find(key: &str) -> Option<Index> {
     let folder = folder(false).await?;
     let handle = handle(&folder, key, false).await?;
-    open(&handle).await.map(|(index, _)| index)
+    match open(&handle).await {
+        Found::Index(index, _) => Some(*index),
+        Found::Useless | Found::Unknown => None,
+    }
 }
 
-async fn open(handle: &FileSystemFileHandle) -> Option<(Index, u64)> {
-    let file: File = JsFuture::from(handle.get_file()).await.ok()?.dyn_into().ok()?;
-    let blob: Blob = file.into();
-    let n_bytes = blob.size() as u64;
-    let index = Index::open(Rc::new(BlobContent::new(&blob)?)).ok()?;
-    index.head.is_of_this_program().then_some((index, n_bytes))
+/// What a file turns out to be.
+enum Found {
+    /// An index, and its size.
+    Index(Box<Index>, u64),
+    /// It is damaged, was not written to its end, or another program has written it.
+    Useless,
+    /// It could not be read just now.
+    Unknown,
+}
+
+async fn open(handle: &FileSystemFileHandle) -> Found {
+    let file = JsFuture::from(handle.get_file()).await.ok().and_then(|file| file.dyn_into::<File>().ok());
+    let Some(blob) = file.map(Blob::from) else { return Found::Unknown };
+    let Some(content) = BlobContent::new(&blob) else { return Found::Unknown };
+    match Index::open(Rc::new(content)) {
+        Ok(index) if index.head.is_of_this_program() => Found::Index(Box::new(index), blob.size() as u64),
+        Err(error) if error.code != DAMAGED && error.code != OTHER_VERSION => Found::Unknown,
+        _ => Found::Useless,
+    }
 }
 
 /// All that is kept, the one written last first. `None` if nothing can be kept here.
@@ -74,7 +93,7 @@ pub async fn list() -> Option<Vec<KeptView>> {
     for key in keys(&folder).await {
         let Some(handle) = handle(&folder, &key, false).await else { continue };
         match open(&handle).await {
-            Some((index, index_bytes)) => entries.push(KeptView {
+            Found::Index(index, index_bytes) => entries.push(KeptView {
                 key,
                 file_name: index.head.source.file_name,
                 file_bytes: index.head.ledger.file_bytes,
@@ -83,7 +102,8 @@ pub async fn list() -> Option<Vec<KeptView>> {
                 index_bytes,
             }),
             // If it is being written, the browser does not let go of it.
-            None => remove(&folder, &key).await,
+            Found::Useless => remove(&folder, &key).await,
+            Found::Unknown => {}
         }
     }
     entries.sort_by_key(|entry| Reverse(entry.made_ms));
@@ -100,7 +120,8 @@ async fn keys(folder: &FileSystemDirectoryHandle) -> Vec<String> {
         if next.done() {
             break;
         }
-        keys.extend(next.value().as_string());
+        // What is not ours is left alone.
+        keys.extend(next.value().as_string().filter(|key| key.ends_with(&format!(".{EXTENSION}"))));
     }
     keys
 }
@@ -132,6 +153,18 @@ pub async fn forget_oldest(but: &str) -> bool {
             true
         }
         None => false,
+    }
+}
+
+/// Forgets the oldest until there is room for another one, that of `but`.
+pub async fn make_room(but: &str) {
+    let Some(entries) = list().await else { return };
+    let mut n_bytes = 0;
+    for entry in entries.iter().filter(|entry| entry.key != but) {
+        n_bytes += entry.index_bytes;
+        if n_bytes > MAX_KEPT_BYTES {
+            forget(Some(&entry.key)).await;
+        }
     }
 }
 

@@ -74,6 +74,8 @@ struct State {
     helper: RefCell<Option<Helper>>,
     /// The page has asked for something.
     wanted: Cell<bool>,
+    /// Someone has chosen that nothing is to be kept.
+    keeps_nothing: Cell<bool>,
 }
 
 impl State {
@@ -165,6 +167,7 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
             kept::forget(key.as_deref()).await;
             post(&Response::Kept { ticket, entries: kept::list().await });
         }),
+        Request::KeepNothing => state.keeps_nothing.set(true),
         Request::Stop => {
             state.stop.set(true);
             if let Some(helpers) = state.helpers.borrow().as_ref() {
@@ -226,11 +229,12 @@ async fn open(
     keep: Option<Keep>,
 ) {
     match index::open(&blob, &file_name, query, keep).await {
-        Some(Opened::Index(session)) => show(&state, session.map_err(failure)),
-        Some(Opened::Kept(session, digest)) => {
+        Some(Opened::Index(session)) => show(&state, session.map(|session| *session).map_err(failure)),
+        Some(Opened::Kept(session, identity, digest)) => {
             show(&state, Ok(*session));
             if let Some(keep) = keep {
-                index::verify(&blob, &kept::key(blob.size() as u64, keep.modified_ms), digest).await;
+                let key = kept::key(blob.size() as u64, keep.modified_ms);
+                index::verify(&blob, &key, identity, digest).await;
             }
         }
         None => {
@@ -472,7 +476,9 @@ async fn read_with(
             None if next == Next::Wait => helpers.wait().await,
             None => return Ok(()),
         }
-        tell(state, progress).await;
+        if !tell(state, progress).await {
+            return Ok(());
+        }
     }
     Ok(())
 }
@@ -594,7 +600,11 @@ fn export(session: &mut Session, ticket: u32, id: &str) {
     let options = Options { now_ms: js_sys::Date::now() as u64, ..Options::default() };
     let too_large = "close other tabs, or export with the tracedrop command";
     if let Err(error) = session.export(exporter, &options, &mut parts).and_then(|()| parts.flush()) {
-        let hint = if error.kind() == io::ErrorKind::InvalidData { "open the file again" } else { too_large };
+        let hint = match error.kind() {
+            io::ErrorKind::InvalidData => "open the file again",
+            io::ErrorKind::Unsupported => "",
+            _ => too_large,
+        };
         return refuse("export-failed", error.to_string(), hint);
     }
     let options = BlobPropertyBag::new();
@@ -602,7 +612,9 @@ fn export(session: &mut Session, ticket: u32, id: &str) {
     match Blob::new_with_blob_sequence_and_options(&parts.parts, &options) {
         Ok(blob) => {
             let file_name = session.export_file_name(exporter);
-            post_with(&Response::Exported { ticket, file_name, bytes: parts.bytes }, blob.as_ref());
+            let without_args = session.exports_without_args(exporter);
+            let response = Response::Exported { ticket, file_name, bytes: parts.bytes, without_args };
+            post_with(&response, blob.as_ref());
         }
         Err(_) => {
             let what = format!("the browser could not hold the export of {} bytes", parts.bytes);

@@ -83,7 +83,7 @@ indexTest('from the list, without the file; and forgotten', async (page) => {
   await openAndKeep(page, SMALL, made.small);
   await comeBack(page);
   await kept(page).getByRole('button', { name: /^index-8-megabytes/ }).click();
-  await fromIndex(page).filter({ hasText: 'only in the file itself' }).waitFor();
+  await fromIndex(page).filter({ hasText: 'only in the trace' }).waitFor();
   await checkTotals(page, made.small);
   const { trace } = await contents(page);
   assert.match(trace.toString('utf8', trace.length - 2000), /"arguments":"left out/);
@@ -145,7 +145,7 @@ indexTest('an index that is damaged is no index; what is not one is forgotten', 
   await openAndKeep(page, SMALL, made.small);
   await page.evaluate(async () => {
     const root = await navigator.storage.getDirectory();
-    const folder = await root.getDirectoryHandle('indexes');
+    const folder = await root.getDirectoryHandle('tracedrop-indexes');
     for await (const file of folder.values()) {
       const bytes = new Uint8Array(await (await file.getFile()).arrayBuffer());
       for (let at = bytes.length - 300; at < bytes.length - 250; at += 1) bytes[at] ^= 1;

@@ -79,7 +79,17 @@ pub fn import_in_parts(
     random: &mut Random,
     max_stretch: u64,
 ) -> Result<Trace, ImportError> {
-    let mut import = Import::with_format(name, bytes.len() as u64, format);
+    let import = Import::with_format(name, bytes.len() as u64, format);
+    finish_in_parts(import, bytes, random, max_stretch)
+}
+
+/// The same with an import that has not been fed.
+pub fn finish_in_parts(
+    mut import: Import,
+    bytes: &[u8],
+    random: &mut Random,
+    max_stretch: u64,
+) -> Result<Trace, ImportError> {
     import.can_read_again(Rc::new(bytes.to_vec()));
     let mut at = 0;
     // A format is only known after some bytes.

@@ -80,6 +80,9 @@ fn run(context: &Context<'_>) -> Report {
         }
         report.table(table(id, title, &rows));
     }
+    if run.traces.iter().any(|trace| trace.args.are_missing()) {
+        report.warning("Arguments are missing: they are only in the trace that the index is of.");
+    }
     if let Some(why) = run.traces.iter().find_map(|trace| trace.args.take_problem()) {
         report.warning(format!("Arguments are missing: {why}. Open the file again."));
     }

@@ -139,7 +139,8 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
     if let Some(folded) = &trace.folded {
         report.warning(format!(
             "The trace has more events than are held at once. All of them are in the sums below, which are exact; of single slices \
-             only the {} longest of each kind are kept, and arrows ({}) and stacks of slices are not. There is no timeline to export.",
+             only the {} longest of each kind are kept; arrows ({}), stacks and CPU times of slices are not, nor how long a process was busy \
+             whose threads had to be looked at one after the other. There is no timeline to export.",
             number(N_LONGEST as u64),
             counted(folded.n_flow_events, "event", "events")
         ));

@@ -30,7 +30,7 @@ pub fn KeptFiles() -> impl IntoView {
                     class="button button-icon"
                     aria-label=forget
                     title=hint
-                    on:click=move |_| shelf.forget(key.clone())
+                    on:click=move |_| app.forget(Some(key.clone()))
                 >
                     <Icon shape=Shape::Close />
                 </button>
@@ -42,7 +42,7 @@ pub fn KeptFiles() -> impl IntoView {
             <section class="start-section" aria-labelledby="kept-title">
                 <div class="start-section-head">
                     <h2 id="kept-title">{words().kept_title}</h2>
-                    <button type="button" class="link" on:click=move |_| shelf.forget_all()>{words().forget_all}</button>
+                    <button type="button" class="link" on:click=move |_| app.forget(None)>{words().forget_all}</button>
                 </div>
                 <ul class="samples" data-testid="kept">
                     <For each=entries key=|entry| (entry.key.clone(), entry.made_ms) let:entry>
@@ -57,7 +57,8 @@ pub fn KeptFiles() -> impl IntoView {
 /// Whether indexes are kept.
 #[component]
 pub fn KeepChoice() -> impl IntoView {
-    let shelf = app().shelf;
+    let app = app();
+    let shelf = app.shelf;
     let can_keep = Memo::new(move |_| shelf.entries.with(Option::is_some));
     view! {
         <Show when=move || can_keep.get()>
@@ -65,7 +66,7 @@ pub fn KeepChoice() -> impl IntoView {
                 <input
                     type="checkbox"
                     prop:checked=move || shelf.keeps.get()
-                    on:change:target=move |event| shelf.set_keeps(event.target().checked())
+                    on:change:target=move |event| app.set_keeps(event.target().checked())
                 />
                 <span>
                     <strong>{words().keep}</strong>

@@ -96,7 +96,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                 </div>
             </div>
             </Show>
-            {move || file.get().and_then(|file| file.index).map(|index| view! { <FromIndex tab index /> })}
+            {move || file.get().and_then(|file| Some((file.index?, file.name))).map(|(index, name)| view! { <FromIndex tab index name /> })}
             <p class="exporting" role="status">
                 {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
             </p>
@@ -182,13 +182,13 @@ fn meta_view(file: FileView) -> impl IntoView {
 
 /// Says that the file was not read this time.
 #[component]
-fn FromIndex(tab: Tab, index: IndexView) -> impl IntoView {
+fn FromIndex(tab: Tab, index: IndexView, name: String) -> impl IntoView {
     let when = (index.made_ms > 0).then(|| browser::local_time(index.made_ms));
     view! {
         <p class="from-index" data-testid="from-index">
             <Icon shape=Shape::Info />
             <span>
-                {(words().from_index)(&index, when.as_deref())} " "
+                {(words().from_index)(&name, &index, when.as_deref())} " "
                 {(!index.is_alone)
                     .then(|| {
                         view! {

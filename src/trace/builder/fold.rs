@@ -2,21 +2,26 @@
 //!
 //! What comes of it is the same as if all had been held: every event is paired and nested with all others of its thread. Only the
 //! slices themselves do not stay, but for the longest ones. What joins slices of different threads (arrows) and what few
-//! slices have (stacks, CPU times) is given up, and counted.
+//! slices have (stacks, CPU times) is given up, and said to be.
 
 use super::{TraceBuilder, issues, nesting, pairing, samples};
 use crate::base::column;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
-use crate::trace::events::{Event, EventTable, NO_EXTRA, Phase, flag};
+use crate::trace::events::{Event, EventExtra, EventKey, EventTable, NO_EXTRA, Phase, flag};
 use crate::trace::folded::Folder;
 use crate::trace::ledger::Position;
 use crate::trace::tracks::ThreadId;
 
 /// Events that are packed together.
 const BLOCK_EVENTS: usize = 1 << 19;
+/// What the median of its name takes for each event.
+const BYTES_TO_ADD_UP: usize = 8;
 /// Numbers of a packed event.
 const LANES: usize = 10;
+
+/// What is said of arrows.
+const ARROWS: u16 = flag::FLOW_IN | flag::FLOW_OUT | flag::BIND_ENCLOSING;
 
 /// Events packed away, in the order of the file.
 #[derive(Clone, Default)]
@@ -89,6 +94,8 @@ impl Cold {
     }
 
     /// Adds the events of the threads in `wanted` to `rows`.
+    ///
+    /// Nothing of a block is lost for want of memory in silence: the program ends then, as it does wherever else that happens.
     fn unpack(&self, wanted: &[bool], rows: &mut Vec<Event>) {
         for block in &self.blocks {
             let mut rest = block.as_slice();
@@ -96,8 +103,8 @@ impl Cold {
             for lane in &mut columns {
                 let Some((len, behind)) = rest.split_first_chunk::<8>() else { break };
                 let (packed, behind) = behind.split_at(u64::from_le_bytes(*len) as usize);
-                // They were packed just here.
-                *lane = column::read(packed).unwrap_or_default();
+                // They were packed just here, so only memory can be lacking.
+                *lane = column::read(packed).unwrap_or_else(|| std::process::abort());
                 rest = behind;
             }
             let [ts, dur, offset, len, args_at, args_len, thread, name, category, phase] = &columns;
@@ -138,9 +145,18 @@ impl TraceBuilder {
         self.cold.is_some()
     }
 
-    /// Bytes of what is packed away.
+    /// Bytes of what is packed away, with those that adding it up is going to take for each event.
     pub fn n_packed_bytes(&self) -> usize {
-        self.cold.as_ref().map_or(0, |cold| cold.n_bytes)
+        self.cold.as_ref().map_or(0, |cold| {
+            let n_events: u64 = cold.n_by_thread.iter().sum();
+            cold.n_bytes + BYTES_TO_ADD_UP * n_events as usize
+        })
+    }
+
+    /// Events that have to be held at once, now or at the end: those of no thread, and those of the thread that has most.
+    pub fn n_held_together(&self) -> u64 {
+        let of_threads = self.cold.as_ref().and_then(|cold| cold.n_by_thread.iter().max().copied());
+        of_threads.unwrap_or(0).max(self.events.n_events() as u64)
     }
 
     /// Packs events of threads away.
@@ -162,18 +178,15 @@ impl TraceBuilder {
                 let end = if event.phase == Phase::Complete { event.dur } else { 0 };
                 cold.first = cold.first.min(event.ts);
                 cold.last = cold.last.max(event.ts.saturating_add(end));
-                packed.push(Event {
-                    extra: NO_EXTRA,
-                    flags: event.flags & !(flag::FLOW_IN | flag::FLOW_OUT | flag::BIND_ENCLOSING),
-                    ..*event
-                });
+                packed.push(Event { extra: NO_EXTRA, flags: event.flags & !ARROWS, ..*event });
                 if packed.len() == BLOCK_EVENTS {
                     cold.pack(&packed);
                     packed.clear();
                 }
             } else if !is_flow {
                 let extra = self.events.extras.get(event.extra as usize).cloned();
-                hot.push(*event, extra);
+                let extra = extra.map(|extra| EventExtra { bind_id: EventKey::None, ..extra });
+                hot.push(Event { flags: event.flags & !ARROWS, ..*event }, extra);
             }
         }
         cold.pack(&packed);
@@ -192,7 +205,7 @@ impl TraceBuilder {
         self.fold();
         let Some(cold) = self.cold.take() else { return self.trace };
         self.trace.ledger.file(&issues::FOLDED, Position { byte: cold.since, line: None }, b"");
-        let mut events = std::mem::take(&mut self.events);
+        let events = std::mem::take(&mut self.events);
         let estimate = (cold.first <= cold.last).then_some((cold.first, cold.last));
         let mut span = events.rows.iter().filter(|event| event.phase != Phase::Metadata).fold(
             estimate,
@@ -211,7 +224,6 @@ impl TraceBuilder {
                 return trace;
             }
             span = found;
-            events.thread_time.clear();
         }
     }
 
@@ -244,6 +256,14 @@ impl TraceBuilder {
         fold(&mut self, hot);
         for wanted in self.batches(cold) {
             let mut events = EventTable::default();
+            let n_rows = cold
+                .n_by_thread
+                .iter()
+                .zip(&wanted)
+                .filter(|(_, wanted)| **wanted)
+                .map(|(n, _)| n)
+                .sum::<u64>();
+            events.rows.reserve_exact(n_rows as usize);
             cold.unpack(&wanted, &mut events.rows);
             fold(&mut self, &events);
         }
@@ -271,22 +291,25 @@ impl TraceBuilder {
         for thread in &order {
             n_by_process[process(*thread)] += n_by_owner[*thread];
         }
-        let mut batches: Vec<Vec<bool>> = Vec::new();
+        let mut batch_of = vec![usize::MAX; n_threads];
+        let mut n_batches = 0;
         let mut n_rows = 0;
         let mut last = None;
         for thread in order {
             let is_next = last.replace(process(thread)) != Some(process(thread));
             let wants = if is_next { n_by_process[process(thread)] } else { n_by_owner[thread] };
             let fits = n_rows + wants <= cold.batch_rows;
-            if batches.is_empty() || !fits {
-                batches.push(vec![false; n_threads]);
+            if n_batches == 0 || !fits {
+                n_batches += 1;
                 n_rows = 0;
             }
             n_rows += n_by_owner[thread];
-            if let Some(batch) = batches.last_mut() {
-                for part in (0..n_threads).filter(|part| owner(*part) == thread) {
-                    batch[part] = true;
-                }
+            batch_of[thread] = n_batches - 1;
+        }
+        let mut batches = vec![vec![false; n_threads]; n_batches];
+        for part in 0..n_threads {
+            if let Some(batch) = batches.get_mut(batch_of[owner(part)]) {
+                batch[part] = true;
             }
         }
         batches
