@@ -25,8 +25,9 @@ pub fn detect(head: &[u8], file_name: &str) -> Option<&'static FormatInfo> {
     best.map(|(_, _, format)| format)
 }
 
-/// A guess at what unrecognised content is, for the message: well-known signatures and the kind of text.
-pub fn describe(head: &[u8]) -> &'static str {
+/// A guess at what unrecognised content is, for the message: well-known signatures and the kind of text; and whether it is text
+/// whose start is worth showing.
+pub fn describe(head: &[u8]) -> (&'static str, bool) {
     const SIGNATURES: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "a zip archive; unpack it and drop the trace inside"),
         (b"BZh", "a bzip2 file; unpack it first"),
@@ -53,17 +54,18 @@ pub fn describe(head: &[u8]) -> &'static str {
         (b"\xfe\xff", "UTF-16 text; save it as UTF-8"),
     ];
     if let Some((_, what)) = SIGNATURES.iter().find(|(signature, _)| head.starts_with(signature)) {
-        return what;
+        return (what, false);
     }
     if head.first() == Some(&0x0a) && head.len() > 2 && head[1..].contains(&0) {
-        return "binary data, perhaps a Perfetto protobuf trace; convert it with `traceconv json`";
+        return ("binary data, perhaps a Perfetto protobuf trace; convert it with `traceconv json`", false);
     }
     if head.contains(&0) {
-        return "binary data";
+        return ("binary data", false);
     }
-    match head.iter().find(|byte| !byte.is_ascii_whitespace()) {
+    let what = match head.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'{' | b'[') => "JSON, but not of a kind that is read",
         Some(_) => "text, but not a trace that is read",
         None => "only white space",
-    }
+    };
+    (what, true)
 }

@@ -453,11 +453,13 @@ fn unknown_format(head: &[u8]) -> ImportError {
     }
     ImportError {
         code: "unknown-format",
-        what: format!(
-            "no trace format recognised; this looks like {}; it starts with: {}",
-            detect::describe(head),
-            text::example(head, 40)
-        ),
+        what: match detect::describe(head) {
+            (what, true) => format!(
+                "no trace format recognised; this looks like {what}; it starts with: {}",
+                text::example(head, 40)
+            ),
+            (what, false) => format!("no trace format recognised; this looks like {what}"),
+        },
         hint: "see the list of formats for what is read and which tools write it".to_string(),
     }
 }

@@ -21,6 +21,7 @@ use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Report, Table};
 use crate::trace::slices::Class;
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 pub use sums::SliceSums;
 use sums::by_self_time;
 use sums::{Row, Sums};
@@ -40,7 +41,8 @@ pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
     let n_names = order.len();
     order.truncate(n_rows);
     let mut columns = name_columns(&order, rows, names);
-    columns.push(self_share_column(&order, rows, sums.self_total()));
+    let share = self_share_column(&order, rows, sums.inner_self_total());
+    columns.push(share.hint("share of the self time of all thread slices, but for those left out here"));
     let mut caption = String::new();
     if n_names > order.len() {
         caption = format!(
@@ -73,7 +75,7 @@ fn run(context: &Context<'_>) -> Report {
     // Work of threads is what is asked for first; the others may run at the same time as it.
     let timed: Vec<usize> = TIMED.iter().flat_map(|class| of_class(*class)).collect();
 
-    report.summary = summary(rows, names, &timed);
+    report.summary = summary(sums, &timed);
     for class in TIMED {
         let of_class = of_class(class);
         if class == Class::Thread || !of_class.is_empty() {
@@ -90,13 +92,18 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-fn summary(rows: &[Row], names: &Names<'_>, timed: &[usize]) -> String {
+fn summary(sums: &SliceSums<'_>, timed: &[usize]) -> String {
     let Some(first) = timed.first() else {
         return "No slices: nothing in this trace has a duration.".to_string();
     };
-    let first = &rows[*first];
-    let n_names = timed.iter().filter(|row| rows[**row].class == first.class).count();
-    format!("{}; most self time: {}.", counted(n_names as u64, "name", "names"), self_time_of(first, names))
+    let (rows, names) = (&sums.all, &sums.names);
+    let class = rows[*first].class;
+    let n_names = timed.iter().filter(|row| rows[**row].class == class).count();
+    // As the overview has it: what lies around everything says nothing.
+    let inner =
+        timed.iter().map(|row| &sums.inner[*row]).filter(|row| row.class == class && row.sums.count > 0);
+    let most = inner.min_by_key(|row| Reverse(row.sums.self_ns)).unwrap_or(&rows[*first]);
+    format!("{}; most self time: {}.", counted(n_names as u64, "name", "names"), self_time_of(most, names))
 }
 
 /// `attention (1.250 ms in 40 slices)`.
@@ -249,7 +256,7 @@ fn category_table(order: &[usize], rows: &[Row], names: &Names<'_>, self_total: 
 }
 
 fn instant_table(mut order: Vec<usize>, rows: &[Row], names: &Names<'_>) -> Table {
-    order.sort_by_key(|index| std::cmp::Reverse(rows[*index].sums.count));
+    order.sort_by_key(|index| Reverse(rows[*index].sums.count));
     let n_left_out = cut(&mut order);
     let table = Table::new(
         "instants",

@@ -86,8 +86,12 @@ impl<'a> SliceSums<'a> {
 
     /// Self time of all slices of threads.
     pub fn self_total(&self) -> i64 {
-        let of_threads = self.all.iter().filter(|row| row.class == Class::Thread);
-        of_threads.fold(0, |sum: i64, row| sum.saturating_add(row.sums.self_ns))
+        self_total(&self.all)
+    }
+
+    /// The same without the slices that [`SliceSums::inner`] is without.
+    pub fn inner_self_total(&self) -> i64 {
+        self_total(&self.inner)
     }
 
     /// The lower median of the durations of each row; 0 for instants. Nothing where it takes single slices that are not held.
@@ -142,6 +146,11 @@ impl<'a> SliceSums<'a> {
         }
         medians
     }
+}
+
+fn self_total(rows: &[Row]) -> i64 {
+    let of_threads = rows.iter().filter(|row| row.class == Class::Thread);
+    of_threads.fold(0, |sum: i64, row| sum.saturating_add(row.sums.self_ns))
 }
 
 /// Indexes of `rows` by falling self time; ties go to the more frequent, then by name.

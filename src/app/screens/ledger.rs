@@ -115,7 +115,13 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                     {move || if open.get() { words().hide_account } else { words().show_account }}
                 </button>
             </div>
-            {move || ledger.get().filter(|ledger| !ledger.is_clean()).map(|ledger| view! { <AccountBar ledger /> })}
+            {move || {
+                let file_bytes = file.with(|file| file.as_ref().map_or(0, |file| file.bytes));
+                ledger
+                    .get()
+                    .filter(|ledger| !ledger.is_clean())
+                    .map(|ledger| view! { <AccountBar ledger file_bytes /> })
+            }}
             <div id=details_id hidden=move || !open.get() class="account-body">
                 {move || {
                     open.get()
@@ -208,8 +214,10 @@ fn digest_view(digest: String) -> impl IntoView {
 }
 
 #[component]
-fn AccountBar(ledger: LedgerView) -> impl IntoView {
+fn AccountBar(ledger: LedgerView, file_bytes: u64) -> impl IntoView {
     let records = ledger.records();
+    // Of a file that was not read to its end, the rest stays empty.
+    let read = if file_bytes > 0 { share(ledger.file_bytes_read, file_bytes).min(1.0) } else { 1.0 };
     let parts = [
         ("kept", ledger.kept.records),
         ("repaired", ledger.repaired.records),
@@ -221,7 +229,7 @@ fn AccountBar(ledger: LedgerView) -> impl IntoView {
                 .into_iter()
                 .filter(|(_, n)| *n > 0)
                 .map(|(name, n)| {
-                    view! { <span class=format!("account-part account-{name}") style=("--share", share(n, records).to_string())></span> }
+                    view! { <span class=format!("account-part account-{name}") style=("--share", (share(n, records) * read).to_string())></span> }
                 })
                 .collect_view()}
         </div>
