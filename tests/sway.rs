@@ -4,7 +4,7 @@ mod support;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use support::{assert_same_text, data_dirs, files, for_each_cut, import, stem};
+use support::{Random, assert_same_text, data_dirs, files, for_each_cut, import, import_in_parts, stem};
 use tracedrop::analysis::{Context, Query, TextFormat, sway_summary};
 use tracedrop::base::python;
 use tracedrop::base::units::group_decimal;
@@ -109,6 +109,37 @@ fn any_cut_gives_the_same_trace() {
             let whole = whole.get_or_insert_with(|| dump.clone());
             assert_same_text(&format!("{} {how}", path.display()), &dump, whole);
         });
+    }
+}
+
+/// Lines of all kinds with ends of all kinds, in any order, read in parts: numbers of lines included.
+#[test]
+fn any_lines_are_read_alike_in_parts() {
+    let lines: [&[u8]; 8] = [
+        br#"{"ts": 1.5, "probe": "p", "view_id": "base", "prompt_hash": "abc", "top_k": 8, "op": "x", "wall_ms": 1.25, "hit": false}"#,
+        br#"{"ts": 2, "probe": null, "view_id": "ft", "prompt_hash": "d\u00e4", "top_k": 99999999999999999999, "op": "y", "wall_ms": 3, "hit": true}"#,
+        br#"{"wall_ms": "nan", "view_id": "x", "more": [1, 2]}"#,
+        b"garbage",
+        b"",
+        b"  ",
+        b"{\"wall_ms\": 1, \"view_id\": \"\xff\"}",
+        b"[1, 2]",
+    ];
+    let ends: [&[u8]; 5] = [b"\n", b"\n", b"\r\n", b"\r", b"\n\n"];
+    for seed in 1..400u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut bytes = Vec::new();
+        for _ in 0..random.below(60) {
+            bytes.extend_from_slice(lines[random.below(8) as usize]);
+            bytes.extend_from_slice(ends[random.below(5) as usize]);
+        }
+        if random.below(2) == 0 {
+            bytes.extend_from_slice(lines[random.below(8) as usize]);
+        }
+        let whole = dump(import("t", &bytes, Some(&sway::INFO)));
+        let max_stretch = 1 << (3 + random.below(9));
+        let parts = import_in_parts("t", &bytes, Some(&sway::INFO), &mut random, max_stretch);
+        assert_same_text(&format!("seed {seed}"), &dump(parts), &whole);
     }
 }
 

@@ -82,6 +82,26 @@ impl LineSplitter {
         self.keep(chunk);
     }
 
+    /// Where the line starts that comes next, or of which the beginning has come.
+    pub fn line_offset(&self) -> u64 {
+        self.line_offset
+    }
+
+    /// The number of that line.
+    pub fn line_number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether nothing of that line has come yet, not even an LF that may belong to the CR before it.
+    pub fn is_between_lines(&self) -> bool {
+        self.carry.is_empty() && self.dropped == 0 && !self.after_cr
+    }
+
+    /// Goes on with the line of that number, which starts at `offset`: those before it were read elsewhere.
+    pub fn go_on(&mut self, offset: u64, number: u64) {
+        (self.line_offset, self.number) = (offset, number);
+    }
+
     /// The last line, if the file does not end with a line end.
     pub fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
         if !self.carry.is_empty() || self.dropped > 0 {

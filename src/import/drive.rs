@@ -193,7 +193,8 @@ impl Import {
 
     fn joins(&mut self) -> Option<&mut dyn Joins> {
         match &mut self.content {
-            Content::Reading(_, reader) => reader.joins(),
+            // Places in what is packed are none in the file.
+            Content::Reading(_, reader) if self.layers.is_empty() => reader.joins(),
             _ => None,
         }
     }

@@ -54,15 +54,19 @@ pub enum PartRows {
 }
 
 impl PartRows {
-    /// Adds them to `out`. False, and nothing happens, if they are not what they should be.
-    pub fn join_to(self, out: &mut TraceBuilder, kinds: &[&'static IssueKind]) -> bool {
+    /// Adds them to `out`, before which there are `n_lines` lines, in formats that count them. False, and nothing happens, if
+    /// they are not what they should be.
+    pub fn join_to(self, out: &mut TraceBuilder, kinds: &[&'static IssueKind], n_lines: u64) -> bool {
         match self {
             PartRows::Tables(tables) => {
-                out.absorb(tables.part_tables());
+                let mut tables = tables.part_tables();
+                tables.ledger.count_lines_from(n_lines);
+                out.absorb(tables);
                 true
             }
             PartRows::Bytes(bytes, at) => match wire::decode(bytes.get(at..).unwrap_or_default(), kinds) {
-                Some(tables) => {
+                Some(mut tables) => {
+                    tables.ledger.count_lines_from(n_lines);
                     out.absorb(tables);
                     true
                 }
@@ -78,7 +82,7 @@ impl Part {
     /// Records in it, as far as they make rows. 0 if it comes from another worker.
     pub fn n_rows(&self) -> usize {
         match &self.rows {
-            PartRows::Tables(tables) => tables.events.n_events(),
+            PartRows::Tables(tables) => tables.events.n_events() + tables.trace.scoring_calls.len(),
             PartRows::Bytes(..) => 0,
         }
     }

@@ -241,18 +241,7 @@ pub fn are_sound(trace: &Trace) -> bool {
         && samples.thread.iter().all(thread)
         && samples.stack.iter().all(stack)
         && texts(&samples.name)
-        && same([
-            calls.ts.len(),
-            calls.wall_ms.len(),
-            calls.probe_kind.len(),
-            calls.probe.len(),
-            calls.view_id.len(),
-            calls.prompt_hash.len(),
-            calls.op.len(),
-            calls.top_k.len(),
-            calls.hit.len(),
-            calls.offset.len(),
-        ])
+        && calls.is_sound()
         && texts(&calls.probe)
         && texts(&calls.view_id)
         && texts(&calls.prompt_hash)

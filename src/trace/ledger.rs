@@ -187,6 +187,13 @@ impl Ledger {
         }
     }
 
+    /// There are `n_lines` lines before the first one.
+    pub fn count_lines_from(&mut self, n_lines: u64) {
+        for line in self.issues.iter_mut().filter_map(|issue| issue.first.line.as_mut()) {
+            *line = line.saturating_add(n_lines);
+        }
+    }
+
     /// Adds the account of another stretch of the same file. `file_bytes`, `file_bytes_read` and `content_bytes` stay.
     pub fn absorb(&mut self, other: Ledger) {
         for (own, other) in [

@@ -7,10 +7,11 @@
 use super::TraceBuilder;
 use super::events::{Event, EventExtra, EventKey, NO_EXTRA};
 use super::ledger::Ledger;
+use super::scoring_calls::ScoringCallTable;
 use super::tracks::{Key, ProcessId, ThreadId};
 use crate::base::strings::StringId;
 
-/// What is joined: events, kept arguments and the account of a stretch. Samples, frames, profiles and facts on the file
+/// What is joined: events, kept arguments, scoring calls and the account of a stretch. Samples, frames, profiles and facts on the file
 /// are no part of it: readers do not put them into parts.
 pub struct PartTables<'a, R> {
     /// Every text, at the place of its number.
@@ -24,6 +25,7 @@ pub struct PartTables<'a, R> {
     pub thread_time: Vec<(u32, i64, Option<i64>)>,
     /// Arguments that are kept, with their places in the file.
     pub args: Vec<(u64, &'a [u8])>,
+    pub scoring_calls: ScoringCallTable,
     pub ledger: Ledger,
 }
 
@@ -79,6 +81,7 @@ impl TraceBuilder {
             extras: self.events.extras.clone(),
             thread_time: self.events.thread_time.clone(),
             args: self.trace.args.all_kept().collect(),
+            scoring_calls: self.trace.scoring_calls.clone(),
             ledger: self.trace.ledger.clone(),
         }
     }
@@ -104,6 +107,7 @@ impl TraceBuilder {
         for (offset, raw) in part.args {
             self.trace.args.keep(offset, raw);
         }
+        self.trace.scoring_calls.append(part.scoring_calls, |id| numbers.text(id));
         self.trace.ledger.absorb(part.ledger);
     }
 

@@ -1,10 +1,11 @@
 //! Calls of a scoring backend: one row a forward pass or a cache look-up.
 
 use crate::base::strings::StringId;
+use serde::{Deserialize, Serialize};
 
 /// What kind of value named the probe. Writers give text or nothing; other kinds are kept apart so that they can be
 /// written back and compared as they were.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum ProbeKind {
     /// No probe was running; its text is [`StringId::NONE`].
     Null,
@@ -24,7 +25,7 @@ impl ProbeKind {
 }
 
 /// Rows in file order.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct ScoringCallTable {
     /// Wall clock at the end of the call, seconds since the Unix epoch.
     pub ts: Vec<f64>,
@@ -56,6 +57,40 @@ impl ScoringCallTable {
 
     pub fn is_empty(&self) -> bool {
         self.ts.is_empty()
+    }
+
+    /// Whether all columns have a value for each row.
+    pub fn is_sound(&self) -> bool {
+        let n = self.ts.len();
+        let lens = [
+            self.wall_ms.len(),
+            self.probe_kind.len(),
+            self.probe.len(),
+            self.view_id.len(),
+            self.prompt_hash.len(),
+            self.op.len(),
+            self.top_k.len(),
+            self.hit.len(),
+            self.offset.len(),
+        ];
+        lens.iter().all(|len| *len == n)
+    }
+
+    /// Appends rows of another table, whose texts have the numbers that `text` gives here.
+    pub fn append(&mut self, mut other: ScoringCallTable, text: impl Fn(StringId) -> StringId) {
+        let n_before = self.ts.len() as u64;
+        let texts = |ids: Vec<StringId>| ids.into_iter().map(&text).collect::<Vec<StringId>>();
+        self.ts.append(&mut other.ts);
+        self.wall_ms.append(&mut other.wall_ms);
+        self.probe_kind.append(&mut other.probe_kind);
+        self.probe.append(&mut texts(other.probe));
+        self.view_id.append(&mut texts(other.view_id));
+        self.prompt_hash.append(&mut texts(other.prompt_hash));
+        self.op.append(&mut texts(other.op));
+        self.top_k.append(&mut other.top_k);
+        self.hit.append(&mut other.hit);
+        self.offset.append(&mut other.offset);
+        self.wide_top_k.extend(other.wide_top_k.into_iter().map(|(row, id)| (row + n_before, text(id))));
     }
 
     /// Decimal digits of a `top_k` that does not fit in `i64`.

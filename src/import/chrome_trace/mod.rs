@@ -79,7 +79,7 @@ impl Joins for ChromeReader {
 
     fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
         let Some(notes) = part::Notes::from_bytes(&part.notes) else { return false };
-        let is_joined = part.rows.join_to(out, issues::ALL);
+        let is_joined = part.rows.join_to(out, issues::ALL, 0);
         if is_joined {
             self.container.go_on_behind(part.end, &notes);
         }
