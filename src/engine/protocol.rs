@@ -17,14 +17,6 @@ use std::ops::Range;
 pub enum Request {
     /// Read the `Blob` that comes with this message; the ports behind it lead to workers that help with that.
     Open { file_name: String, query: Query, keep: Option<Keep> },
-    /// Open the index that the browser keeps under this key, without the file that it is of.
-    OpenKept { key: String, query: Query },
-    /// Keep no index of the file, though that was allowed when it was opened.
-    KeepNothing,
-    /// Which indexes does the browser keep?
-    ListKept { ticket: u32 },
-    /// Forget the index of this key, or all of them, and list those that are left.
-    Forget { ticket: u32, key: Option<String> },
     /// Stop reading; report on what was read.
     Stop,
     /// Compute the reports again.
@@ -39,6 +31,14 @@ pub enum Request {
     Help,
     /// The helper behind that port of [`Request::Open`] has ended.
     HelperLost { index: u32 },
+    /// Open the index that the browser keeps under this key, without the file that it is of.
+    OpenKept { key: String, query: Query },
+    /// Keep no index of the file, though that was allowed when it was opened.
+    KeepNothing,
+    /// Which indexes does the browser keep?
+    ListKept { ticket: u32 },
+    /// Forget the index of this key, or all of them, and list those that are left.
+    Forget { ticket: u32, key: Option<String> },
 }
 
 /// For a file whose index may be kept in the browser, to open it at once the next time.
