@@ -34,6 +34,8 @@ pub struct Cold {
     first: i64,
     last: i64,
     n_flow_events: u64,
+    /// Times are no whole microseconds.
+    has_decimals: bool,
     /// Events that are put together at once.
     batch_rows: u64,
     /// Where the first event was given up.
@@ -174,6 +176,7 @@ impl TraceBuilder {
             let is_flow = matches!(event.phase, Phase::FlowStart | Phase::FlowStep | Phase::FlowEnd);
             let is_bound = event.flags & (flag::FLOW_IN | flag::FLOW_OUT) != 0;
             cold.n_flow_events += u64::from(is_flow || is_bound);
+            cold.has_decimals |= pairing::has_decimals(event);
             if is_of_thread(event) {
                 let end = if event.phase == Phase::Complete { event.dur } else { 0 };
                 cold.first = cold.first.min(event.ts);
@@ -214,7 +217,7 @@ impl TraceBuilder {
                 Some((first.min(event.ts), last.max(event.ts)))
             },
         );
-        let tolerance = pairing::tolerance_of(self.ways, || self.has_decimals(&cold, &events));
+        let tolerance = pairing::tolerance_of(self.ways, || cold.has_decimals);
         loop {
             let mut folding = self.copy();
             folding.tolerance = Some(tolerance);
@@ -313,18 +316,5 @@ impl TraceBuilder {
             }
         }
         batches
-    }
-
-    fn has_decimals(&self, cold: &Cold, hot: &EventTable) -> bool {
-        if hot.rows.iter().any(pairing::has_decimals) {
-            return true;
-        }
-        let all = vec![true; cold.n_by_thread.len()];
-        cold.blocks.iter().any(|block| {
-            let mut rows = Vec::new();
-            let one = Cold { blocks: vec![block.clone()], ..Cold::default() };
-            one.unpack(&all, &mut rows);
-            rows.iter().any(pairing::has_decimals)
-        })
     }
 }
