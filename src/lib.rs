@@ -18,6 +18,7 @@ pub mod analysis;
 pub mod base;
 pub mod engine;
 pub mod export;
+pub mod gpu;
 pub mod import;
 pub mod index;
 pub mod report;

@@ -1,0 +1,672 @@
+//! What a kernel does, by its name: a table of rules, and the machine that holds a name against it.
+//!
+//! The table is `kernels.rules`; its head explains how rules are written.
+//! Rules of a user come before the built-in ones ([`Rules::with`]). The first rule that fits wins.
+//! A name costs a few microseconds: it is looked through once for all words of all rules.
+
+use crate::gpu::names;
+use std::fmt;
+use std::sync::OnceLock;
+
+/// The rules that come with the library.
+pub const BUILTIN: &str = include_str!("kernels.rules");
+
+/// What a kernel is when no rule fits. Always the first operation of a table.
+pub const OTHER: &str = "Other";
+
+/// How much of a user's text is quoted in an error, in characters.
+const MAX_QUOTE: usize = 40;
+/// Tables with more operations or words than this are refused, so that their numbers fit.
+const MAX_ENTRIES: usize = 60_000;
+
+/// What an operation means for the use of a GPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// It computes.
+    Compute,
+    /// It moves data between devices.
+    Communication,
+    /// It moves or fills memory of one device, or between it and its host.
+    Copy,
+}
+
+impl Kind {
+    const ALL: [(&'static str, Kind); 3] =
+        [("compute", Kind::Compute), ("communication", Kind::Communication), ("copy", Kind::Copy)];
+}
+
+/// An operation of a table of rules, for instance `GEMM`. Equal if it is the same one of the same table.
+#[derive(Clone, Copy)]
+pub struct Operation<'r> {
+    id: u16,
+    info: &'r OperationInfo,
+}
+
+impl<'r> Operation<'r> {
+    /// Number in the table, from 0 without gaps; see [`Rules::operations`].
+    pub fn id(self) -> u16 {
+        self.id
+    }
+
+    /// As the table writes it.
+    pub fn name(self) -> &'r str {
+        &self.info.name
+    }
+
+    pub fn kind(self) -> Kind {
+        self.info.kind
+    }
+
+    /// Whether data goes between devices: collectives, send and receive.
+    pub fn is_communication(self) -> bool {
+        self.info.kind == Kind::Communication
+    }
+
+    /// Whether memory is copied or filled and nothing else.
+    pub fn is_copy(self) -> bool {
+        self.info.kind == Kind::Copy
+    }
+
+    /// Whether no rule said anything.
+    pub fn is_other(self) -> bool {
+        self.id == 0
+    }
+}
+
+impl PartialEq for Operation<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && self.info.name == other.info.name
+    }
+}
+
+impl Eq for Operation<'_> {}
+
+impl fmt::Debug for Operation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a kernel is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Class<'r> {
+    pub operation: Operation<'r>,
+    /// The kernels it is one of: `FlashAttention 2`, `nvjet`. Empty if no rule fits.
+    pub family: &'r str,
+    /// Who ships them: `flash-attn`, `cuBLAS`. Empty if that is not known.
+    pub library: &'r str,
+    /// Line of the rule in its text, from 1; 0 if no rule fits.
+    pub line: u32,
+}
+
+/// What is wrong with a line of a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RuleError {
+    /// From 1.
+    pub line: u32,
+    /// What is wrong, a sentence without its full stop.
+    pub what: String,
+    /// What to try, likewise.
+    pub hint: String,
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}; {}", self.line, self.what, self.hint)
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+/// A table of rules, ready to be held against names.
+#[derive(Clone)]
+pub struct Rules {
+    operations: Vec<OperationInfo>,
+    rules: Vec<Rule>,
+    words: Words,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct OperationInfo {
+    name: String,
+    kind: Kind,
+}
+
+/// All conditions must hold.
+#[derive(Clone)]
+struct Rule {
+    operation: u16,
+    family: String,
+    library: String,
+    conditions: Vec<Condition>,
+    line: u32,
+}
+
+/// Which part of a name is looked at. All parts are in lower case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Part {
+    Base,
+    Space,
+    Args,
+    Whole,
+}
+
+impl Part {
+    const ALL: [(&'static str, Part); 4] =
+        [("base", Part::Base), ("space", Part::Space), ("args", Part::Args), ("whole", Part::Whole)];
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum How {
+    Is,
+    Starts,
+    Ends,
+    Has,
+    /// Contains all words; everything else means any of them.
+    All,
+}
+
+impl How {
+    const ALL: [(&'static str, How); 5] = [
+        ("is", How::Is),
+        ("starts", How::Starts),
+        ("ends", How::Ends),
+        ("has", How::Has),
+        ("all", How::All),
+    ];
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Condition {
+    negated: bool,
+    part: Part,
+    how: How,
+    /// Numbers in [`Words`], sorted.
+    words: Vec<u16>,
+}
+
+impl Default for Rules {
+    /// No rules: everything is [`OTHER`].
+    fn default() -> Self {
+        let other = OperationInfo { name: OTHER.to_string(), kind: Kind::Compute };
+        Rules { operations: vec![other], rules: Vec::new(), words: Words::default() }
+    }
+}
+
+impl Rules {
+    /// The rules that come with the library, read once.
+    pub fn builtin() -> &'static Rules {
+        static RULES: OnceLock<Rules> = OnceLock::new();
+        RULES.get_or_init(|| Rules::parse(BUILTIN).unwrap_or_default())
+    }
+
+    /// Reads a table. It has to declare every operation that it uses.
+    pub fn parse(text: &str) -> Result<Rules, Vec<RuleError>> {
+        Rules::default().with(text)
+    }
+
+    /// These rules with those of `text` before them, which may use and declare operations.
+    pub fn with(&self, text: &str) -> Result<Rules, Vec<RuleError>> {
+        let mut all = Rules { rules: Vec::new(), ..self.clone() };
+        let mut errors = Vec::new();
+        for (at, line) in text.lines().enumerate() {
+            let line_number = at as u32 + 1;
+            if let Err((what, hint)) = all.read_line(line, line_number) {
+                errors.push(RuleError { line: line_number, what, hint });
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        all.rules.extend(self.rules.iter().cloned());
+        all.words.index();
+        Ok(all)
+    }
+
+    /// The class of a kernel, by its name as the profiler wrote it.
+    pub fn classify(&self, name: &str) -> Class<'_> {
+        let name = names::demangle(name);
+        let text = Texts::new(&name, &self.words);
+        match self.rules.iter().find(|rule| rule.conditions.iter().all(|condition| text.fits(condition))) {
+            Some(rule) => self.class_of(rule),
+            None => Class { operation: self.operation(0), family: "", library: "", line: 0 },
+        }
+    }
+
+    /// All operations, in the order of their numbers.
+    pub fn operations(&self) -> impl Iterator<Item = Operation<'_>> {
+        self.operations.iter().enumerate().map(|(id, info)| Operation { id: id as u16, info })
+    }
+
+    /// How many rules there are.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Rules that can not win because one before them fits whatever they fit, as far as comparing their words tells:
+    /// pairs of lines, the rule first, then the one before it. A rule that is written twice is among them.
+    ///
+    /// Only tells lines of one text apart, so ask it of a table that was made by [`Rules::parse`].
+    pub fn never_hit(&self) -> Vec<(u32, u32)> {
+        let mut found = Vec::new();
+        for (at, rule) in self.rules.iter().enumerate() {
+            let covers = |before: &&Rule| {
+                before.conditions.iter().all(|wanted| {
+                    rule.conditions.iter().any(|given| self.words.implies(given, wanted))
+                })
+            };
+            if let Some(before) = self.rules[..at].iter().find(covers) {
+                found.push((rule.line, before.line));
+            }
+        }
+        found
+    }
+
+    fn operation(&self, id: u16) -> Operation<'_> {
+        Operation { id, info: &self.operations[usize::from(id)] }
+    }
+
+    fn class_of<'r>(&'r self, rule: &'r Rule) -> Class<'r> {
+        Class {
+            operation: self.operation(rule.operation),
+            family: &rule.family,
+            library: &rule.library,
+            line: rule.line,
+        }
+    }
+
+    fn read_line(&mut self, line: &str, number: u32) -> Result<(), Problem> {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(());
+        }
+        let fields: Vec<&str> = line.split('|').map(str::trim).collect();
+        match fields[..] {
+            ["operation", name, kind] => self.declare(name, kind),
+            ["operation", ..] => Err((
+                "an operation is declared with its name and its kind".to_string(),
+                "write for instance “operation | Beam search | compute”".to_string(),
+            )),
+            [operation, family, library, conditions] => {
+                self.add_rule(operation, family, library, conditions, number)
+            }
+            _ => Err((
+                format!("a rule has four fields between “|”, this line has {}", fields.len()),
+                "write “operation | family | library | conditions”, or “#” before a remark".to_string(),
+            )),
+        }
+    }
+
+    fn declare(&mut self, name: &str, kind: &str) -> Result<(), Problem> {
+        if name.is_empty() {
+            return Err(("the operation has no name".to_string(), "write one after “operation |”".to_string()));
+        }
+        let kind = choose("kind of operation", kind, &Kind::ALL)?;
+        let info = OperationInfo { name: name.to_string(), kind };
+        match self.operations.iter().find(|known| known.name.eq_ignore_ascii_case(name)) {
+            Some(known) if *known == info => Ok(()),
+            Some(known) => Err((
+                format!("the operation “{}” exists already", quote(&known.name)),
+                "leave this line out, or choose another name".to_string(),
+            )),
+            None if self.operations.len() >= MAX_ENTRIES => Err(too_many("operations")),
+            None => {
+                self.operations.push(info);
+                Ok(())
+            }
+        }
+    }
+
+    fn add_rule(
+        &mut self,
+        operation: &str,
+        family: &str,
+        library: &str,
+        conditions: &str,
+        line: u32,
+    ) -> Result<(), Problem> {
+        let operation = self.find_operation(operation)?;
+        if family.is_empty() {
+            return Err((
+                "the rule has no family".to_string(),
+                "name the kernels it is for in the second field".to_string(),
+            ));
+        }
+        let conditions: Result<Vec<Condition>, Problem> =
+            conditions.split('&').map(|condition| self.condition(condition)).collect();
+        let rule = Rule {
+            operation,
+            family: family.to_string(),
+            library: library.to_string(),
+            conditions: conditions?,
+            line,
+        };
+        self.rules.push(rule);
+        Ok(())
+    }
+
+    fn find_operation(&self, name: &str) -> Result<u16, Problem> {
+        if let Some(id) = self.operations.iter().position(|known| known.name.eq_ignore_ascii_case(name)) {
+            return Ok(id as u16);
+        }
+        let near = nearest(name, self.operations.iter().map(|known| known.name.as_str()));
+        let declare = format!("to add it, write “operation | {} | compute” above", quote(name));
+        Err((
+            format!("there is no operation “{}”", quote(name)),
+            near.map_or(declare.clone(), |near| format!("did you mean “{near}”? Otherwise, {declare}")),
+        ))
+    }
+
+    /// `[not] PART HOW WORD…`
+    fn condition(&mut self, text: &str) -> Result<Condition, Problem> {
+        let mut tokens = text.split_whitespace().peekable();
+        let negated = tokens.next_if(|token| token.eq_ignore_ascii_case("not")).is_some();
+        let part = choose("part of a name", tokens.next().unwrap_or(""), &Part::ALL)?;
+        let how = choose("way to compare", tokens.next().unwrap_or(""), &How::ALL)?;
+        let mut words = Vec::new();
+        for word in tokens {
+            words.push(self.words.add(word)?);
+        }
+        if words.is_empty() {
+            return Err((
+                format!("there is nothing to look for in “{}”", quote(text.trim())),
+                "write one or more words behind it, for instance “base has gemm”".to_string(),
+            ));
+        }
+        words.sort_unstable();
+        words.dedup();
+        Ok(Condition { negated, part, how, words })
+    }
+}
+
+/// What is wrong, and what to try.
+type Problem = (String, String);
+
+fn too_many(what: &str) -> Problem {
+    (format!("there are more than {MAX_ENTRIES} {what}"), "make the table shorter".to_string())
+}
+
+/// The value that goes by `name`.
+fn choose<T: Copy>(what: &str, name: &str, all: &[(&'static str, T)]) -> Result<T, Problem> {
+    if let Some((_, value)) = all.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        return Ok(*value);
+    }
+    let names: Vec<&str> = all.iter().map(|(known, _)| *known).collect();
+    let problem = match name {
+        "" => format!("a {what} is missing"),
+        _ => format!("there is no {what} “{}”", quote(name)),
+    };
+    let hint = match nearest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean “{near}”?"),
+        None => format!("write one of: {}", names.join(", ")),
+    };
+    Err((problem, hint))
+}
+
+/// The start of a user's text.
+fn quote(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
+/// The name that takes the fewest changed letters, if those are few.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let name: Vec<char> = name.to_lowercase().chars().take(MAX_QUOTE).collect();
+    let most = (name.len() / 3).max(1);
+    let near = known.map(|known| (distance(&name, &known.to_lowercase()), known)).min_by_key(|(n, _)| *n);
+    near.filter(|(n, _)| *n <= most && !name.is_empty()).map(|(_, known)| known)
+}
+
+/// Letters to insert, delete or change (Levenshtein).
+fn distance(a: &[char], b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=a.len()).collect();
+    for (i, other) in b.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, letter) in a.iter().enumerate() {
+            let changed = diagonal + usize::from(*letter != other);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[a.len()]
+}
+
+/// All words of all rules, and an index that finds those a text contains in one go.
+#[derive(Clone, Default)]
+struct Words {
+    texts: Vec<String>,
+    /// Words by their first two bytes, see [`pair`]: a range of `by_pair` each.
+    ranges: Vec<(u16, u16)>,
+    by_pair: Vec<u16>,
+}
+
+/// Number of different [`pair`]s.
+const N_PAIRS: usize = 1 << 10;
+
+/// A number for the first two bytes of a text; different ones may have the same.
+fn pair(first: u8, second: u8) -> usize {
+    (usize::from(first & 31) << 5) | usize::from(second & 31)
+}
+
+impl Words {
+    /// The number of a word, in lower case.
+    fn add(&mut self, word: &str) -> Result<u16, Problem> {
+        let word = word.to_ascii_lowercase();
+        if word.len() < 2 {
+            return Err((
+                format!("“{word}” is too short to look for"),
+                "use at least two letters, digits or signs".to_string(),
+            ));
+        }
+        if let Some(id) = self.texts.iter().position(|known| *known == word) {
+            return Ok(id as u16);
+        }
+        if self.texts.len() >= MAX_ENTRIES {
+            return Err(too_many("words"));
+        }
+        self.texts.push(word);
+        Ok((self.texts.len() - 1) as u16)
+    }
+
+    fn get(&self, id: u16) -> &str {
+        &self.texts[usize::from(id)]
+    }
+
+    /// To be called after the last [`Words::add`].
+    fn index(&mut self) {
+        let pair_of = |id: &u16| {
+            let word = self.texts[usize::from(*id)].as_bytes();
+            pair(word[0], word[1])
+        };
+        let mut ids: Vec<u16> = (0..self.texts.len() as u16).collect();
+        ids.sort_by_key(pair_of);
+        self.ranges = vec![(0, 0); N_PAIRS];
+        for (at, id) in ids.iter().enumerate() {
+            let range = &mut self.ranges[pair_of(id)];
+            if range.0 == range.1 {
+                *range = (at as u16, at as u16);
+            }
+            range.1 += 1;
+        }
+        self.by_pair = ids;
+    }
+
+    /// Which words `text` contains, a bit each.
+    fn found_in(&self, text: &[u8]) -> Vec<u64> {
+        let mut found = vec![0; self.texts.len().div_ceil(64)];
+        for at in 1..text.len() {
+            let Some((start, end)) = self.ranges.get(pair(text[at - 1], text[at])) else { break };
+            for id in &self.by_pair[usize::from(*start)..usize::from(*end)] {
+                if text[at - 1..].starts_with(self.get(*id).as_bytes()) {
+                    found[usize::from(*id) / 64] |= 1 << (id % 64);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether `wanted` holds wherever `given` does, as far as their words tell.
+    fn implies(&self, given: &Condition, wanted: &Condition) -> bool {
+        if given == wanted {
+            return true;
+        }
+        let is_wider = wanted.part == Part::Whole && matches!(wanted.how, How::Has | How::All);
+        if given.negated || wanted.negated || (given.part != wanted.part && !is_wider) {
+            return false;
+        }
+        let one = |word: u16, target: u16| {
+            let (word, target) = (self.get(word), self.get(target));
+            match wanted.how {
+                How::Has | How::All => word.contains(target),
+                How::Starts => matches!(given.how, How::Is | How::Starts) && word.starts_with(target),
+                How::Ends => matches!(given.how, How::Is | How::Ends) && word.ends_with(target),
+                How::Is => given.how == How::Is && word == target,
+            }
+        };
+        let any_target = |word: u16| wanted.words.iter().any(|target| one(word, *target));
+        match (given.how, wanted.how) {
+            (How::All, How::All) => {
+                wanted.words.iter().all(|target| given.words.iter().any(|word| one(*word, *target)))
+            }
+            (How::All, _) => given.words.iter().any(|word| any_target(*word)),
+            (_, How::All) => {
+                given.words.iter().all(|word| wanted.words.iter().all(|target| one(*word, *target)))
+            }
+            _ => given.words.iter().all(|word| any_target(*word)),
+        }
+    }
+}
+
+/// One part of a name in lower case. Which words it contains is found out when that is first asked.
+struct Text<'w> {
+    words: &'w Words,
+    text: String,
+    found: OnceLock<Vec<u64>>,
+}
+
+impl<'w> Text<'w> {
+    fn new(text: &str, words: &'w Words) -> Text<'w> {
+        Text { words, text: text.to_ascii_lowercase(), found: OnceLock::new() }
+    }
+
+    fn has(&self, id: u16) -> bool {
+        let found = self.found.get_or_init(|| self.words.found_in(self.text.as_bytes()));
+        found.get(usize::from(id) / 64).is_some_and(|bits| bits >> (id % 64) & 1 == 1)
+    }
+
+    fn fits(&self, condition: &Condition) -> bool {
+        let mut words = condition.words.iter();
+        match condition.how {
+            How::Is => words.any(|id| self.text == self.words.get(*id)),
+            How::Starts => words.any(|id| self.text.starts_with(self.words.get(*id))),
+            How::Ends => words.any(|id| self.text.ends_with(self.words.get(*id))),
+            How::Has => words.any(|id| self.has(*id)),
+            How::All => words.all(|id| self.has(*id)),
+        }
+    }
+}
+
+/// The parts of one name.
+struct Texts<'w> {
+    base: Text<'w>,
+    space: Text<'w>,
+    args: Text<'w>,
+    whole: Text<'w>,
+}
+
+impl<'w> Texts<'w> {
+    fn new(name: &str, words: &'w Words) -> Texts<'w> {
+        let parts = names::split(name);
+        Texts {
+            base: Text::new(parts.base, words),
+            space: Text::new(&parts.space(), words),
+            args: Text::new(parts.args, words),
+            whole: Text::new(name, words),
+        }
+    }
+
+    fn fits(&self, condition: &Condition) -> bool {
+        let text = match condition.part {
+            Part::Base => &self.base,
+            Part::Space => &self.space,
+            Part::Args => &self.args,
+            Part::Whole => &self.whole,
+        };
+        text.fits(condition) != condition.negated
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "
+        operation | Beam search | compute
+        operation | Gossip      | communication
+        Gossip      | chatter | mine | base starts gossip_ & not base has quiet
+        Beam search | beams   | mine | base all beam search & args has float half
+        Other       | rest    |      | space is tools
+    ";
+
+    #[test]
+    fn rules_are_applied_in_order() {
+        let rules = Rules::parse(TABLE).unwrap();
+        let class = |name| (rules.classify(name).operation.name(), rules.classify(name).line);
+        assert_eq!(class("void Gossip_all<int>(int)"), ("Gossip", 4));
+        assert_eq!(class("gossip_quiet"), (OTHER, 0));
+        assert_eq!(class("void search_beam<float>(int)"), ("Beam search", 5));
+        assert_eq!(class("void search_beam<int>(float)"), (OTHER, 0));
+        assert_eq!(class("void tools::x<int>()"), (OTHER, 6));
+        assert!(rules.classify("gossip_").operation.is_communication());
+    }
+
+    #[test]
+    fn own_rules_come_first() {
+        let rules = Rules::builtin().with("GEMM | house GEMM | us | base is sgemm_house").unwrap();
+        assert_eq!(rules.classify("sgemm_house").family, "house GEMM");
+        assert_ne!(rules.classify("volta_sgemm_128x64_nn").family, "house GEMM");
+        assert_eq!(rules.len(), Rules::builtin().len() + 1);
+    }
+
+    #[test]
+    fn errors_say_where_and_what_to_try() {
+        let text = "# fine\noperation | A | compute\nB | f | l | base has xx\nA | f | base has xx\n\
+            A | f | l | bse has xx\nA | f | l | base hat xx\nA | f | l | base has\nA | f | l | base has x\n\
+            operation | C | compte\noperation | a | copy\nA | | l | base has xx\noperation | D";
+        let errors = Rules::parse(text).err().unwrap();
+        let lines: Vec<u32> = errors.iter().map(|error| error.line).collect();
+        assert_eq!(lines, [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+        let told: Vec<String> = errors.iter().map(RuleError::to_string).collect();
+        assert!(told[0].contains("no operation “B”") && told[0].contains("operation | B | compute"), "{told:?}");
+        assert!(told[1].contains("has 3"), "{told:?}");
+        assert!(told[2].contains("did you mean “base”"), "{told:?}");
+        assert!(told[3].contains("did you mean “has”"), "{told:?}");
+        assert!(told[5].contains("too short"), "{told:?}");
+        assert!(told[6].contains("did you mean “compute”"), "{told:?}");
+        assert!(errors.iter().all(|error| !error.hint.is_empty()));
+        let near = Rules::builtin().with("Gem | f | l | base has xx").err().unwrap();
+        assert!(near[0].hint.contains("“GEMM”"), "{near:?}");
+    }
+
+    #[test]
+    fn shadowed_rules_are_found() {
+        let rules = |text: &str| {
+            let text = format!("operation | A | compute\n{text}");
+            Rules::parse(&text).unwrap().never_hit()
+        };
+        assert_eq!(rules("A|f|l|base has gemm\nA|f|l|base starts sgemm_ dgemm_"), [(3, 2)]);
+        assert_eq!(rules("A|f|l|whole has gemm\nA|f|l|base has gemm & space is xx"), [(3, 2)]);
+        assert_eq!(rules("A|f|l|base has aa bb\nA|f|l|base has bb aa"), [(3, 2)]);
+        assert_eq!(rules("A|f|l|base all aa bb\nA|f|l|base all aab bbb cc"), [(3, 2)]);
+        assert_eq!(rules("A|f|l|base starts gemm\nA|f|l|base has gemm"), []);
+        assert_eq!(rules("A|f|l|base has gemm & not args has xx\nA|f|l|base has gemm"), []);
+        assert_eq!(rules("A|f|l|base has aa\nA|f|l|base has aa bb"), []);
+    }
+}
