@@ -140,8 +140,11 @@ fn little_time_is_left_unclassified() {
     let mut wrong = Vec::new();
     for recording in recordings() {
         let total: f64 = recording.rows.iter().map(|row| row.total_us).sum();
-        let mut unclassified: Vec<&Row> =
-            recording.rows.iter().filter(|row| Rules::builtin().classify(&row.name).operation.is_other()).collect();
+        let mut unclassified: Vec<&Row> = recording
+            .rows
+            .iter()
+            .filter(|row| Rules::builtin().classify(&row.name).operation.is_other())
+            .collect();
         unclassified.sort_by(|a, b| b.total_us.total_cmp(&a.total_us));
         let share = unclassified.iter().map(|row| row.total_us).sum::<f64>() / total;
         println!("{:40} {:6.3} %", recording.name, 100. * share);
@@ -179,6 +182,27 @@ fn the_reference_is_matched_on_made_up_names() {
         assert_eq!(operation(name, Platform::Amd), (amd, amd_pattern), "{name}");
         assert_eq!(operation(name, Platform::Nvidia), (nvidia, nvidia_pattern), "{name}");
         assert_eq!(simple_type(name), simple, "{name}");
+    }
+}
+
+#[test]
+#[ignore = "prints classes to look through"]
+fn print_classes() {
+    let mut seen = std::collections::BTreeMap::new();
+    for recording in recordings() {
+        for row in &recording.rows {
+            let class = Rules::builtin().classify(&row.name);
+            let base = names::split(&names::demangle(&row.name)).qualified();
+            let base: String = base.chars().take(90).collect();
+            let is_frame = base.contains("elementwise") || base.contains("multi_tensor");
+            let args: String =
+                if is_frame { row.name.chars().skip(30).take(150).collect() } else { String::new() };
+            let key = (class.operation.name(), class.family, class.library, base, args);
+            *seen.entry(key).or_insert(0.) += row.total_us;
+        }
+    }
+    for ((operation, family, library, base, args), us) in seen {
+        println!("{operation} | {family} | {library} | {base} | {args} | {us:.0}");
     }
 }
 

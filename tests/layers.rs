@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 /// A layer and the layers it may name.
 const LAYERS: &[(&str, &[&str])] = &[
     ("base", &["base"]),
+    ("gpu", &["base", "gpu"]),
     ("trace", &["base", "trace"]),
     ("import", &["base", "trace", "import"]),
     ("report", &["base", "report"]),

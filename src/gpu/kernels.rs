@@ -5,6 +5,7 @@
 //! A name costs a few microseconds: it is looked through once for all words of all rules.
 
 use crate::gpu::names;
+use std::cell::OnceCell;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -167,13 +168,8 @@ enum How {
 }
 
 impl How {
-    const ALL: [(&'static str, How); 5] = [
-        ("is", How::Is),
-        ("starts", How::Starts),
-        ("ends", How::Ends),
-        ("has", How::Has),
-        ("all", How::All),
-    ];
+    const ALL: [(&'static str, How); 5] =
+        [("is", How::Is), ("starts", How::Starts), ("ends", How::Ends), ("has", How::Has), ("all", How::All)];
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -255,9 +251,10 @@ impl Rules {
         let mut found = Vec::new();
         for (at, rule) in self.rules.iter().enumerate() {
             let covers = |before: &&Rule| {
-                before.conditions.iter().all(|wanted| {
-                    rule.conditions.iter().any(|given| self.words.implies(given, wanted))
-                })
+                before
+                    .conditions
+                    .iter()
+                    .all(|wanted| rule.conditions.iter().any(|given| self.words.implies(given, wanted)))
             };
             if let Some(before) = self.rules[..at].iter().find(covers) {
                 found.push((rule.line, before.line));
@@ -303,7 +300,10 @@ impl Rules {
 
     fn declare(&mut self, name: &str, kind: &str) -> Result<(), Problem> {
         if name.is_empty() {
-            return Err(("the operation has no name".to_string(), "write one after “operation |”".to_string()));
+            return Err((
+                "the operation has no name".to_string(),
+                "write one after “operation |”".to_string(),
+            ));
         }
         let kind = choose("kind of operation", kind, &Kind::ALL)?;
         let info = OperationInfo { name: name.to_string(), kind };
@@ -369,7 +369,7 @@ impl Rules {
         let how = choose("way to compare", tokens.next().unwrap_or(""), &How::ALL)?;
         let mut words = Vec::new();
         for word in tokens {
-            words.push(self.words.add(word)?);
+            words.push(self.words.add(word, how)?);
         }
         if words.is_empty() {
             return Err((
@@ -442,27 +442,32 @@ fn distance(a: &[char], b: &str) -> usize {
 #[derive(Clone, Default)]
 struct Words {
     texts: Vec<String>,
-    /// Words by their first two bytes, see [`pair`]: a range of `by_pair` each.
+    /// Words by their first bytes, see [`start_of`]: a range of `by_start` each.
     ranges: Vec<(u16, u16)>,
-    by_pair: Vec<u16>,
+    by_start: Vec<u16>,
 }
 
-/// Number of different [`pair`]s.
-const N_PAIRS: usize = 1 << 10;
+/// Shortest word that can be looked for anywhere in a name, in bytes.
+const N_START: usize = 3;
+/// Number of different [`start_of`]s.
+const N_STARTS: usize = 1 << 13;
 
-/// A number for the first two bytes of a text; different ones may have the same.
-fn pair(first: u8, second: u8) -> usize {
-    (usize::from(first & 31) << 5) | usize::from(second & 31)
+/// A number for the first bytes of a text; different ones may have the same.
+fn start_of(bytes: &[u8]) -> Option<usize> {
+    let start = bytes.first_chunk::<N_START>()?;
+    let number = start.iter().fold(0, |number, byte| number * 37 + usize::from(*byte));
+    Some(number % N_STARTS)
 }
 
 impl Words {
     /// The number of a word, in lower case.
-    fn add(&mut self, word: &str) -> Result<u16, Problem> {
+    fn add(&mut self, word: &str, how: How) -> Result<u16, Problem> {
         let word = word.to_ascii_lowercase();
-        if word.len() < 2 {
+        let is_anywhere = matches!(how, How::Has | How::All);
+        if is_anywhere && word.len() < N_START {
             return Err((
-                format!("“{word}” is too short to look for"),
-                "use at least two letters, digits or signs".to_string(),
+                format!("“{}” is too short to look for anywhere in a name", quote(&word)),
+                format!("use at least {N_START} letters, digits or signs"),
             ));
         }
         if let Some(id) = self.texts.iter().position(|known| *known == word) {
@@ -481,30 +486,31 @@ impl Words {
 
     /// To be called after the last [`Words::add`].
     fn index(&mut self) {
-        let pair_of = |id: &u16| {
-            let word = self.texts[usize::from(*id)].as_bytes();
-            pair(word[0], word[1])
-        };
-        let mut ids: Vec<u16> = (0..self.texts.len() as u16).collect();
-        ids.sort_by_key(pair_of);
-        self.ranges = vec![(0, 0); N_PAIRS];
+        let start_of_word = |id: &u16| start_of(self.texts[usize::from(*id)].as_bytes());
+        let mut ids: Vec<u16> =
+            (0..self.texts.len() as u16).filter(|id| start_of_word(id).is_some()).collect();
+        ids.sort_by_key(start_of_word);
+        self.ranges = vec![(0, 0); N_STARTS];
         for (at, id) in ids.iter().enumerate() {
-            let range = &mut self.ranges[pair_of(id)];
-            if range.0 == range.1 {
-                *range = (at as u16, at as u16);
+            if let Some(range) = start_of_word(id).and_then(|start| self.ranges.get_mut(start)) {
+                if range.0 == range.1 {
+                    *range = (at as u16, at as u16);
+                }
+                range.1 += 1;
             }
-            range.1 += 1;
         }
-        self.by_pair = ids;
+        self.by_start = ids;
     }
 
     /// Which words `text` contains, a bit each.
     fn found_in(&self, text: &[u8]) -> Vec<u64> {
         let mut found = vec![0; self.texts.len().div_ceil(64)];
-        for at in 1..text.len() {
-            let Some((start, end)) = self.ranges.get(pair(text[at - 1], text[at])) else { break };
-            for id in &self.by_pair[usize::from(*start)..usize::from(*end)] {
-                if text[at - 1..].starts_with(self.get(*id).as_bytes()) {
+        for at in 0..text.len() {
+            let rest = &text[at..];
+            let range = start_of(rest).and_then(|start| self.ranges.get(start));
+            let Some((start, end)) = range else { break };
+            for id in &self.by_start[usize::from(*start)..usize::from(*end)] {
+                if rest.starts_with(self.get(*id).as_bytes()) {
                     found[usize::from(*id) / 64] |= 1 << (id % 64);
                 }
             }
@@ -548,12 +554,12 @@ impl Words {
 struct Text<'w> {
     words: &'w Words,
     text: String,
-    found: OnceLock<Vec<u64>>,
+    found: OnceCell<Vec<u64>>,
 }
 
 impl<'w> Text<'w> {
     fn new(text: &str, words: &'w Words) -> Text<'w> {
-        Text { words, text: text.to_ascii_lowercase(), found: OnceLock::new() }
+        Text { words, text: text.to_ascii_lowercase(), found: OnceCell::new() }
     }
 
     fn has(&self, id: u16) -> bool {
@@ -644,7 +650,10 @@ mod tests {
         let lines: Vec<u32> = errors.iter().map(|error| error.line).collect();
         assert_eq!(lines, [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
         let told: Vec<String> = errors.iter().map(RuleError::to_string).collect();
-        assert!(told[0].contains("no operation “B”") && told[0].contains("operation | B | compute"), "{told:?}");
+        assert!(
+            told[0].contains("no operation “B”") && told[0].contains("operation | B | compute"),
+            "{told:?}"
+        );
         assert!(told[1].contains("has 3"), "{told:?}");
         assert!(told[2].contains("did you mean “base”"), "{told:?}");
         assert!(told[3].contains("did you mean “has”"), "{told:?}");

@@ -170,9 +170,7 @@ pub fn simple_type(name: &str) -> &'static str {
 
 fn attention_label(lower: &str, platform: Platform) -> Option<&'static str> {
     let labels: [(&[&str], &str); 2] = match platform {
-        Platform::Amd => {
-            [(&["2d"], "kernel_unified_attention_2d"), (&["3d"], "kernel_unified_attention_3d")]
-        }
+        Platform::Amd => [(&["2d"], "kernel_unified_attention_2d"), (&["3d"], "kernel_unified_attention_3d")],
         Platform::Nvidia => [
             (&["fmhasm100a", "context"], "fmhaSm100a*_Context"),
             (&["fmhasm100f", "forgen"], "fmhaSm100f*_ForGen"),
