@@ -1,9 +1,16 @@
-//! What a GPU does, from names: kernel names taken apart and put into classes.
+//! What work on a GPU does, from names, and what it should cost, from the arguments of operators.
 //!
-//! Text in, class out: nothing here knows of traces, reports or browsers.
-//! [`names`] takes a name apart, [`kernels`] holds it against a table of rules that anyone can read and extend,
-//! [`reference`] is what another tool says of the same name.
+//! Texts in, classes and numbers out: nothing here knows of traces, reports or browsers.
+//! [`names`] takes the name of a kernel apart, [`kernels`] holds it against a table of rules that anyone can read and
+//! extend, [`reference`] is what another tool says of the same name.
+//! [`op_args`] reads the arguments that the PyTorch profiler writes beside an operator, [`op_category`] says what kind of
+//! operator it is, [`op_work`] how many floating-point operations and bytes it needs at least, and [`peaks`] how long
+//! that would take a given GPU at its best.
 
 pub mod kernels;
 pub mod names;
+pub mod op_args;
+pub mod op_category;
+pub mod op_work;
+pub mod peaks;
 pub mod reference;

@@ -1,0 +1,214 @@
+//! How many floating-point operations and bytes an operator needs at least, from its arguments.
+//!
+//! The models are those of Part C of the specification, which are TraceLens'; each function states its formula. They count
+//! what the mathematics asks for: every operand read once and every result written once, no matter what the kernels do.
+//! Numbers are exact integers. Where one does not fit into 64 bits, the shapes are not those of real work, and there is
+//! no answer; nor is there one where arguments are missing or contradict each other.
+
+mod attention;
+mod convolution;
+mod count;
+mod gemm;
+mod norm;
+mod pointwise;
+mod triton;
+
+pub use attention::StepTokens;
+
+use super::op_args::{DType, OpArgs};
+use std::fmt;
+
+/// Which units of a GPU do the work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// Tensor cores, matrix cores.
+    Matrix,
+    /// Everything else.
+    Vector,
+}
+
+/// What numbers the work is done in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Precision {
+    Fp64,
+    Tf32,
+    Fp32,
+    Bf16,
+    Fp16,
+    Fp8,
+    Fp4,
+    Int8,
+}
+
+impl Precision {
+    const ALL: [(Precision, &str); 8] = [
+        (Precision::Fp64, "fp64"),
+        (Precision::Tf32, "tf32"),
+        (Precision::Fp32, "fp32"),
+        (Precision::Bf16, "bf16"),
+        (Precision::Fp16, "fp16"),
+        (Precision::Fp8, "fp8"),
+        (Precision::Fp4, "fp4"),
+        (Precision::Int8, "int8"),
+    ];
+
+    /// `bf16` and the like.
+    pub fn name(self) -> &'static str {
+        Precision::ALL.iter().find(|(precision, _)| *precision == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// What a peak is a peak of, TraceLens' Compute Spec: `matrix_bf16`, `vector_fp32` …
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spec {
+    pub unit: Unit,
+    pub precision: Precision,
+}
+
+impl Spec {
+    /// The inverse of its text.
+    pub fn parse(text: &str) -> Option<Spec> {
+        let (unit, precision) = text.split_once('_')?;
+        let unit = match unit {
+            "matrix" => Unit::Matrix,
+            "vector" => Unit::Vector,
+            _ => return None,
+        };
+        let (precision, _) = Precision::ALL.iter().find(|(_, name)| *name == precision)?;
+        Some(Spec { unit, precision: *precision })
+    }
+
+    /// What products of matrices of this type are done in. Bytes without a sign hold 8-bit floating-point numbers in the
+    /// operators that multiply them, as TraceLens has it.
+    fn matrix(dtype: DType) -> Option<Spec> {
+        let precision = match dtype {
+            DType::U8 => Precision::Fp8,
+            DType::I8 => Precision::Int8,
+            DType::F4x2 => Precision::Fp4,
+            _ => Spec::vector(dtype)?.precision,
+        };
+        Some(Spec { unit: Unit::Matrix, precision })
+    }
+
+    /// What work on elements of this type is done in; `None` for integers, which have no peak.
+    fn vector(dtype: DType) -> Option<Spec> {
+        let precision = match dtype {
+            DType::F64 => Precision::Fp64,
+            DType::F32 => Precision::Fp32,
+            DType::F16 => Precision::Fp16,
+            DType::Bf16 => Precision::Bf16,
+            DType::F8 => Precision::Fp8,
+            _ => return None,
+        };
+        Some(Spec { unit: Unit::Vector, precision })
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = match self.unit {
+            Unit::Matrix => "matrix",
+            Unit::Vector => "vector",
+        };
+        write!(f, "{unit}_{}", self.precision.name())
+    }
+}
+
+/// Which model the numbers are from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Gemm,
+    Attention,
+    Convolution,
+    Normalisation,
+    Elementwise,
+    Reduction,
+    /// Several operators that a compiler has made one.
+    Fused,
+}
+
+/// What an operator needs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Work {
+    pub kind: Kind,
+    /// Floating-point operations; a multiplication with an addition counts two. GFLOPS of TraceLens are this ÷ 10⁹.
+    pub flops: u64,
+    /// Bytes read and written; `None` where the size of an element is not known. Data Moved of TraceLens is this ÷ 2²⁰.
+    pub bytes: Option<u64>,
+    /// What it is done in; `None` for integers and unknown types.
+    pub spec: Option<Spec>,
+    /// What the shapes say, by the letters usual for the kind: `m`, `n`, `k`, `batch` …
+    pub facts: Vec<(&'static str, u64)>,
+}
+
+impl Work {
+    /// Without facts.
+    pub fn new(kind: Kind, flops: u64, bytes: Option<u64>, spec: Option<Spec>) -> Work {
+        Work { kind, flops, bytes, spec, facts: Vec::new() }
+    }
+
+    fn with_facts(mut self, facts: &[(&'static str, u64)]) -> Work {
+        self.facts = facts.to_vec();
+        self
+    }
+
+    /// Arithmetic intensity: operations a byte. `None` where no byte is known to move.
+    pub fn intensity(&self) -> Option<f64> {
+        self.bytes.filter(|bytes| *bytes > 0).map(|bytes| self.flops as f64 / bytes as f64)
+    }
+
+    /// The fact of this name.
+    pub fn fact(&self, name: &str) -> Option<u64> {
+        self.facts.iter().find(|(of, _)| *of == name).map(|(_, value)| *value)
+    }
+}
+
+/// What operator `op` with these arguments needs; `None` if there is no model for it or the arguments do not suffice.
+///
+/// Operators that only call others (`aten::linear`, `aten::matmul`, `aten::layer_norm`) are answered as well, so whoever
+/// adds up must not add an operator to those below it.
+pub fn work(op: &str, args: &OpArgs) -> Option<Work> {
+    gemm::work(op, args)
+        .or_else(|| attention::work(op, args))
+        .or_else(|| convolution::work(op, args))
+        .or_else(|| norm::work(op, args))
+        .or_else(|| pointwise::work(op, args))
+        .or_else(|| triton::work(op, args))
+}
+
+/// As [`work`], inside a step of an inference server. Attention over a paged cache does not show in its arguments how
+/// many tokens it looks at; the step's annotation does.
+pub fn work_in_step(op: &str, args: &OpArgs, step: &StepTokens) -> Option<Work> {
+    attention::paged(op, args, step).or_else(|| work(op, args))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn specs_are_written_and_read() {
+        for (precision, _) in Precision::ALL {
+            for unit in [Unit::Matrix, Unit::Vector] {
+                let spec = Spec { unit, precision };
+                assert_eq!(Spec::parse(&spec.to_string()), Some(spec));
+            }
+        }
+        assert_eq!(Spec::parse("matrix_bf17"), None);
+        assert_eq!(Spec::parse("matrix"), None);
+    }
+}
+
+/// Arguments for the tests of the models: `("type", dims, concrete)` each.
+#[cfg(test)]
+fn test_args(inputs: &[(&str, &[i64], &str)]) -> OpArgs {
+    use super::op_args::Input;
+    let input = |(name, dims, concrete): &(&str, &[i64], &str)| Input {
+        dims: dims.to_vec(),
+        dtype: DType::of(name),
+        type_name: (*name).to_string(),
+        concrete: (*concrete).to_string(),
+        ..Input::default()
+    };
+    OpArgs { inputs: inputs.iter().map(input).collect() }
+}

@@ -1,0 +1,296 @@
+//! What a GPU can do at most, and how long some work would take it at its best: the roofline.
+//!
+//! Peaks are data (`peaks.tsv`), so that a user can correct one or add a GPU.
+
+use super::op_work::{Spec, Work};
+use std::fmt;
+
+const BUILTIN: &str = include_str!("peaks.tsv");
+
+/// Column of the memory bandwidth.
+const MEMORY: &str = "mem_gb_s";
+
+/// The peaks of one GPU.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Peak {
+    /// The pattern its name was found by.
+    pub pattern: String,
+    /// Memory bandwidth in GB/s (10⁹ bytes a second), where it is known.
+    pub memory_gb_s: Option<f64>,
+    /// TFLOP/s (10¹² a second), where they are known.
+    tflops: Vec<(Spec, f64)>,
+}
+
+impl Peak {
+    /// Operations in TFLOP/s (10¹² a second) of one kind of unit; `None` where it is not known.
+    pub fn tflops(&self, spec: Spec) -> Option<f64> {
+        self.tflops.iter().find(|(of, _)| *of == spec).map(|(_, value)| *value)
+    }
+}
+
+/// Peaks of GPUs, the first that fits a name counts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Peaks {
+    gpus: Vec<Peak>,
+}
+
+/// What is wrong with a line of peaks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PeaksError {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub what: String,
+    /// What to try.
+    pub hint: String,
+}
+
+impl fmt::Display for PeaksError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}; {}", self.line, self.what, self.hint)
+    }
+}
+
+impl std::error::Error for PeaksError {}
+
+impl Peaks {
+    /// The peaks that come with the program.
+    pub fn builtin() -> Peaks {
+        // A test reads them strictly.
+        Peaks { gpus: parse(BUILTIN).unwrap_or_default() }
+    }
+
+    /// The peaks in `text` before those that come with the program.
+    ///
+    /// Fields have tabs between them. A line that starts with `gpu` names the columns of what follows: `mem_gb_s` and
+    /// units such as `matrix_bf16`. Without one, the columns are those of the peaks that come with the program.
+    /// Empty lines and lines that start with `#` do not count; `-` is a number that is not known.
+    pub fn with(text: &str) -> Result<Peaks, PeaksError> {
+        let mut gpus = parse(text)?;
+        gpus.extend(Peaks::builtin().gpus);
+        Ok(Peaks { gpus })
+    }
+
+    /// The peaks of the GPU of this name, such as `NVIDIA H100 80GB HBM3`.
+    pub fn of(&self, gpu: &str) -> Option<&Peak> {
+        let gpu = gpu.to_ascii_lowercase();
+        let words: Vec<&str> = gpu.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
+        self.gpus.iter().find(|peak| fits(&peak.pattern, &words))
+    }
+}
+
+/// Whether each word of the pattern is among `words`, which are in lower case.
+fn fits(pattern: &str, words: &[&str]) -> bool {
+    pattern.split_whitespace().all(|wanted| {
+        let wanted = wanted.to_ascii_lowercase();
+        match wanted.strip_suffix('*') {
+            Some(start) => words.iter().any(|word| word.starts_with(start)),
+            None => words.contains(&wanted.as_str()),
+        }
+    })
+}
+
+/// What a column holds.
+#[derive(Clone, Copy)]
+enum Column {
+    Memory,
+    Unit(Spec),
+}
+
+fn parse(text: &str) -> Result<Vec<Peak>, PeaksError> {
+    let mut columns = match BUILTIN.lines().find(|line| is_heading(line)) {
+        Some(heading) => parse_heading(heading, 0)?,
+        None => Vec::new(),
+    };
+    let mut gpus = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim_end();
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if is_heading(line) {
+            columns = parse_heading(line, number + 1)?;
+        } else {
+            gpus.push(parse_gpu(line, number + 1, &columns)?);
+        }
+    }
+    Ok(gpus)
+}
+
+fn is_heading(line: &str) -> bool {
+    line.split('\t').next() == Some("gpu")
+}
+
+fn parse_heading(line: &str, number: usize) -> Result<Vec<Column>, PeaksError> {
+    let column = |name: &str| match name.trim() {
+        MEMORY => Ok(Column::Memory),
+        name => Spec::parse(name).map(Column::Unit).ok_or_else(|| PeaksError {
+            line: number,
+            what: format!("'{name}' is no column"),
+            hint: format!("columns are {MEMORY}, matrix_bf16, vector_fp32 and the like"),
+        }),
+    };
+    line.split('\t').skip(1).map(column).collect()
+}
+
+fn parse_gpu(line: &str, number: usize, columns: &[Column]) -> Result<Peak, PeaksError> {
+    let mut fields = line.split('\t').map(str::trim);
+    let pattern = fields.next().unwrap_or("").to_string();
+    let error = |what: String, hint: &str| PeaksError { line: number, what, hint: hint.to_string() };
+    if pattern.is_empty() {
+        return Err(error("the GPU has no name".to_string(), "start the line with words of its name"));
+    }
+    let values: Vec<&str> = fields.collect();
+    if values.len() != columns.len() {
+        let what = format!("{} numbers for {} columns", values.len(), columns.len());
+        return Err(error(what, "put a tab between fields, and - for numbers that are not known"));
+    }
+    let mut peak = Peak { pattern, ..Peak::default() };
+    for (value, column) in values.into_iter().zip(columns) {
+        if value == "-" {
+            continue;
+        }
+        let parsed = value.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
+        let Some(parsed) = parsed else {
+            let what = format!("'{value}' is no number above zero");
+            return Err(error(what, "write it like 989.4, or - if it is not known"));
+        };
+        match column {
+            Column::Memory => peak.memory_gb_s = Some(parsed),
+            Column::Unit(spec) => peak.tflops.push((*spec, parsed)),
+        }
+    }
+    Ok(peak)
+}
+
+/// What holds work up at best.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    Compute,
+    Memory,
+}
+
+/// How long work takes at best.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Roofline {
+    /// Nanoseconds at best.
+    pub time_ns: f64,
+    /// Which of the two limits that is.
+    pub bound: Bound,
+    /// `time_ns` as a share of how long it took: 1 is as fast as can be. `None` if that is not known or nothing.
+    pub share_of_roofline: Option<f64>,
+}
+
+/// Compares work that took `duration_ns` with the best that `peak` allows.
+///
+/// Part C of the specification: Roofline Time = max(flops ÷ peak, bytes ÷ bandwidth), Pct Roofline = that ÷ kernel time.
+/// Where only one of the two is known, it counts alone (copying integers needs no floating-point unit); `None` if
+/// neither is. Work that both hold up equally is bound by memory.
+pub fn roofline(work: &Work, peak: &Peak, duration_ns: Option<f64>) -> Option<Roofline> {
+    // 1 TFLOP/s is 1000 operations a nanosecond, 1 GB/s a byte a nanosecond.
+    let tflops = work.spec.and_then(|spec| peak.tflops(spec));
+    let compute = tflops.map(|tflops| work.flops as f64 / (tflops * 1000.0));
+    let memory = match (work.bytes, peak.memory_gb_s) {
+        (Some(bytes), Some(bandwidth)) => Some(bytes as f64 / bandwidth),
+        _ => None,
+    };
+    let (time_ns, bound) = match (compute, memory) {
+        (Some(compute), Some(memory)) if compute > memory => (compute, Bound::Compute),
+        (_, Some(memory)) => (memory, Bound::Memory),
+        (Some(compute), None) => (compute, Bound::Compute),
+        (None, None) => return None,
+    };
+    let share_of_roofline = duration_ns.filter(|took| *took > 0.0).map(|took| time_ns / took);
+    Some(Roofline { time_ns, bound, share_of_roofline })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::op_work::{Kind, Precision, Unit};
+
+    #[test]
+    fn the_peaks_that_come_along_are_sound() {
+        let gpus = parse(BUILTIN).unwrap();
+        assert!(gpus.len() >= 35);
+        for gpu in &gpus {
+            assert!(gpu.memory_gb_s.is_some(), "{}", gpu.pattern);
+            // A number in the wrong column: fewer bits are never slower.
+            let of = |precision| gpu.tflops(Spec { unit: Unit::Matrix, precision }).unwrap_or(f64::MAX);
+            assert!(of(Precision::Fp32) <= of(Precision::Fp16), "{}", gpu.pattern);
+            assert!(of(Precision::Fp16) <= of(Precision::Fp8), "{}", gpu.pattern);
+            assert!(of(Precision::Fp8) <= of(Precision::Fp4), "{}", gpu.pattern);
+        }
+    }
+
+    #[test]
+    fn names_as_drivers_report_them() {
+        let peaks = Peaks::builtin();
+        let names = [
+            ("NVIDIA A100-SXM4-80GB", "A100 80GB"),
+            ("NVIDIA A100-SXM4-40GB", "A100"),
+            ("NVIDIA A100-PCIE-40GB", "A100"),
+            ("NVIDIA A100 80GB PCIe", "A100 PCI* 80GB"),
+            ("NVIDIA A10", "A10"),
+            ("NVIDIA L4", "L4"),
+            ("NVIDIA L40S", "L40S"),
+            ("NVIDIA H100 80GB HBM3", "H100"),
+            ("NVIDIA H100 PCIe", "H100 PCI*"),
+            ("NVIDIA GH200 480GB", "GH200"),
+            ("NVIDIA B200", "B200"),
+            ("NVIDIA GB200", "GB200"),
+            ("Tesla V100-SXM2-32GB", "V100"),
+            ("Tesla V100-PCIE-16GB", "V100 PCI*"),
+            ("Tesla T4", "T4"),
+            ("NVIDIA GeForce RTX 2080 Ti", "RTX 2080 Ti"),
+            ("NVIDIA RTX 6000 Ada Generation", "RTX 6000 Ada"),
+            ("AMD Instinct MI250X", "MI250X"),
+            ("AMD Instinct MI300X VF", "MI300X"),
+        ];
+        for (name, pattern) in names {
+            assert_eq!(peaks.of(name).map(|peak| peak.pattern.as_str()), Some(pattern), "{name}");
+        }
+        assert_eq!(peaks.of("Graphcore IPU"), None);
+    }
+
+    #[test]
+    fn own_peaks_come_first() {
+        let peaks = Peaks::with("gpu\tmem_gb_s\tmatrix_bf16\nMine 9\t100\t-\nH100\t1\t2\n").unwrap();
+        assert_eq!(peaks.of("mine-9").unwrap().memory_gb_s, Some(100.0));
+        assert_eq!(peaks.of("NVIDIA H100").unwrap().memory_gb_s, Some(1.0));
+        assert_eq!(peaks.of("NVIDIA H200").unwrap().memory_gb_s, Some(4800.0));
+    }
+
+    #[test]
+    fn errors_say_line_cause_and_remedy() {
+        let error = |text: &str| Peaks::with(text).unwrap_err().to_string();
+        assert_eq!(
+            error("# x\ngpu\tmem_gb_s\nA\tfast"),
+            "line 3: 'fast' is no number above zero; write it like 989.4, or - if it is not known"
+        );
+        assert_eq!(
+            error("gpu\tspeed"),
+            "line 1: 'speed' is no column; columns are mem_gb_s, matrix_bf16, vector_fp32 and the like"
+        );
+        assert!(error("A 1 2").contains("0 numbers for 13 columns; put a tab"));
+        assert!(error("\t1").contains("has no name"));
+        assert!(error("gpu\tmem_gb_s\nA\tnan").contains("'nan'"));
+    }
+
+    #[test]
+    fn the_longer_of_two_times() {
+        let peaks = Peaks::with("gpu\tmem_gb_s\tmatrix_bf16\nX\t1000\t100").unwrap();
+        let peak = peaks.of("X").unwrap();
+        let spec = Spec { unit: Unit::Matrix, precision: Precision::Bf16 };
+        let mut work = Work::new(Kind::Gemm, 10_000_000, Some(5_000), Some(spec));
+        let best = roofline(&work, peak, Some(200.0)).unwrap();
+        assert_eq!((best.time_ns, best.bound, best.share_of_roofline), (100.0, Bound::Compute, Some(0.5)));
+        work.bytes = Some(500_000);
+        let best = roofline(&work, peak, None).unwrap();
+        assert_eq!((best.time_ns, best.bound, best.share_of_roofline), (500.0, Bound::Memory, None));
+        work.spec = None;
+        assert_eq!(roofline(&work, peak, Some(0.0)).unwrap().share_of_roofline, None);
+        work.bytes = None;
+        assert_eq!(roofline(&work, peak, None), None);
+    }
+}
