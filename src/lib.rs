@@ -10,7 +10,7 @@
 //! the native command, the web worker, the fuzz targets and the benches all drive the same [`engine::Session`].
 //!
 //! Modules in reading order:
-//! [`base`] (no domain knowledge), [`trace`] (the tables), [`import`] (bytes → tables),
+//! [`base`] (no domain knowledge), [`gpu`] (what work on a GPU should cost), [`trace`] (the tables), [`import`] (bytes → tables),
 //! [`report`] (what a person reads), [`analysis`] (tables → reports), [`export`] (reports and traces → bytes),
 //! [`index`] (what was read as a file of its own), [`engine`] (the library as request and response).
 

@@ -11,6 +11,12 @@ const BUILTIN: &str = include_str!("op_categories.tsv");
 /// The category of what no rule fits.
 pub const OTHER: &str = "other";
 
+/// The category of a kernel that no operator launched: `graph` if the runtime call that did launches a whole graph
+/// (`hipGraphLaunch`, `cudaGraphLaunch`), else `runtime`, also where the call is not in the trace.
+pub fn without_op(call: Option<&str>) -> &'static str {
+    if call.is_some_and(|call| call.contains("GraphLaunch")) { "graph" } else { "runtime" }
+}
+
 /// What a rule looks at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Subject {

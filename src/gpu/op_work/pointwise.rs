@@ -23,8 +23,9 @@ pub(super) fn work(op: &str, args: &OpArgs) -> Option<Work> {
         "upsample_nearest2d" => upsample(args),
         // With two tensors these give the larger or smaller of each pair.
         "max" | "min" if args.shape(1).is_some() => binary(args, None),
-        "sum" | "mean" | "max" | "min" | "std" | "var" | "logsumexp" | "amin" | "amax" => reduction(args, 1),
-        "norm" | "linalg_norm" => reduction(args, 2),
+        "max" | "min" => reduction(args, 1, true),
+        "sum" | "mean" | "std" | "var" | "logsumexp" | "amin" | "amax" => reduction(args, 1, false),
+        "norm" | "linalg_norm" => reduction(args, 2, false),
         "cumsum" | "cumprod" => running(args),
         _ => None,
     }
@@ -127,12 +128,14 @@ fn scaled(size: u64, factor: f64) -> Option<u64> {
 
 /// One operation an element read; the input is read and what is left of it written, in the input's type.
 ///
-/// Which dimensions go, the argument at `dims` says; all of them where there is none. TraceLens always takes the result
-/// for a single element, as it does not find the dimensions.
-fn reduction(args: &OpArgs, dims: usize) -> Option<Work> {
+/// Which dimensions go, the argument at `dims` says; all of them where there is none. It is a list, as a number there is
+/// a type or a correction, except for those operators where it `may_be_one`. TraceLens always takes the result for a
+/// single element, as it does not find the dimensions.
+fn reduction(args: &OpArgs, dims: usize, may_be_one: bool) -> Option<Work> {
     let input = tensor(args, 0)?;
     let n = elements(&input.dims)?;
-    let gone = args.get(dims).and_then(Input::as_list).unwrap_or_default();
+    let gone = args.get(dims).filter(|dims| may_be_one || dims.concrete.starts_with('['));
+    let gone = gone.and_then(Input::as_list).unwrap_or_default();
     let left = remaining(&input.dims, &gone)?;
     reduced(input, n, left)
 }
@@ -150,12 +153,16 @@ fn reduced(input: &Input, n: u64, left: u64) -> Option<Work> {
     Some(work.with_facts(&[("n", n), ("left", left)]))
 }
 
-/// Elements that are left without these dimensions; negative ones count from the end, none means all.
+/// Elements that are left without these dimensions; negative ones count from the end, none means all. `None` where the
+/// tensor has no such dimension.
 fn remaining(shape: &[i64], gone: &[i64]) -> Option<u64> {
-    if gone.is_empty() {
+    if gone.is_empty() || shape.is_empty() {
         return Some(1);
     }
     let rank = shape.len() as i64;
+    if gone.iter().any(|dim| !(-rank..rank).contains(dim)) {
+        return None;
+    }
     let is_gone = |at: usize| gone.iter().any(|dim| *dim == at as i64 || *dim == at as i64 - rank);
     let left: Vec<i64> =
         shape.iter().enumerate().filter(|(at, _)| !is_gone(*at)).map(|(_, size)| *size).collect();
@@ -200,6 +207,9 @@ mod tests {
             numbers("aten::norm", &[a, ("Scalar", &[], "2"), ("ScalarList", &[], "[1]")]).1,
             Some(32 * 4)
         );
+        assert_eq!(numbers("aten::sum", &[a, ("Scalar", &[], "6")]), (24, Some(25 * 4)));
+        assert_eq!(numbers("aten::max", &[a, ("Scalar", &[], "-1")]), (24, Some(30 * 4)));
+        assert_eq!(work("aten::max", &test_args(&[a, ("Scalar", &[], "3")])), None);
         assert_eq!(numbers("aten::min", &[a, a]), (24, Some(72 * 4)));
     }
 
