@@ -136,6 +136,31 @@ fn what_kinds_of_operations_there_are() {
 }
 
 #[test]
+fn libraries_are_known_by_their_namespaces() {
+    let library = |name| Rules::builtin().classify(name).library;
+    assert_eq!(library("void aiter::grouped_topk_kernel<int>(int)"), "AITER");
+    assert_eq!(library("void flashinfer::RopeQuantizeKernel<true, 4u>(int)"), "FlashInfer");
+    assert_eq!(library("void vllm::reshape_and_cache_flash_kernel<float>(float*)"), "vLLM");
+    assert_eq!(library("volta_sgemm_128x64_nn"), "cuBLAS");
+    assert_eq!(library("void mine::vllm_like(vllm::X)"), "");
+}
+
+#[test]
+fn a_users_table_that_is_wrong_says_where() {
+    let text = "GEMM | ours | us | base has our_gemm\nGEM | ours | us | base has our_gemm\nGEMM | ours | us | bases has x";
+    let errors = Rules::builtin().with(text).err().unwrap();
+    let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "line 2: there is no operation “GEM”; did you mean “GEMM”? \
+             Otherwise, to add it, write “operation | GEM | compute” above",
+            "line 3: there is no part of a name “bases”; did you mean “base”?",
+        ]
+    );
+}
+
+#[test]
 fn little_time_is_left_unclassified() {
     let mut wrong = Vec::new();
     for recording in recordings() {

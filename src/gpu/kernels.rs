@@ -124,6 +124,8 @@ impl std::error::Error for RuleError {}
 pub struct Rules {
     operations: Vec<OperationInfo>,
     rules: Vec<Rule>,
+    /// For rules that name none.
+    libraries: Vec<Library>,
     words: Words,
 }
 
@@ -141,6 +143,13 @@ struct Rule {
     library: String,
     conditions: Vec<Condition>,
     line: u32,
+}
+
+/// Kernels that fit are of this library.
+#[derive(Clone)]
+struct Library {
+    name: String,
+    conditions: Vec<Condition>,
 }
 
 /// Which part of a name is looked at. All parts are in lower case.
@@ -185,7 +194,7 @@ impl Default for Rules {
     /// No rules: everything is [`OTHER`].
     fn default() -> Self {
         let other = OperationInfo { name: OTHER.to_string(), kind: Kind::Compute };
-        Rules { operations: vec![other], rules: Vec::new(), words: Words::default() }
+        Rules { operations: vec![other], rules: Vec::new(), libraries: Vec::new(), words: Words::default() }
     }
 }
 
@@ -203,7 +212,7 @@ impl Rules {
 
     /// These rules with those of `text` before them, which may use and declare operations.
     pub fn with(&self, text: &str) -> Result<Rules, Vec<RuleError>> {
-        let mut all = Rules { rules: Vec::new(), ..self.clone() };
+        let mut all = Rules { rules: Vec::new(), libraries: Vec::new(), ..self.clone() };
         let mut errors = Vec::new();
         for (at, line) in text.lines().enumerate() {
             let line_number = at as u32 + 1;
@@ -215,6 +224,7 @@ impl Rules {
             return Err(errors);
         }
         all.rules.extend(self.rules.iter().cloned());
+        all.libraries.extend(self.libraries.iter().cloned());
         all.words.index();
         Ok(all)
     }
@@ -223,9 +233,19 @@ impl Rules {
     pub fn classify(&self, name: &str) -> Class<'_> {
         let name = names::demangle(name);
         let text = Texts::new(&name, &self.words);
-        match self.rules.iter().find(|rule| rule.conditions.iter().all(|condition| text.fits(condition))) {
-            Some(rule) => self.class_of(rule),
-            None => Class { operation: self.operation(0), family: "", library: "", line: 0 },
+        let rule = self.rules.iter().find(|rule| text.fits_all(&rule.conditions));
+        let library = match rule {
+            Some(rule) if !rule.library.is_empty() => &rule.library,
+            _ => {
+                let library = self.libraries.iter().find(|library| text.fits_all(&library.conditions));
+                library.map_or("", |library| &library.name)
+            }
+        };
+        Class {
+            operation: self.operation(rule.map_or(0, |rule| rule.operation)),
+            family: rule.map_or("", |rule| &rule.family),
+            library,
+            line: rule.map_or(0, |rule| rule.line),
         }
     }
 
@@ -267,15 +287,6 @@ impl Rules {
         Operation { id, info: &self.operations[usize::from(id)] }
     }
 
-    fn class_of<'r>(&'r self, rule: &'r Rule) -> Class<'r> {
-        Class {
-            operation: self.operation(rule.operation),
-            family: &rule.family,
-            library: &rule.library,
-            line: rule.line,
-        }
-    }
-
     fn read_line(&mut self, line: &str, number: u32) -> Result<(), Problem> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -287,6 +298,15 @@ impl Rules {
             ["operation", ..] => Err((
                 "an operation is declared with its name and its kind".to_string(),
                 "write for instance “operation | Beam search | compute”".to_string(),
+            )),
+            ["library", name, conditions] => {
+                let library = Library { name: name.to_string(), conditions: self.conditions(conditions)? };
+                self.libraries.push(library);
+                Ok(())
+            }
+            ["library", ..] => Err((
+                "a library is declared with its name and conditions".to_string(),
+                "write for instance “library | Ours | space has ours”".to_string(),
             )),
             [operation, family, library, conditions] => {
                 self.add_rule(operation, family, library, conditions, number)
@@ -336,13 +356,11 @@ impl Rules {
                 "name the kernels it is for in the second field".to_string(),
             ));
         }
-        let conditions: Result<Vec<Condition>, Problem> =
-            conditions.split('&').map(|condition| self.condition(condition)).collect();
         let rule = Rule {
             operation,
             family: family.to_string(),
             library: library.to_string(),
-            conditions: conditions?,
+            conditions: self.conditions(conditions)?,
             line,
         };
         self.rules.push(rule);
@@ -359,6 +377,11 @@ impl Rules {
             format!("there is no operation “{}”", quote(name)),
             near.map_or(declare.clone(), |near| format!("did you mean “{near}”? Otherwise, {declare}")),
         ))
+    }
+
+    /// Conditions with `&` between them.
+    fn conditions(&mut self, text: &str) -> Result<Vec<Condition>, Problem> {
+        text.split('&').map(|condition| self.condition(condition)).collect()
     }
 
     /// `[not] PART HOW WORD…`
@@ -598,6 +621,10 @@ impl<'w> Texts<'w> {
         }
     }
 
+    fn fits_all(&self, conditions: &[Condition]) -> bool {
+        conditions.iter().all(|condition| self.fits(condition))
+    }
+
     fn fits(&self, condition: &Condition) -> bool {
         let text = match condition.part {
             Part::Base => &self.base,
@@ -619,6 +646,7 @@ mod tests {
         Gossip      | chatter | mine | base starts gossip_ & not base has quiet
         Beam search | beams   | mine | base all beam search & args has float half
         Other       | rest    |      | space is tools
+        library | Ours | space is ours
     ";
 
     #[test]
@@ -631,6 +659,10 @@ mod tests {
         assert_eq!(class("void search_beam<int>(float)"), (OTHER, 0));
         assert_eq!(class("void tools::x<int>()"), (OTHER, 6));
         assert!(rules.classify("gossip_").operation.is_communication());
+        let library = |name| rules.classify(name).library;
+        assert_eq!(library("void ours::gossip_()"), "mine");
+        assert_eq!(library("void tools::x<int>()"), "");
+        assert_eq!(library("void ours::unknown()"), "Ours");
     }
 
     #[test]
@@ -672,10 +704,10 @@ mod tests {
         };
         assert_eq!(rules("A|f|l|base has gemm\nA|f|l|base starts sgemm_ dgemm_"), [(3, 2)]);
         assert_eq!(rules("A|f|l|whole has gemm\nA|f|l|base has gemm & space is xx"), [(3, 2)]);
-        assert_eq!(rules("A|f|l|base has aa bb\nA|f|l|base has bb aa"), [(3, 2)]);
-        assert_eq!(rules("A|f|l|base all aa bb\nA|f|l|base all aab bbb cc"), [(3, 2)]);
+        assert_eq!(rules("A|f|l|base has aaa bbb\nA|f|l|base has bbb aaa"), [(3, 2)]);
+        assert_eq!(rules("A|f|l|base all aaa bbb\nA|f|l|base all aaab bbbb ccc"), [(3, 2)]);
         assert_eq!(rules("A|f|l|base starts gemm\nA|f|l|base has gemm"), []);
-        assert_eq!(rules("A|f|l|base has gemm & not args has xx\nA|f|l|base has gemm"), []);
-        assert_eq!(rules("A|f|l|base has aa\nA|f|l|base has aa bb"), []);
+        assert_eq!(rules("A|f|l|base has gemm & not args has xxx\nA|f|l|base has gemm"), []);
+        assert_eq!(rules("A|f|l|base has aaa\nA|f|l|base has aaa bbb"), []);
     }
 }
