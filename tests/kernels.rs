@@ -172,7 +172,7 @@ fn little_time_is_left_unclassified() {
             .collect();
         unclassified.sort_by(|a, b| b.total_us.total_cmp(&a.total_us));
         let share = unclassified.iter().map(|row| row.total_us).sum::<f64>() / total;
-        println!("{:40} {:6.3} %", recording.name, 100. * share);
+        println!("{:40} {:6.3} %", recording.name, 100. * share.abs());
         for row in &unclassified {
             println!("    {:10.1} {}", row.total_us, names::base_name(&row.name));
         }
@@ -228,6 +228,20 @@ fn print_classes() {
     }
     for ((operation, family, library, base, args), us) in seen {
         println!("{operation} | {family} | {library} | {base} | {args} | {us:.0}");
+    }
+}
+
+#[test]
+fn names_may_be_cut_anywhere() {
+    for recording in recordings().iter().take(10) {
+        for row in recording.rows.iter().take(20) {
+            for (end, _) in row.name.char_indices().step_by(7) {
+                let (start, rest) = row.name.split_at(end);
+                Rules::builtin().classify(start);
+                Rules::builtin().classify(rest);
+                simple_type(rest);
+            }
+        }
     }
 }
 
