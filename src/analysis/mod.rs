@@ -6,6 +6,15 @@
 //! Adding a report: a folder with `INFO` and a function, and two lines here (its `mod`, its place in [`ANALYSES`]).
 
 pub mod counters;
+pub mod gpu;
+pub mod gpu_breakdown;
+pub mod gpu_communication;
+pub mod gpu_cpu;
+pub mod gpu_idle;
+pub mod gpu_kernels;
+pub mod gpu_layers;
+pub mod gpu_memory;
+pub mod gpu_ops;
 pub mod hot_frames;
 pub mod ledger;
 pub mod longest;
@@ -22,6 +31,14 @@ use std::cell::OnceCell;
 pub const ANALYSES: &[&AnalysisInfo] = &[
     &sway_summary::INFO,
     &hot_frames::INFO,
+    &gpu_breakdown::INFO,
+    &gpu_kernels::INFO,
+    &gpu_ops::INFO,
+    &gpu_layers::INFO,
+    &gpu_idle::INFO,
+    &gpu_cpu::INFO,
+    &gpu_communication::INFO,
+    &gpu_memory::INFO,
     &overview::INFO,
     &slices::INFO,
     &longest::INFO,
@@ -75,12 +92,20 @@ pub struct Context<'a> {
     /// What the person asked for.
     pub query: &'a Query,
     sums: OnceCell<slices::SliceSums<'a>>,
+    gpu: OnceCell<Vec<gpu::GpuTrace<'a>>>,
 }
 
 impl<'a> Context<'a> {
     /// Nothing is computed yet.
     pub fn new(run: &'a Run, query: &'a Query) -> Context<'a> {
-        Context { run, query, sums: OnceCell::new() }
+        Context { run, query, sums: OnceCell::new(), gpu: OnceCell::new() }
+    }
+
+    /// What GPUs did, trace by trace; only of traces that have to do with one.
+    pub fn gpu(&self) -> &[gpu::GpuTrace<'a>] {
+        self.gpu.get_or_init(|| {
+            self.run.traces.iter().filter(|trace| !trace.links.is_empty()).map(gpu::GpuTrace::new).collect()
+        })
     }
 
     /// Times of slices by name.

@@ -29,6 +29,12 @@ pub enum Unit {
     UnixSeconds,
     /// A number whose unit the file does not say.
     Plain,
+    /// Bytes a second; written with decimal prefixes, as vendors do: `3.35 TB/s`.
+    BytesPerSecond,
+    /// Floating-point operations; written with decimal prefixes.
+    Flops,
+    /// Floating-point operations a second; written with decimal prefixes: `989 TFLOP/s`.
+    FlopsPerSecond,
 }
 
 impl Unit {
@@ -42,6 +48,9 @@ impl Unit {
             Unit::Samples => "samples",
             Unit::Ratio => "ratio",
             Unit::UnixSeconds => "unix_s",
+            Unit::BytesPerSecond => "bytes/s",
+            Unit::Flops => "flop",
+            Unit::FlopsPerSecond => "flop/s",
         }
     }
 }
@@ -129,6 +138,24 @@ pub fn format_bytes(bytes: u64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
+/// A number with a decimal prefix and up to four significant digits: `3.35 TB/s`.
+pub fn format_decimal_prefix(value: f64, unit: &str) -> String {
+    const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+    let mut value = value;
+    let mut prefix = 0;
+    while value.abs() >= 999.95 && prefix + 1 < PREFIXES.len() {
+        value /= 1e3;
+        prefix += 1;
+    }
+    let decimals = match value.abs() {
+        v if v == v.trunc() && prefix == 0 => 0,
+        v if v < 9.9995 => 3,
+        v if v < 99.995 => 2,
+        _ => 1,
+    };
+    format!("{} {}{unit}", group_decimal(value, decimals), PREFIXES[prefix])
+}
+
 /// An integer in its unit, for people.
 pub fn format_integer(value: i128, unit: Unit) -> String {
     match unit {
@@ -139,6 +166,7 @@ pub fn format_integer(value: i128, unit: Unit) -> String {
         Unit::Bytes if value >= 0 => format_bytes(u64::try_from(value).unwrap_or(u64::MAX)),
         Unit::Id | Unit::None => value.to_string(),
         Unit::Ratio => format_ratio(value as f64),
+        Unit::BytesPerSecond | Unit::Flops | Unit::FlopsPerSecond => format_float(value as f64, unit),
         _ => group_digits(value),
     }
 }
@@ -156,6 +184,9 @@ pub fn format_float(value: f64, unit: Unit) -> String {
         Unit::Bytes if (0.0..1.8e19).contains(&value) => format_bytes(value as u64),
         Unit::Ms => group_decimal(value, 1),
         Unit::UnixSeconds => format_unix_seconds(value),
+        Unit::BytesPerSecond => format_decimal_prefix(value, "B/s"),
+        Unit::Flops => format_decimal_prefix(value, "FLOP"),
+        Unit::FlopsPerSecond => format_decimal_prefix(value, "FLOP/s"),
         _ => format_plain(value),
     }
 }
@@ -248,5 +279,8 @@ mod tests {
         assert_eq!(format_float(8.333333, Unit::Plain), "8.33333");
         assert_eq!(format_float(250.0, Unit::Plain), "250");
         assert_eq!(format_float(1.5e-7, Unit::Plain), "1.50000e-7");
+        assert_eq!(format_float(3.35e12, Unit::BytesPerSecond), "3.350 TB/s");
+        assert_eq!(format_float(999_960.0, Unit::BytesPerSecond), "1.000 MB/s");
+        assert_eq!(format_integer(12, Unit::Flops), "12 FLOP");
     }
 }

@@ -186,5 +186,8 @@ fn unit_name(unit: Unit) -> &'static str {
         Unit::Plain => "plain",
         Unit::NsOffset => "ns_offset",
         Unit::Bytes | Unit::Ns | Unit::Ms | Unit::Samples | Unit::Ratio | Unit::UnixSeconds => unit.symbol(),
+        Unit::BytesPerSecond => "bytes_per_second",
+        Unit::Flops => "flops",
+        Unit::FlopsPerSecond => "flops_per_second",
     }
 }

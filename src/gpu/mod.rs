@@ -2,7 +2,7 @@
 //!
 //! Texts in, classes and numbers out: nothing here knows of traces, reports or browsers.
 //! [`names`] takes the name of a kernel apart, [`kernels`] holds it against a table of rules that anyone can read and
-//! extend, [`reference`] is what another tool says of the same name.
+//! extend, [`mod@reference`] is what another tool says of the same name.
 //! [`op_args`] reads the arguments that the PyTorch profiler writes beside an operator, [`op_category`] says what kind of
 //! operator it is, [`op_work`] how many floating-point operations and bytes it needs at least, and [`peaks`] how long
 //! that would take a given GPU at its best.

@@ -182,6 +182,20 @@ pub fn work_in_step(op: &str, args: &OpArgs, step: &StepTokens) -> Option<Work> 
     attention::paged(op, args, step).or_else(|| work(op, args))
 }
 
+/// Arguments for the tests of the models: `("type", dims, concrete)` each.
+#[cfg(test)]
+fn test_args(inputs: &[(&str, &[i64], &str)]) -> OpArgs {
+    use super::op_args::Input;
+    let input = |(name, dims, concrete): &(&str, &[i64], &str)| Input {
+        dims: dims.to_vec(),
+        dtype: DType::of(name),
+        type_name: (*name).to_string(),
+        concrete: (*concrete).to_string(),
+        ..Input::default()
+    };
+    OpArgs { inputs: inputs.iter().map(input).collect() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,18 +211,4 @@ mod tests {
         assert_eq!(Spec::parse("matrix_bf17"), None);
         assert_eq!(Spec::parse("matrix"), None);
     }
-}
-
-/// Arguments for the tests of the models: `("type", dims, concrete)` each.
-#[cfg(test)]
-fn test_args(inputs: &[(&str, &[i64], &str)]) -> OpArgs {
-    use super::op_args::Input;
-    let input = |(name, dims, concrete): &(&str, &[i64], &str)| Input {
-        dims: dims.to_vec(),
-        dtype: DType::of(name),
-        type_name: (*name).to_string(),
-        concrete: (*concrete).to_string(),
-        ..Input::default()
-    };
-    OpArgs { inputs: inputs.iter().map(input).collect() }
 }

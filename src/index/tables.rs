@@ -93,6 +93,13 @@ macro_rules! for_each_table {
             visit.column("samples.stack", &$($mut)? trace.samples.stack)?;
             visit.column("samples.weight", &$($mut)? trace.samples.weight)?;
             visit.column("samples.name", &$($mut)? trace.samples.name)?;
+            visit.column("links.offset", &$($mut)? trace.links.offset)?;
+            visit.column("links.correlation", &$($mut)? trace.links.correlation)?;
+            visit.column("links.external", &$($mut)? trace.links.external)?;
+            visit.column("links.stream", &$($mut)? trace.links.stream)?;
+            visit.column("links.bytes", &$($mut)? trace.links.bytes)?;
+            visit.column("signatures.offset", &$($mut)? trace.signatures.offset)?;
+            visit.column("signatures.hash", &$($mut)? trace.signatures.hash)?;
             visit.column("scoring_calls.ts", &$($mut)? trace.scoring_calls.ts)?;
             visit.column("scoring_calls.wall_ms", &$($mut)? trace.scoring_calls.wall_ms)?;
             visit.column("scoring_calls.probe_kind", &$($mut)? trace.scoring_calls.probe_kind)?;
@@ -241,6 +248,8 @@ pub fn are_sound(trace: &Trace) -> bool {
         && samples.thread.iter().all(thread)
         && samples.stack.iter().all(stack)
         && texts(&samples.name)
+        && trace.links.is_sound()
+        && trace.signatures.is_sound()
         && calls.is_sound()
         && texts(&calls.probe)
         && texts(&calls.view_id)
@@ -294,6 +303,7 @@ macro_rules! number_cells {
 number_cells! {
     u64: |value| value as i64, |value| Some(value as u64);
     u32: i64::from, |value| value.try_into().ok();
+    i32: i64::from, |value| value.try_into().ok();
     f64: |value| value.to_bits() as i64, |value| Some(f64::from_bits(value as u64));
     bool: i64::from, |value| Some(value != 0);
     // That there is none is the largest of them, or -1.
@@ -358,6 +368,7 @@ pair_cells! {
     ArgsPlace: 2, |place| [place.offset as i64, place.len.into()],
         |[offset, len, _]| Some(ArgsPlace { offset: offset as u64, len: len.try_into().ok()? });
     (u32, u32): 2, |(a, b)| [a.into(), b.into()], |[a, b, _]| Some((a.try_into().ok()?, b.try_into().ok()?));
+    (u32, i64): 2, |(row, value)| [row.into(), value], |[row, value, _]| Some((row.try_into().ok()?, value));
     (u64, StringId): 2, |(row, id)| [row as i64, one(id)], |[row, id, _]| Some((row as u64, Cell::from_lanes([id, 0, 0])?));
     (SliceId, ArgsPlace): 3, |(id, place)| [one(id), place.offset as i64, place.len.into()],
         |[id, offset, len]| Some((Cell::from_lanes([id, 0, 0])?, Cell::from_lanes([offset, len, 0])?));

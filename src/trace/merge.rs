@@ -7,11 +7,12 @@
 use super::TraceBuilder;
 use super::events::{Event, EventExtra, EventKey, NO_EXTRA};
 use super::ledger::Ledger;
+use super::links::{LinkTable, SignatureTable};
 use super::scoring_calls::ScoringCallTable;
 use super::tracks::{Key, ProcessId, ThreadId};
 use crate::base::strings::StringId;
 
-/// What is joined: events, kept arguments, scoring calls and the account of a stretch. Samples, frames, profiles and facts on the file
+/// What is joined: events, kept arguments, links, scoring calls and the account of a stretch. Samples, frames, profiles and facts on the file
 /// are no part of it: readers do not put them into parts.
 pub struct PartTables<'a, R> {
     /// Every text, at the place of its number.
@@ -25,6 +26,8 @@ pub struct PartTables<'a, R> {
     pub thread_time: Vec<(u32, i64, Option<i64>)>,
     /// Arguments that are kept, with their places in the file.
     pub args: Vec<(u64, &'a [u8])>,
+    pub links: LinkTable,
+    pub signatures: SignatureTable,
     pub scoring_calls: ScoringCallTable,
     pub ledger: Ledger,
 }
@@ -81,6 +84,8 @@ impl TraceBuilder {
             extras: self.events.extras.clone(),
             thread_time: self.events.thread_time.clone(),
             args: self.trace.args.all_kept().collect(),
+            links: self.trace.links.clone(),
+            signatures: self.trace.signatures.clone(),
             scoring_calls: self.trace.scoring_calls.clone(),
             ledger: self.trace.ledger.clone(),
         }
@@ -106,6 +111,10 @@ impl TraceBuilder {
         self.events.thread_time.extend(thread_time.map(|(event, tts, tdur)| (event + n_before, tts, tdur)));
         for (offset, raw) in part.args {
             self.trace.args.keep(offset, raw);
+        }
+        if !self.is_folding() {
+            self.trace.links.append(part.links);
+            self.trace.signatures.append(part.signatures);
         }
         self.trace.scoring_calls.append(part.scoring_calls, |id| numbers.text(id));
         self.trace.ledger.absorb(part.ledger);

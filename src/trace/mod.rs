@@ -12,6 +12,7 @@ pub mod events;
 pub mod flows;
 pub mod folded;
 pub mod ledger;
+pub mod links;
 pub mod merge;
 pub mod objects;
 pub mod profiles;
@@ -51,6 +52,10 @@ pub struct Trace {
     /// Sorted by time.
     pub samples: samples::SampleTable,
     pub args: args::ArgsTable,
+    /// In file order.
+    pub links: links::LinkTable,
+    /// In file order.
+    pub signatures: links::SignatureTable,
     /// In file order.
     pub scoring_calls: scoring_calls::ScoringCallTable,
     /// Python sampling runs, in order of first appearance.

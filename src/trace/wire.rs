@@ -10,6 +10,7 @@
 use super::TraceBuilder;
 use super::events::{Event, EventExtra};
 use super::ledger::{Issue, IssueKind, Ledger, NamedIssue, Tally};
+use super::links::{LinkTable, SignatureTable};
 use super::merge::PartTables;
 use super::scoring_calls::ScoringCallTable;
 use super::tracks::Key;
@@ -27,6 +28,8 @@ struct Head<'a> {
     thread_time: Vec<(u32, i64, Option<i64>)>,
     #[serde(borrow)]
     args: Vec<(u64, &'a [u8])>,
+    links: LinkTable,
+    signatures: SignatureTable,
     scoring_calls: ScoringCallTable,
     kept: Tally,
     repaired: Tally,
@@ -47,6 +50,8 @@ pub fn encode(part: &TraceBuilder, out: &mut Vec<u8>) {
         extras: tables.extras,
         thread_time: tables.thread_time,
         args: tables.args,
+        links: tables.links,
+        signatures: tables.signatures,
         scoring_calls: tables.scoring_calls,
         kept: ledger.kept,
         repaired: ledger.repaired,
@@ -80,7 +85,12 @@ pub fn decode<'a>(
     let (rows, odd) = rows.as_chunks::<{ size_of::<Event>() }>();
     let row = |row: &[u8; size_of::<Event>()]| checked::try_pod_read_unaligned::<Event>(row).ok();
     let first = row(rows.first().unwrap_or(&[0; size_of::<Event>()]))?;
-    if !odd.is_empty() || !head.scoring_calls.is_sound() || !rows.iter().all(|bytes| row(bytes).is_some()) {
+    if !odd.is_empty()
+        || !head.scoring_calls.is_sound()
+        || !head.links.is_sound()
+        || !head.signatures.is_sound()
+        || !rows.iter().all(|bytes| row(bytes).is_some())
+    {
         return None;
     }
     let kind_of = |code: &str| kinds.iter().copied().find(|kind| kind.code == code);
@@ -94,6 +104,8 @@ pub fn decode<'a>(
         extras: head.extras,
         thread_time: head.thread_time,
         args: head.args,
+        links: head.links,
+        signatures: head.signatures,
         scoring_calls: head.scoring_calls,
         ledger: Ledger {
             kept: head.kept,

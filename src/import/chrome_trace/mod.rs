@@ -12,6 +12,7 @@ mod container;
 mod facts;
 mod issues;
 mod layouts;
+mod links;
 mod part;
 mod rows;
 mod scanner;

@@ -4,6 +4,7 @@
 //! whatever else is in the file is counted as skipped here.
 
 use super::issues::*;
+use super::links::{Linked, LinkedCategories, link_of, signature_of};
 use super::scanner::{
     ORDER_NAME_CAT_PH_TS_DUR_PID_TID, ORDER_NAME_CAT_PH_TS_DUR_PID_TID_ARGS, RawEvent, RawId, Scope, Time,
 };
@@ -33,6 +34,7 @@ pub struct Rows {
     /// Categories by [`RawEvent::cat_number`]; [`StringId::NONE`] where not met yet, and at 0.
     numbered: Vec<StringId>,
     threads: Vec<Option<((i64, i64), ThreadId)>>,
+    linked: LinkedCategories,
     text: String,
     /// A text of the event at hand had to be repaired.
     bad_text: bool,
@@ -51,6 +53,7 @@ impl Default for Rows {
             recent: RecentStrings::default(),
             numbered: Vec::new(),
             threads: vec![None; THREAD_SLOTS],
+            linked: LinkedCategories::default(),
             text: String::new(),
             bad_text: false,
         }
@@ -159,6 +162,22 @@ impl Rows {
         };
         if !args.is_none() && (out.trace.args.keeps_all() || phase.needs_args()) {
             out.trace.args.keep(args.offset, event.args.unwrap_or_default());
+        }
+        if phase == Phase::Complete && !args.is_none() && !out.is_folding() {
+            let raw = event.args.unwrap_or_default();
+            match self.linked.get(category, &out.trace.strings) {
+                Linked::No => {}
+                Linked::Ids => {
+                    if let Some(link) = link_of(raw) {
+                        out.trace.links.push(place.offset, link);
+                    }
+                }
+                Linked::Inputs => {
+                    if let Some(hash) = signature_of(raw) {
+                        out.trace.signatures.push(place.offset, hash);
+                    }
+                }
+            }
         }
         let mut flags = 0;
         let mut set = |on: bool, bit: u16| flags |= if on { bit } else { 0 };

@@ -11,6 +11,7 @@ use crate::trace::Trace;
 use crate::trace::events::{Event, EventExtra, EventKey, EventTable, NO_EXTRA, Phase, flag};
 use crate::trace::folded::Folder;
 use crate::trace::ledger::Position;
+use crate::trace::links::{LinkTable, SignatureTable};
 use crate::trace::tracks::ThreadId;
 
 /// Events that are packed together.
@@ -200,6 +201,9 @@ impl TraceBuilder {
             *max_rows = (*max_rows).max(hot.n_events() * 2);
         }
         self.events = hot;
+        // Reports that need single events are given up, and these with them.
+        self.trace.links = LinkTable::default();
+        self.trace.signatures = SignatureTable::default();
         self.cold = Some(cold);
     }
 

@@ -1,0 +1,186 @@
+//! Names by which servers and training loops mark their steps.
+//!
+//! The forms are those of vLLM, SGLang, xDiT and the PyTorch profiler as met in their traces: section 7 of the
+//! description of the dialect.
+
+/// What a step of an inference server did, by its tokens.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Phase {
+    /// Only tokens of prompts.
+    Prefill,
+    /// Only generated tokens.
+    Decode,
+    /// Both.
+    Mixed,
+    /// Neither.
+    Idle,
+    /// The annotation does not say.
+    Unknown,
+}
+
+impl Phase {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Prefill => "prefill",
+            Phase::Decode => "decode",
+            Phase::Mixed => "mixed",
+            Phase::Idle => "idle",
+            Phase::Unknown => "unknown",
+        }
+    }
+
+    fn of_tokens(context: u64, generation: u64) -> Phase {
+        match (context > 0, generation > 0) {
+            (true, false) => Phase::Prefill,
+            (false, true) => Phase::Decode,
+            (true, true) => Phase::Mixed,
+            (false, false) => Phase::Idle,
+        }
+    }
+}
+
+/// A step as its annotation describes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Annotation {
+    pub phase: Phase,
+    /// Requests whose prompts are read, and tokens of them. `None` where not said.
+    pub context: Option<(u64, u64)>,
+    /// Requests that generate, and tokens generated. `None` where not said.
+    pub generation: Option<(u64, u64)>,
+}
+
+impl Annotation {
+    const BARE: Annotation = Annotation { phase: Phase::Unknown, context: None, generation: None };
+
+    fn of(context: (u64, u64), generation: (u64, u64)) -> Annotation {
+        let phase = Phase::of_tokens(context.1, generation.1);
+        Annotation { phase, context: Some(context), generation: Some(generation) }
+    }
+
+    /// All tokens of the step, where known.
+    pub fn tokens(&self) -> Option<u64> {
+        match (self.context, self.generation) {
+            (None, None) => None,
+            (context, generation) => {
+                let tokens = |part: Option<(u64, u64)>| part.map_or(0, |(_, tokens)| tokens);
+                Some(tokens(context).saturating_add(tokens(generation)))
+            }
+        }
+    }
+
+    /// The step that a range of that name is; `None` if it is none. Graph capture is none: no time should be charged to it.
+    pub fn parse(name: &str) -> Option<Annotation> {
+        if let Some(rest) = name.strip_prefix("execute_") {
+            return Annotation::execute(rest);
+        }
+        if let Some(inside) = name.strip_prefix("step[").and_then(|rest| rest.strip_suffix(']')) {
+            return Some(Annotation::bracketed(inside));
+        }
+        let number = name.strip_prefix("ProfilerStep#")?;
+        (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(Annotation::BARE)
+    }
+
+    /// `[T_]context_A(…)_generation_C(…)`, or `diffusion_…`.
+    fn execute(rest: &str) -> Option<Annotation> {
+        if rest.starts_with("diffusion_") {
+            return Some(Annotation::BARE);
+        }
+        let rest = match rest.split_once('_') {
+            Some((total, rest)) if !total.is_empty() && total.bytes().all(|byte| byte.is_ascii_digit()) => rest,
+            _ => rest,
+        };
+        let (context, rest) = part(rest.strip_prefix("context_")?)?;
+        let generation = part(rest.strip_prefix("_generation_")?);
+        Some(match (context, generation) {
+            (Some(context), Some((Some(generation), ""))) => Annotation::of(context, generation),
+            // It is a step, but nobody can tell which.
+            _ => Annotation::BARE,
+        })
+    }
+
+    /// `DECODE bs=32`, `EXTEND bs=15 toks=15360`.
+    fn bracketed(inside: &str) -> Annotation {
+        let mut words = inside.split_whitespace();
+        let mode = words.next().unwrap_or("").to_ascii_uppercase();
+        let value = |key: &str| {
+            inside.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('=')?.parse().ok())
+        };
+        let requests: Option<u64> = value("bs");
+        let tokens: Option<u64> = value("toks");
+        match mode.as_str() {
+            // Each request generates one token a step.
+            "DECODE" => Annotation {
+                phase: Phase::Decode,
+                context: None,
+                generation: requests.map(|requests| (requests, tokens.unwrap_or(requests))),
+            },
+            "EXTEND" | "PREFILL" => Annotation {
+                phase: Phase::Prefill,
+                context: requests.zip(tokens).or(tokens.map(|tokens| (0, tokens))),
+                generation: None,
+            },
+            "MIXED" => Annotation { phase: Phase::Mixed, ..Annotation::BARE },
+            "IDLE" => Annotation { phase: Phase::Idle, ..Annotation::BARE },
+            _ => Annotation::BARE,
+        }
+    }
+}
+
+/// `A(…)` at the start of `text`: requests and tokens, and what follows. The outer is `None` if the form is another, the
+/// inner if the numbers can not be read.
+fn part(text: &str) -> Option<(Option<(u64, u64)>, &str)> {
+    let (requests, rest) = text.split_once('(')?;
+    let (inside, rest) = rest.split_once(')')?;
+    // `888`, `888_788544` (a second number that some builds add), or `sq888sk888sqsq…sqsk…`.
+    let digits = inside.strip_prefix("sq").unwrap_or(inside);
+    let end = digits.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
+    let tail = &digits[end..];
+    let is_known = tail.is_empty() || tail.starts_with("sk") || is_second_number(tail);
+    let numbers = requests.parse().ok().zip(digits[..end].parse().ok()).filter(|_| is_known);
+    Some((numbers, rest))
+}
+
+fn is_second_number(tail: &str) -> bool {
+    tail.strip_prefix('_').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether a range of that name is the capture of a graph.
+pub fn is_capture(name: &str) -> bool {
+    name.starts_with("capture_") || name.starts_with("CUDAGraphNode.record")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_is_read() {
+        let of = |name| Annotation::parse(name).map(|step| (step.phase, step.context, step.generation));
+        let known = |phase, context, generation| Some((phase, Some(context), Some(generation)));
+        for (name, wanted) in [
+            ("execute_context_2(300)_generation_0(0)", known(Phase::Prefill, (2, 300), (0, 0))),
+            ("execute_context_1(888_788544)_generation_0(0)", known(Phase::Prefill, (1, 888), (0, 0))),
+            ("execute_context_0(0)_generation_8(8)", known(Phase::Decode, (0, 0), (8, 8))),
+            ("execute_context_1(64)_generation_3(3)", known(Phase::Mixed, (1, 64), (3, 3))),
+            ("execute_context_0(0)_generation_0(0)", known(Phase::Idle, (0, 0), (0, 0))),
+            (
+                "execute_8192_context_9(sq8155sk8155sqsq8353051sqsk8353051)_generation_37(sq37sk74sqsq37sqsk74)",
+                known(Phase::Mixed, (9, 8155), (37, 37)),
+            ),
+            ("step[DECODE bs=32]", Some((Phase::Decode, None, Some((32, 32))))),
+            ("step[EXTEND bs=15 toks=15360]", Some((Phase::Prefill, Some((15, 15360)), None))),
+            ("ProfilerStep#12", Some((Phase::Unknown, None, None))),
+            ("execute_diffusion_1_256x256", Some((Phase::Unknown, None, None))),
+            ("execute_context_x(1)_generation_0(0)", Some((Phase::Unknown, None, None))),
+            ("execute_context_1(99999999999999999999)_generation_0(0)", Some((Phase::Unknown, None, None))),
+            ("capture_32_FULL", None),
+            ("ProfilerStep#", None),
+            ("execute_model", None),
+            ("execute_context_", None),
+            ("", None),
+        ] {
+            assert_eq!(of(name), wanted, "{name}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What is known of a collective operation: from the arguments of its kernel, or of the operator that recorded it.
+
+use super::facts::{integer, text};
+use super::model::{GpuTrace, NONE, Work};
+use crate::trace::builder::for_each_member;
+
+/// A collective as its arguments describe it.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Collective {
+    /// `allreduce`, `_allgather_base` and so on; from the kernel's name where arguments do not say.
+    pub name: String,
+    /// Type of the elements, as PyTorch names it; empty if not said.
+    pub dtype: String,
+    /// Elements that each rank puts in and gets out.
+    pub elements_in: Option<u64>,
+    pub elements_out: Option<u64>,
+    pub group_size: Option<u64>,
+    /// Name of the process group, with its description where that says more.
+    pub group: String,
+}
+
+impl Collective {
+    /// Of a piece of communication.
+    pub fn of(gpu: &GpuTrace<'_>, work: &Work) -> Collective {
+        let mut collective = Collective::default();
+        collective.read(gpu, work.slice);
+        if collective.name.is_empty() && work.op != NONE {
+            collective.read(gpu, work.op);
+            // Operators of other layers lie between.
+            let mut at = work.op;
+            while collective.name.is_empty() {
+                match gpu.op_of(at) {
+                    Some(outer) => {
+                        at = outer;
+                        collective.read(gpu, outer);
+                    }
+                    None => break,
+                }
+            }
+        }
+        if collective.name.is_empty() {
+            collective.name = kernel_collective(gpu.name(work.slice)).to_string();
+        }
+        collective
+    }
+
+    fn read(&mut self, gpu: &GpuTrace<'_>, slice: u32) {
+        let Some(raw) = gpu.trace.args.get(gpu.trace.slices.args_of(slice as usize)) else { return };
+        let unsigned = |value: &[u8]| integer(value).and_then(|value| u64::try_from(value).ok());
+        let mut description = None;
+        for_each_member(&raw, |key, value| match key.bytes {
+            b"Collective name" => self.name = text(value).unwrap_or_default(),
+            b"dtype" => self.dtype = text(value).unwrap_or_default(),
+            b"In msg nelems" => self.elements_in = unsigned(value),
+            b"Out msg nelems" => self.elements_out = unsigned(value),
+            b"Group size" => self.group_size = unsigned(value),
+            b"Process Group Name" => self.group = text(value).unwrap_or_default(),
+            b"Process Group Description" => description = text(value),
+            _ => {}
+        });
+        if let Some(description) = description.filter(|text| !text.is_empty() && text != "undefined")
+            && !self.group.is_empty()
+            && description != self.group
+        {
+            self.group = format!("{} ({description})", self.group);
+        }
+    }
+
+    /// What it is, whatever it is called.
+    pub fn kind(&self) -> CollectiveKind {
+        let name: String =
+            self.name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+        let has = |word: &str| name.contains(word);
+        if has("allreduce") || has("crossdevicereduce") {
+            CollectiveKind::AllReduce
+        } else if has("reducescatter") {
+            CollectiveKind::ReduceScatter
+        } else if has("allgather") {
+            CollectiveKind::AllGather
+        } else if has("alltoall") || has("all2all") {
+            CollectiveKind::AllToAll
+        } else {
+            CollectiveKind::Other
+        }
+    }
+
+    /// Bytes of the whole message, as nccl-tests count it: what comes out of an all-gather, what goes into the others.
+    pub fn message_bytes(&self) -> Option<u64> {
+        let elements = match self.kind() {
+            CollectiveKind::AllGather => self.elements_out,
+            _ => self.elements_in,
+        };
+        elements?.checked_mul(element_bytes(&self.dtype)?)
+    }
+
+    /// By what the bandwidth of the algorithm is to be multiplied for that of the links: all-reduce 2(n − 1)/n,
+    /// reduce-scatter, all-gather and all-to-all (n − 1)/n (nccl-tests; TraceLens).
+    pub fn bus_factor(&self) -> Option<f64> {
+        let n = self.group_size.filter(|n| *n > 0)? as f64;
+        Some(match self.kind() {
+            CollectiveKind::AllReduce => 2.0 * (n - 1.0) / n,
+            CollectiveKind::ReduceScatter | CollectiveKind::AllGather | CollectiveKind::AllToAll => (n - 1.0) / n,
+            CollectiveKind::Other => 1.0,
+        })
+    }
+}
+
+/// Kinds of collectives whose bandwidth is counted differently.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CollectiveKind {
+    AllReduce,
+    ReduceScatter,
+    AllGather,
+    AllToAll,
+    Other,
+}
+
+/// What a kernel's name says: `ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)`.
+fn kernel_collective(name: &str) -> &str {
+    const NAMES: [(&str, &str); 11] = [
+        ("allreduce", "all-reduce"),
+        ("all_reduce", "all-reduce"),
+        ("cross_device_reduce", "all-reduce"),
+        ("reducescatter", "reduce-scatter"),
+        ("reduce_scatter", "reduce-scatter"),
+        ("allgather", "all-gather"),
+        ("all_gather", "all-gather"),
+        ("alltoall", "all-to-all"),
+        ("all2all", "all-to-all"),
+        ("broadcast", "broadcast"),
+        ("sendrecv", "send and receive"),
+    ];
+    let lower = name.to_ascii_lowercase();
+    NAMES.iter().find(|(word, _)| lower.contains(word)).map_or("not said", |(_, name)| name)
+}
+
+/// Bytes of an element of a PyTorch type.
+fn element_bytes(dtype: &str) -> Option<u64> {
+    let name = dtype.trim_start_matches("c10::").to_ascii_lowercase();
+    Some(match name.as_str() {
+        "double" | "long" | "int64" | "float64" | "complexfloat" => 8,
+        "float" | "int" | "int32" | "float32" => 4,
+        "half" | "bfloat16" | "short" | "float16" | "int16" => 2,
+        "byte" | "char" | "bool" | "uint8" | "int8" => 1,
+        "complexdouble" => 16,
+        name if name.starts_with("float8") => 1,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bandwidth_is_counted_as_nccl_tests_do() {
+        let of = |name: &str| Collective {
+            name: name.to_string(),
+            dtype: "BFloat16".to_string(),
+            elements_in: Some(100),
+            elements_out: Some(800),
+            group_size: Some(8),
+            group: String::new(),
+        };
+        assert_eq!((of("allreduce").message_bytes(), of("allreduce").bus_factor()), (Some(200), Some(1.75)));
+        assert_eq!((of("_allgather_base").message_bytes(), of("_allgather_base").bus_factor()), (Some(1600), Some(0.875)));
+        assert_eq!(of("_reduce_scatter_base").kind(), CollectiveKind::ReduceScatter);
+        assert_eq!((of("broadcast").bus_factor(), of("all_to_allv").kind()), (Some(1.0), CollectiveKind::AllToAll));
+        assert_eq!(kernel_collective("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)"), "send and receive");
+    }
+}

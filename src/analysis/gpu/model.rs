@@ -1,0 +1,400 @@
+//! The work of the GPU in one trace, with what launched it.
+
+use super::annotation::Annotation;
+use super::class::{Class, ClassId, Classes};
+use super::facts::{RunFacts, Vendor};
+use super::kind::{Kind, Kinds};
+use super::spans::{self, Span};
+use super::steps::{NO_STEP, Step, Steps};
+use crate::base::strings::StringId;
+use crate::trace::Trace;
+use crate::trace::links::{Link, LinkTable};
+use crate::trace::slices::SliceId;
+use crate::trace::tracks::{Key, ProcessId};
+use rustc_hash::FxHashMap;
+
+/// A kernel, a copy or a fill.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    pub slice: u32,
+    /// Nanoseconds on the trace's clock.
+    pub start: i64,
+    pub end: i64,
+    pub kind: Kind,
+    pub class: ClassId,
+    /// Index into [`GpuTrace::streams`].
+    pub stream: u32,
+    /// The call that launched it; [`NONE`] if that is not recorded.
+    pub launch: u32,
+    /// The innermost operator around that call; [`NONE`] if there is none.
+    pub op: u32,
+    /// Index into the steps; [`NO_STEP`] if it belongs to none.
+    pub step: u32,
+    /// Row of its link; [`NONE`] if it has none.
+    pub link: u32,
+}
+
+impl Work {
+    /// Nanoseconds.
+    pub fn dur(&self) -> i64 {
+        self.end - self.start
+    }
+}
+
+/// No slice, no row.
+pub const NONE: u32 = u32::MAX;
+
+/// A stream of a GPU.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Stream {
+    /// Index into [`GpuTrace::devices`].
+    pub device: u32,
+    /// Its number; `None` where the file does not say.
+    pub number: Option<i64>,
+}
+
+/// A GPU as the file numbers it.
+#[derive(Clone, Copy, Debug)]
+pub struct Device {
+    pub process: ProcessId,
+    pub number: Option<i64>,
+}
+
+/// A call of the runtime or driver.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    pub correlation: i64,
+    pub slice: u32,
+}
+
+/// Everything of a trace that has to do with a GPU.
+pub struct GpuTrace<'a> {
+    pub trace: &'a Trace,
+    pub kinds: Kinds,
+    pub facts: RunFacts,
+    pub vendor: Vendor,
+    pub devices: Vec<Device>,
+    pub streams: Vec<Stream>,
+    /// In order of start.
+    pub work: Vec<Work>,
+    /// In order of correlation.
+    pub calls: Vec<Call>,
+    pub steps: Steps,
+    pub classes: Classes,
+}
+
+impl<'a> GpuTrace<'a> {
+    /// Links everything. Takes time and memory by the number of calls and kernels, and one look at each slice.
+    pub fn new(trace: &'a Trace) -> GpuTrace<'a> {
+        let kinds = Kinds::new(&trace.slices.category, &trace.strings);
+        let steps = Steps::new(trace, &kinds);
+        let facts = RunFacts::new(trace);
+        let mut gpu = GpuTrace {
+            trace,
+            kinds,
+            facts,
+            vendor: Vendor::Unknown,
+            devices: Vec::new(),
+            streams: Vec::new(),
+            work: Vec::new(),
+            calls: Vec::new(),
+            steps,
+            classes: Classes::default(),
+        };
+        gpu.collect();
+        gpu.link();
+        gpu.vendor = gpu.find_vendor();
+        gpu
+    }
+
+    /// Finds work and calls.
+    fn collect(&mut self) {
+        let trace = self.trace;
+        let slices = &trace.slices;
+        let mut near = 0;
+        let mut streams: FxHashMap<(ProcessId, Option<i64>), u32> = FxHashMap::default();
+        let mut devices: FxHashMap<ProcessId, u32> = FxHashMap::default();
+        for i in 0..slices.len() {
+            let kind = self.kinds.get(slices.category[i]);
+            if kind != Kind::Call && !kind.is_gpu_work() {
+                continue;
+            }
+            let row = trace.links.find(slices.offset[i], near);
+            near = row.unwrap_or(near);
+            if kind == Kind::Call {
+                let correlation = row.map_or(LinkTable::NONE, |row| trace.links.correlation[row]);
+                // 0 stands for none.
+                if correlation != LinkTable::NONE && correlation != 0 {
+                    self.calls.push(Call { correlation, slice: i as u32 });
+                }
+                continue;
+            }
+            let Some((process, key)) = self.thread_of(i) else { continue };
+            let given = row.map(|row| trace.links.stream[row]).filter(|stream| *stream != LinkTable::NO_STREAM);
+            let number = given.map(i64::from).or_else(|| stream_number(trace, key));
+            let stream = *streams.entry((process, number)).or_insert_with(|| {
+                let device = *devices.entry(process).or_insert_with(|| {
+                    let number = match trace.processes.key[process.0 as usize] {
+                        Key::Number(number) => Some(number),
+                        Key::Text(_) => None,
+                    };
+                    self.devices.push(Device { process, number });
+                    self.devices.len() as u32 - 1
+                });
+                self.streams.push(Stream { device, number });
+                self.streams.len() as u32 - 1
+            });
+            let class = self.classes.of(trace, slices.name[i], kind);
+            let start = slices.ts[i];
+            self.work.push(Work {
+                slice: i as u32,
+                start,
+                end: start.saturating_add(slices.dur[i].max(0)),
+                kind,
+                class,
+                stream,
+                launch: NONE,
+                op: NONE,
+                step: NO_STEP,
+                link: row.map_or(NONE, |row| row as u32),
+            });
+        }
+        // Calls of one correlation: the first one counts.
+        self.calls.sort_by_key(|call| call.correlation);
+        self.calls.dedup_by_key(|call| call.correlation);
+    }
+
+    fn thread_of(&self, slice: usize) -> Option<(ProcessId, Key)> {
+        let track = self.trace.slices.track[slice].0 as usize;
+        let thread = self.trace.tracks.thread.get(track).copied().flatten()?.0 as usize;
+        Some((*self.trace.threads.process.get(thread)?, *self.trace.threads.key.get(thread)?))
+    }
+
+    /// From work to calls, operators and steps.
+    fn link(&mut self) {
+        let ops_by_external = self.ops_by_external_id();
+        let mut work = std::mem::take(&mut self.work);
+        for work in &mut work {
+            let Some(link) = self.link_of(work) else { continue };
+            if let Some(call) = self.call(link.correlation) {
+                work.launch = call;
+                work.op = self.op_of(call).unwrap_or(NONE);
+                work.step = self.step_of(call);
+            } else if link.external != link.correlation
+                && let Some(op) = ops_by_external.get(&link.external)
+            {
+                work.op = *op;
+                work.step = self.step_of(*op);
+            }
+        }
+        self.steps_of_annotations(&mut work);
+        self.work = work;
+    }
+
+    /// The operator of each External id, as calls that were recorded tell.
+    fn ops_by_external_id(&self) -> FxHashMap<i64, u32> {
+        let links = &self.trace.links;
+        let is_needed = |work: &Work| {
+            self.link_of(work).is_some_and(|link| {
+                link.external != LinkTable::NONE
+                    && link.external > 0
+                    && link.external != link.correlation
+                    && self.call(link.correlation).is_none()
+            })
+        };
+        let mut ops = FxHashMap::default();
+        if !self.work.iter().any(is_needed) {
+            return ops;
+        }
+        for call in &self.calls {
+            let row = links.find(self.trace.slices.offset[call.slice as usize], 0);
+            let external = row.map_or(LinkTable::NONE, |row| links.external[row]);
+            // Of profilers of 2022 and 2023 it is a copy of the correlation, and says nothing.
+            if external > 0
+                && external != call.correlation
+                && let Some(op) = self.op_of(call.slice)
+            {
+                ops.insert(external, op);
+            }
+        }
+        ops
+    }
+
+    /// Work whose call is not recorded, but which lies in a range that the GPU has of a step.
+    fn steps_of_annotations(&self, work: &mut [Work]) {
+        if self.steps.is_empty() || !self.kinds.has(|kind| kind == Kind::GpuAnnotation) {
+            return;
+        }
+        if work.iter().all(|work| work.step != NO_STEP) {
+            return;
+        }
+        let trace = self.trace;
+        let slices = &trace.slices;
+        let mut by_id: FxHashMap<(StringId, i64), u32> = FxHashMap::default();
+        for (i, step) in self.steps.steps.iter().enumerate() {
+            by_id.insert((step.name, self.external_of(step.slice)), i as u32);
+        }
+        // Ranges of each stream, in order of their starts.
+        let mut ranges: FxHashMap<u32, Vec<(Span, u32)>> = FxHashMap::default();
+        let streams: FxHashMap<crate::trace::tracks::TrackId, u32> =
+            work.iter().map(|work| (slices.track[work.slice as usize], work.stream)).collect();
+        for i in 0..slices.len() {
+            if self.kinds.get(slices.category[i]) != Kind::GpuAnnotation {
+                continue;
+            }
+            let name = slices.name[i];
+            let step = by_id.get(&(name, self.external_of(i as u32)));
+            if let (Some(step), Some(stream)) = (step, streams.get(&slices.track[i])) {
+                let span = (slices.ts[i], slices.ts[i].saturating_add(slices.dur[i].max(0)));
+                ranges.entry(*stream).or_default().push((span, *step));
+            }
+        }
+        for work in work.iter_mut().filter(|work| work.step == NO_STEP && work.launch == NONE) {
+            let Some(ranges) = ranges.get(&work.stream) else { continue };
+            let behind = ranges.partition_point(|((start, _), _)| *start <= work.start);
+            if let Some(((_, end), step)) = ranges[..behind].last()
+                && work.end <= *end
+            {
+                work.step = *step;
+            }
+        }
+    }
+
+    fn external_of(&self, slice: u32) -> i64 {
+        let links = &self.trace.links;
+        links
+            .find(self.trace.slices.offset[slice as usize], 0)
+            .map_or(LinkTable::NONE, |row| links.external[row])
+    }
+
+    fn find_vendor(&self) -> Vendor {
+        let slices = &self.trace.slices;
+        let name = |slice: u32| self.trace.strings.get(slices.name[slice as usize]);
+        let calls = self.calls.iter().take(1000).map(|call| name(call.slice));
+        let kernels = self.work.iter().take(1000).map(|work| name(work.slice));
+        self.facts.vendor(calls, kernels)
+    }
+
+    /// What the arguments of work say.
+    pub fn link_of(&self, work: &Work) -> Option<Link> {
+        (work.link != NONE).then(|| self.trace.links.get(work.link as usize))
+    }
+
+    /// The call of a correlation.
+    pub fn call(&self, correlation: i64) -> Option<u32> {
+        if correlation == LinkTable::NONE || correlation == 0 {
+            return None;
+        }
+        let at = self.calls.binary_search_by_key(&correlation, |call| call.correlation).ok()?;
+        Some(self.calls[at].slice)
+    }
+
+    /// The innermost slice around `slice` on its thread for which `is` holds; `slice` itself is not asked.
+    pub fn around(&self, slice: u32, is: impl Fn(usize, Kind) -> bool) -> Option<u32> {
+        let slices = &self.trace.slices;
+        let mut at = slices.parent[slice as usize];
+        while let Some(SliceId(outer)) = at.some() {
+            let i = outer as usize;
+            if is(i, self.kinds.get(slices.category[i])) {
+                return Some(outer);
+            }
+            at = slices.parent[i];
+        }
+        None
+    }
+
+    /// The innermost operator around a call.
+    pub fn op_of(&self, call: u32) -> Option<u32> {
+        self.around(call, |_, kind| kind == Kind::Op)
+    }
+
+    /// The innermost Python frame around a call.
+    pub fn frame_of(&self, call: u32) -> Option<u32> {
+        self.around(call, |_, kind| kind == Kind::Python)
+    }
+
+    /// The innermost module (`nn.Module: …`) around a call.
+    pub fn module_of(&self, call: u32) -> Option<u32> {
+        self.around(call, |i, kind| kind == Kind::Python && self.name(i as u32).starts_with("nn.Module: "))
+    }
+
+    /// The step in which a call was made, on whatever thread of its process.
+    fn step_of(&self, call: u32) -> u32 {
+        if self.steps.is_empty() {
+            return NO_STEP;
+        }
+        let process = self.thread_of(call as usize).map(|(process, _)| process);
+        self.steps.at(self.trace.slices.ts[call as usize], process)
+    }
+
+    /// Name of a slice; empty if it has none.
+    pub fn name(&self, slice: u32) -> &'a str {
+        self.trace.strings.get_opt(self.trace.slices.name[slice as usize]).unwrap_or("")
+    }
+
+    /// The class of work.
+    pub fn class(&self, work: &Work) -> &Class {
+        self.classes.get(work.class)
+    }
+
+    /// A step's description.
+    pub fn step(&self, number: u32) -> Option<&Step> {
+        self.steps.steps.get(number as usize)
+    }
+
+    /// What kind of step it was.
+    pub fn annotation(&self, number: u32) -> Option<&Annotation> {
+        self.step(number).map(|step| &step.what)
+    }
+
+    /// Whether a call launches a whole graph.
+    pub fn is_graph_launch(&self, call: u32) -> bool {
+        self.name(call).contains("GraphLaunch")
+    }
+
+    /// How a device is called.
+    pub fn device_label(&self, device: u32) -> String {
+        match self.devices.get(device as usize).and_then(|device| device.number) {
+            Some(number) => format!("GPU {number}"),
+            None => "GPU".to_string(),
+        }
+    }
+
+    /// How a stream is called.
+    pub fn stream_label(&self, stream: u32) -> String {
+        match self.streams.get(stream as usize).and_then(|stream| stream.number) {
+            Some(number) => number.to_string(),
+            None => "?".to_string(),
+        }
+    }
+
+    /// Work of one device for which `is` holds, as spans that do not touch.
+    pub fn busy(&self, device: u32, is: impl Fn(&Work) -> bool) -> Vec<Span> {
+        let of_device = |work: &&Work| self.streams[work.stream as usize].device == device;
+        spans::union(
+            self.work
+                .iter()
+                .filter(of_device)
+                .filter(|work| is(work))
+                .map(|work| (work.start, work.end)),
+        )
+    }
+
+    /// Whether it talks to other GPUs.
+    pub fn is_communication(&self, work: &Work) -> bool {
+        self.class(work).is_communication
+    }
+
+    /// Whether it moves memory: a copy of an engine, or a kernel that is nothing else.
+    pub fn is_copy(&self, work: &Work) -> bool {
+        work.kind == Kind::Copy || (work.kind == Kind::Kernel && self.class(work).is_copy)
+    }
+}
+
+/// `7` of `stream 7`, as old profilers name the thread.
+fn stream_number(trace: &Trace, key: Key) -> Option<i64> {
+    match key {
+        Key::Number(number) => Some(number),
+        Key::Text(id) => trace.strings.get(id).trim().strip_prefix("stream ")?.trim().parse().ok(),
+    }
+}

@@ -1,0 +1,150 @@
+//! Where the time of a GPU went: every nanosecond of a window is in exactly one part.
+
+use super::kind::Kind;
+use super::model::GpuTrace;
+use super::spans::{self, Span};
+use super::steps::NO_STEP;
+
+/// Parts of a window, in nanoseconds. `computation + exposed_communication + exposed_copies + idle = total`.
+///
+/// The definition is that of TraceLens' `gpu_timeline`: a kernel or a fill counts first, communication only where
+/// nothing is computed, a copy only where nothing is computed or communicated. HTA's "compute" is without fills:
+/// [`Parts::kernels_only`].
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Parts {
+    pub total: i64,
+    /// Kernels that do not communicate, and fills.
+    pub computation: i64,
+    pub exposed_communication: i64,
+    pub exposed_copies: i64,
+    /// Nothing runs.
+    pub idle: i64,
+    /// Communication, whatever else runs.
+    pub communication: i64,
+    /// Communication while something is computed.
+    pub hidden_communication: i64,
+    /// Copies, whatever else runs.
+    pub copies: i64,
+    /// Kernels that do not communicate, without fills.
+    pub kernels_only: i64,
+}
+
+impl Parts {
+    /// Time in which anything runs.
+    pub fn busy(&self) -> i64 {
+        self.total - self.idle
+    }
+
+    pub fn add(&mut self, other: &Parts) {
+        self.total += other.total;
+        self.computation += other.computation;
+        self.exposed_communication += other.exposed_communication;
+        self.exposed_copies += other.exposed_copies;
+        self.idle += other.idle;
+        self.communication += other.communication;
+        self.hidden_communication += other.hidden_communication;
+        self.copies += other.copies;
+        self.kernels_only += other.kernels_only;
+    }
+}
+
+/// What a device did over time.
+pub struct Activity {
+    kernels: Vec<Span>,
+    fills: Vec<Span>,
+    communication: Vec<Span>,
+    copies: Vec<Span>,
+    /// From the start of its first work to the end of its last.
+    pub window: Option<Span>,
+}
+
+const KERNELS: u32 = 1;
+const FILLS: u32 = 1 << 1;
+const COMMUNICATION: u32 = 1 << 2;
+const COPIES: u32 = 1 << 3;
+
+impl Activity {
+    /// Of one device.
+    pub fn new(gpu: &GpuTrace<'_>, device: u32) -> Activity {
+        let layer = |bit: u32| {
+            gpu.busy(device, |work| {
+                let is = if gpu.is_copy(work) {
+                    COPIES
+                } else if work.kind == Kind::Fill {
+                    FILLS
+                } else if gpu.is_communication(work) {
+                    COMMUNICATION
+                } else {
+                    KERNELS
+                };
+                is == bit
+            })
+        };
+        let layers = [layer(KERNELS), layer(FILLS), layer(COMMUNICATION), layer(COPIES)];
+        let start = layers.iter().filter_map(|layer| layer.first()).map(|span| span.0).min();
+        let end = layers.iter().filter_map(|layer| layer.last()).map(|span| span.1).max();
+        let [kernels, fills, communication, copies] = layers;
+        Activity { kernels, fills, communication, copies, window: start.zip(end) }
+    }
+
+    /// What it did in `window`.
+    pub fn parts(&self, window: Span) -> Parts {
+        let mut parts = Parts::default();
+        let layers = [&self.kernels[..], &self.fills, &self.communication, &self.copies];
+        spans::pieces(layers, window, |(start, end), mask| {
+            let ns = end - start;
+            parts.total += ns;
+            let has = |bits: u32| mask & bits != 0;
+            let part = if has(KERNELS | FILLS) {
+                &mut parts.computation
+            } else if has(COMMUNICATION) {
+                &mut parts.exposed_communication
+            } else if has(COPIES) {
+                &mut parts.exposed_copies
+            } else {
+                &mut parts.idle
+            };
+            *part += ns;
+            parts.kernels_only += if has(KERNELS) { ns } else { 0 };
+            parts.communication += if has(COMMUNICATION) { ns } else { 0 };
+            parts.hidden_communication += if has(COMMUNICATION) && has(KERNELS | FILLS) { ns } else { 0 };
+            parts.copies += if has(COPIES) { ns } else { 0 };
+        });
+        parts
+    }
+}
+
+/// The part of a device's time that is a step's: from the start of its first work to that of the next step's.
+#[derive(Clone, Copy, Debug)]
+pub struct StepWindow {
+    /// [`NO_STEP`] for what comes before the first step.
+    pub step: u32,
+    pub device: u32,
+    pub window: Span,
+}
+
+/// Windows of all steps of a device, in order; together they are the window of the device. None if it did nothing in any
+/// step.
+pub fn step_windows(gpu: &GpuTrace<'_>, device: u32, whole: Span) -> Vec<StepWindow> {
+    let mut first: Vec<i64> = vec![i64::MAX; gpu.steps.len()];
+    for work in &gpu.work {
+        if work.step != NO_STEP && gpu.streams[work.stream as usize].device == device {
+            let first = &mut first[work.step as usize];
+            *first = (*first).min(work.start);
+        }
+    }
+    let mut starts: Vec<(i64, u32)> =
+        first.into_iter().zip(0..).filter(|(start, _)| *start != i64::MAX).collect();
+    starts.sort_unstable();
+    let mut windows = Vec::with_capacity(starts.len() + 1);
+    if let Some((start, _)) = starts.first()
+        && *start > whole.0
+    {
+        windows.push(StepWindow { step: NO_STEP, device, window: (whole.0, *start) });
+    }
+    for (i, (start, step)) in starts.iter().enumerate() {
+        let end = starts.get(i + 1).map_or(whole.1, |(next, _)| *next);
+        windows.push(StepWindow { step: *step, device, window: (*start, end) });
+    }
+    windows
+}

@@ -1,0 +1,67 @@
+//! Sums and quantiles of durations, in whole nanoseconds.
+
+/// Durations of one kind of thing.
+#[derive(Clone, Default, Debug)]
+pub struct Durations {
+    sorted: Vec<i64>,
+    total: i64,
+}
+
+impl Durations {
+    /// Of these, in any order.
+    pub fn new(mut durations: Vec<i64>) -> Durations {
+        durations.sort_unstable();
+        let total = durations.iter().fold(0i64, |sum, dur| sum.saturating_add(*dur));
+        Durations { sorted: durations, total }
+    }
+
+    pub fn count(&self) -> u64 {
+        self.sorted.len() as u64
+    }
+
+    /// Sum in nanoseconds.
+    pub fn total(&self) -> i64 {
+        self.total
+    }
+
+    /// Mean, rounded to the nearest nanosecond (half away from zero). `None` of nothing.
+    pub fn mean(&self) -> Option<i64> {
+        let n = i64::try_from(self.sorted.len()).ok().filter(|n| *n > 0)?;
+        Some((self.total.saturating_add(self.total.signum() * (n / 2))) / n)
+    }
+
+    /// The smallest duration that at least `q` (0 to 1) of all do not exceed: the "nearest rank" definition, always one
+    /// of the durations. `None` of nothing.
+    pub fn quantile(&self, q: f64) -> Option<i64> {
+        let n = self.sorted.len();
+        let rank = (q * n as f64).ceil() as usize;
+        self.sorted.get(rank.clamp(1, n.max(1)) - 1).copied()
+    }
+
+    pub fn min(&self) -> Option<i64> {
+        self.sorted.first().copied()
+    }
+
+    pub fn max(&self) -> Option<i64> {
+        self.sorted.last().copied()
+    }
+}
+
+/// `part` of `whole`; `None` of nothing.
+pub fn share(part: i64, whole: i64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_members() {
+        let of = |values: &[i64]| Durations::new(values.to_vec());
+        let ten = of(&[10, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!((ten.quantile(0.5), ten.quantile(0.99), ten.quantile(0.0)), (Some(5), Some(10), Some(1)));
+        assert_eq!((ten.mean(), ten.total(), ten.min(), ten.max()), (Some(6), 55, Some(1), Some(10)));
+        assert_eq!((of(&[]).mean(), of(&[]).quantile(0.5), of(&[i64::MAX, i64::MAX]).total()), (None, None, i64::MAX));
+    }
+}

@@ -1,0 +1,127 @@
+//! Steps of a server or a training loop: ranges on the CPU that tell by their names that they are one.
+
+use super::annotation::{Annotation, Phase};
+use super::kind::{Kind, Kinds};
+use crate::base::strings::StringId;
+use crate::trace::Trace;
+use crate::trace::tracks::ProcessId;
+use rustc_hash::FxHashMap;
+
+/// One step.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The range on the CPU.
+    pub slice: u32,
+    pub name: StringId,
+    pub what: Annotation,
+    /// Nanoseconds on the trace's clock, of the CPU.
+    pub start: i64,
+    pub end: i64,
+    pub process: Option<ProcessId>,
+}
+
+/// All steps of a trace, in order of their starts.
+#[derive(Default, Debug)]
+pub struct Steps {
+    pub steps: Vec<Step>,
+    /// Ranges that are the capture of a graph.
+    pub n_captures: usize,
+}
+
+/// Number of a step that work belongs to; none.
+pub const NO_STEP: u32 = u32::MAX;
+
+impl Steps {
+    /// Finds the steps. Where steps lie in each other, those that say what was done are taken, and of such the outer ones.
+    pub fn new(trace: &Trace, kinds: &Kinds) -> Steps {
+        let slices = &trace.slices;
+        let mut known: FxHashMap<StringId, Option<Annotation>> = FxHashMap::default();
+        let mut steps: Vec<Step> = Vec::new();
+        let mut n_captures = 0;
+        for i in 0..slices.len() {
+            let kind = kinds.get(slices.category[i]);
+            // Until 2022 ranges were of the category of operators.
+            if !matches!(kind, Kind::Annotation | Kind::Op) {
+                continue;
+            }
+            let name = slices.name[i];
+            let what = *known.entry(name).or_insert_with(|| {
+                let text = trace.strings.get(name);
+                (kind == Kind::Annotation || text.starts_with("ProfilerStep#"))
+                    .then(|| Annotation::parse(text))
+                    .flatten()
+            });
+            if what.is_none() && kind == Kind::Annotation {
+                n_captures += usize::from(super::annotation::is_capture(trace.strings.get(name)));
+            }
+            if let Some(what) = what {
+                let track = slices.track[i].0 as usize;
+                let process = trace.tracks.process.get(track).copied().flatten().or_else(|| {
+                    let thread = trace.tracks.thread.get(track).copied().flatten()?;
+                    trace.threads.process.get(thread.0 as usize).copied()
+                });
+                let (start, end) = (slices.ts[i], slices.ts[i].saturating_add(slices.dur[i].max(0)));
+                steps.push(Step { slice: i as u32, name, what, start, end, process });
+            }
+        }
+        Steps { steps: choose(steps), n_captures }
+    }
+
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The step in which a call at `ts` of `process` was made; [`NO_STEP`] if none was open.
+    pub fn at(&self, ts: i64, process: Option<ProcessId>) -> u32 {
+        let behind = self.steps.partition_point(|step| step.start <= ts);
+        // Steps of one process follow each other; those of others may lie between them.
+        for (i, step) in self.steps[..behind].iter().enumerate().rev().take(MAX_PROCESSES) {
+            if step.process == process {
+                return if ts < step.end || step.start == ts { i as u32 } else { NO_STEP };
+            }
+        }
+        NO_STEP
+    }
+}
+
+/// Steps of other processes that are looked past.
+const MAX_PROCESSES: usize = 64;
+
+/// One level of steps out of nested ones.
+fn choose(steps: Vec<Step>) -> Vec<Step> {
+    let says = |step: &Step| step.what.phase != Phase::Unknown;
+    // A loop's own marks around steps of a server say less than those.
+    let mut holds_better = vec![false; steps.len()];
+    let mut open: Vec<usize> = Vec::new();
+    for (i, step) in steps.iter().enumerate() {
+        open.retain(|outer| steps[*outer].end > step.start);
+        if says(step) {
+            for outer in &open {
+                let around = &steps[*outer];
+                holds_better[*outer] |= !says(around) && around.process == step.process && around.end >= step.end;
+            }
+        }
+        open.push(i);
+    }
+    let mut chosen: Vec<Step> = Vec::new();
+    for (step, holds_better) in steps.into_iter().zip(holds_better) {
+        if holds_better {
+            continue;
+        }
+        let last = chosen.iter_mut().rev().take(MAX_PROCESSES).find(|last| last.process == step.process);
+        match last {
+            // Inside the one before: what it says more exactly is taken over.
+            Some(last) if step.start < last.end => {
+                if last.what.context.is_none() && step.what.context.is_some() && step.what.phase == last.what.phase {
+                    last.what = step.what;
+                }
+            }
+            _ => chosen.push(step),
+        }
+    }
+    chosen
+}

@@ -1,0 +1,149 @@
+//! How much a trace can tell of its GPU work, and what it can not.
+
+use crate::analysis::gpu::model::NONE;
+use crate::analysis::gpu::stats::share;
+use crate::analysis::gpu::steps::NO_STEP;
+use crate::analysis::gpu::{GpuTrace, Kind};
+use crate::analysis::timeline::texts;
+use crate::base::units::Unit;
+use crate::report::{Column, Table};
+use crate::trace::builder::find_member;
+use std::borrow::Cow;
+
+/// What the letters mean.
+pub const HINT: &str = "how much the trace can tell: A has launches, operators, Python frames and steps for at least 95 % of the time \
+                        of kernels; B launches and two of the others; C launches for half of the time; D less";
+
+/// A part of the time of kernels that counts as all of it.
+const ENOUGH: f64 = 0.95;
+
+/// Operators whose arguments are looked at for shapes.
+const N_LOOKED_AT: usize = 64;
+
+/// Shares of the time of kernels that are linked to something.
+pub struct Grade {
+    rows: Vec<Row>,
+    has_work: bool,
+}
+
+struct Row {
+    what: &'static str,
+    /// Of the time of kernels; `None` where it is not a share of it.
+    coverage: Option<f64>,
+    has: bool,
+    /// What can not be said without it.
+    without: &'static str,
+    /// Why it may be missing.
+    note: String,
+}
+
+impl Grade {
+    pub fn new(gpu: &GpuTrace<'_>) -> Grade {
+        let mut time = 0i64;
+        let mut linked = [0i64; 5];
+        let mut by_graph = 0i64;
+        let mut not_in_window = 0u64;
+        for work in gpu.work.iter().filter(|work| work.kind == Kind::Kernel) {
+            let dur = work.dur();
+            time += dur;
+            let has_launch = work.launch != NONE;
+            by_graph += if has_launch && gpu.is_graph_launch(work.launch) { dur } else { 0 };
+            not_in_window += u64::from(!has_launch);
+            for (linked, is) in linked.iter_mut().zip([
+                has_launch,
+                work.op != NONE,
+                has_launch && gpu.frame_of(work.launch).is_some(),
+                work.step != NO_STEP,
+                has_launch && gpu.module_of(work.launch).is_some(),
+            ]) {
+                *linked += if is { dur } else { 0 };
+            }
+        }
+        let coverage = linked.map(|linked| share(linked, time));
+        let graph = share(by_graph, time).unwrap_or(0.0);
+        let graph_note = if graph > 0.0 {
+            format!("{:.1} % of the time of kernels was launched as graphs, which have no operators when they run", 100.0 * graph)
+        } else {
+            String::new()
+        };
+        let has_shapes = has_shapes(gpu);
+        let n_skipped = gpu.trace.ledger.skipped.records;
+        let of = |what, coverage: Option<f64>, without, note: String| Row {
+            what,
+            coverage,
+            has: coverage.is_some_and(|share| share > 0.0),
+            without,
+            note,
+        };
+        let flag = |what, has, without, note: &str| Row { what, coverage: None, has, without, note: note.to_string() };
+        let launch_note = if not_in_window > 0 {
+            format!("{not_in_window} kernels were launched before the recording, or by calls it does not have")
+        } else {
+            String::new()
+        };
+        let rows = vec![
+            of("launches", coverage[0], "launch delays, operators, frames and steps of kernels", launch_note),
+            of("operators", coverage[1], "which PyTorch operator a kernel belongs to", graph_note),
+            of("Python frames", coverage[2], "which line of Python launched a kernel (profile with_stack=True)", String::new()),
+            of("steps", coverage[3], "times per step, prefill and decode apart", String::new()),
+            of("modules", coverage[4], "times by nn.Module and layer (profile with_modules or with_stack)", String::new()),
+            flag("shapes", has_shapes, "FLOPs, bytes and rooflines of operators (profile record_shapes=True)", ""),
+            flag("waits", gpu.kinds.has(|kind| kind == Kind::Sync), "an exact critical path across streams", ""),
+            Row {
+                what: "whole file",
+                coverage: None,
+                has: n_skipped == 0,
+                without: "nothing, if it is there: records that could not be read are missing from every number",
+                note: if n_skipped > 0 { format!("{n_skipped} records could not be read") } else { String::new() },
+            },
+        ];
+        Grade { rows, has_work: time > 0 }
+    }
+
+    /// The letter for it.
+    pub fn letter(&self) -> &'static str {
+        let share = |row: usize| self.rows[row].coverage.unwrap_or(0.0);
+        let n_others = (1..4).filter(|row| share(*row) >= ENOUGH).count();
+        match share(0) {
+            _ if !self.has_work => "D",
+            launches if launches >= ENOUGH && n_others == 3 => "A",
+            launches if launches >= ENOUGH && n_others == 2 => "B",
+            launches if launches >= 0.5 => "C",
+            _ => "D",
+        }
+    }
+
+    /// The reasons.
+    pub fn table(&self, id: Cow<'static, str>, title: String) -> Table {
+        let rows = &self.rows;
+        Table::new(
+            id,
+            title,
+            vec![
+                Column::key("what", "recorded", texts(rows.iter().map(|row| Some(row.what)))),
+                Column::bool("there", "there", rows.iter().map(|row| Some(row.has)).collect()),
+                Column::float("coverage", "of kernel time", Unit::Ratio, rows.iter().map(|row| row.coverage).collect())
+                    .with_bar()
+                    .hint("share of the summed time of kernels that is linked to one"),
+                Column::text("without", "without it nobody can tell", texts(rows.iter().map(|row| Some(row.without)))),
+                Column::text("note", "note", texts(rows.iter().map(|row| (!row.note.is_empty()).then_some(row.note.as_str())))),
+            ],
+        )
+        .caption(format!("Grade {}: {HINT}.", self.letter()))
+    }
+}
+
+/// Whether operators have the shapes of their inputs.
+fn has_shapes(gpu: &GpuTrace<'_>) -> bool {
+    if gpu.facts.has_option("record_shapes") {
+        return true;
+    }
+    let slices = &gpu.trace.slices;
+    let ops = gpu.work.iter().filter(|work| work.op != NONE).map(|work| work.op as usize);
+    ops.take(N_LOOKED_AT).any(|op| {
+        gpu.trace
+            .args
+            .get(slices.args_of(op))
+            .is_some_and(|raw| find_member(&raw, "Input Dims").or_else(|| find_member(&raw, "Input dims")).is_some())
+    })
+}

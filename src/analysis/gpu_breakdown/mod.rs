@@ -1,0 +1,349 @@
+//! Where the time of the GPU went, as a whole and step by step, and how much a trace can tell.
+
+mod grade;
+
+use super::gpu::annotation::Phase;
+use super::gpu::parts::{Activity, Parts, StepWindow, step_windows};
+use super::gpu::stats::{Durations, share};
+use super::gpu::{self, GpuTrace, Named};
+use super::timeline::{cut, integers, texts, with_left_out};
+use super::{AnalysisInfo, Context};
+use crate::base::units::{Unit, counted, format_ns};
+use crate::report::{Column, Facts, Report, Table};
+
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "gpu-breakdown", title: "GPU time", applies: gpu::applies, run, reference: None };
+
+fn run(context: &Context<'_>) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    for named in Named::all(context.gpu()) {
+        Of { gpu: named.gpu, named: &named }.add(&mut report);
+    }
+    report
+}
+
+/// The reports of one trace.
+struct Of<'a, 'b> {
+    gpu: &'a GpuTrace<'b>,
+    named: &'a Named<'a, 'b>,
+}
+
+/// What a device did in all, and in each step.
+struct DeviceTime {
+    device: u32,
+    parts: Parts,
+    steps: Vec<(StepWindow, Parts)>,
+}
+
+impl Of<'_, '_> {
+    fn add(&self, report: &mut Report) {
+        let devices = self.devices();
+        let grade = grade::Grade::new(self.gpu);
+        if report.summary.is_empty() {
+            report.summary = self.summary(&devices);
+        }
+        report.facts(self.facts(&devices, &grade));
+        if devices.is_empty() {
+            report.warning(
+                "The trace holds no work of a GPU: it was recorded without GPU activities, or the GPU did nothing in the window. \
+                 Operators, Python frames and threads are in the other reports.",
+            );
+        } else {
+            report.table(self.breakdown(&devices));
+            if let Some(table) = self.phases(&devices) {
+                report.table(table);
+            }
+            if let Some(table) = self.steps(&devices) {
+                report.table(table);
+            } else {
+                report.info(
+                    "No steps are marked in the trace, so times are for the whole of it. Steps are known by ranges such as \
+                     ProfilerStep#3, execute_context_…_generation_… or step[DECODE bs=32].",
+                );
+            }
+        }
+        report.table(grade.table(self.named.id("coverage"), self.named.title("What the trace can tell")));
+        if let Some(facts) = self.setup() {
+            report.facts(facts);
+        }
+    }
+
+    fn devices(&self) -> Vec<DeviceTime> {
+        let of_device = |device: u32| {
+            let activity = Activity::new(self.gpu, device);
+            let whole = activity.window?;
+            let steps = step_windows(self.gpu, device, whole)
+                .into_iter()
+                .map(|step| (step, activity.parts(step.window)))
+                .collect();
+            Some(DeviceTime { device, parts: activity.parts(whole), steps })
+        };
+        (0..self.gpu.devices.len() as u32).filter_map(of_device).collect()
+    }
+
+    fn summary(&self, devices: &[DeviceTime]) -> String {
+        let mut all = Parts::default();
+        devices.iter().for_each(|device| all.add(&device.parts));
+        let Some(busy) = share(all.busy(), all.total) else {
+            return "No work of a GPU was recorded.".to_string();
+        };
+        let percent = |ns: i64| format!("{:.1} %", 100.0 * share(ns, all.total).unwrap_or(0.0));
+        let mut text = match devices {
+            [one] => format!("The GPU was busy {:.1} % of {}", 100.0 * busy, format_ns(one.parts.total)),
+            _ => format!("{} GPUs were busy {:.1} % of their time", devices.len(), 100.0 * busy),
+        };
+        text.push_str(&format!(": {} computing", percent(all.computation)));
+        // What is too little to show in a tenth of a percent is not worth a sentence.
+        let worth_saying = |ns: i64| ns.saturating_mul(2000) >= all.total;
+        for (ns, what) in [(all.exposed_communication, "only communicating"), (all.exposed_copies, "only copying")] {
+            if worth_saying(ns) {
+                text.push_str(&format!(", {} {what}", percent(ns)));
+            }
+        }
+        text.push_str(&format!("; idle {}.", percent(all.idle)));
+        text
+    }
+
+    fn facts(&self, devices: &[DeviceTime], grade: &grade::Grade) -> Facts {
+        let gpu = self.gpu;
+        let mut facts = Facts::new(self.named.title("GPU"));
+        let mut all = Parts::default();
+        devices.iter().for_each(|device| all.add(&device.parts));
+        if !devices.is_empty() {
+            facts
+                .push("gpu_time", "GPU time", all.total, Unit::Ns)
+                .hint("from the start of the first work to the end of the last, added up over GPUs");
+            facts
+                .push("busy", "Busy", share(all.busy(), all.total), Unit::Ratio)
+                .hint("share of that time in which anything ran");
+        }
+        facts.push("grade", "Trace", grade.letter(), Unit::None).hint(grade::HINT);
+        if !gpu.steps.is_empty() {
+            facts.push("steps", "Steps", gpu.steps.len() as u64, Unit::Count).hint("ranges that mark steps");
+        }
+        let n_kernels = gpu.work.iter().filter(|work| work.kind == gpu::Kind::Kernel).count();
+        facts.push("kernels", "Kernels", n_kernels as u64, Unit::Count);
+        facts.push("gpu", "Model", self.gpu_names(), Unit::None);
+        if let Some(rank) = gpu.facts.rank {
+            let world = gpu.facts.world_size.map_or(String::new(), |size| format!(" of {size}"));
+            facts.push("rank", "Rank", format!("{rank}{world}"), Unit::None);
+        }
+        facts
+    }
+
+    /// Names of the GPUs that did something, or the vendor.
+    fn gpu_names(&self) -> String {
+        let gpu = self.gpu;
+        let mut names: Vec<String> = Vec::new();
+        for device in &gpu.devices {
+            let name = device.number.and_then(|number| gpu.facts.gpu_of(number)).map_or("", |gpu| &gpu.name);
+            if !name.is_empty() && !names.iter().any(|known| known == name) {
+                names.push(name.to_string());
+            }
+        }
+        match (names.is_empty(), gpu.vendor) {
+            (false, _) => names.join(", "),
+            (true, gpu::facts::Vendor::Unknown) => "unknown".to_string(),
+            (true, vendor) => format!("{}, model unknown", vendor.name()),
+        }
+    }
+
+    /// A row for each part of each device's time.
+    fn breakdown(&self, devices: &[DeviceTime]) -> Table {
+        let mut rows: Vec<(String, &str, i64, i64)> = Vec::new();
+        for DeviceTime { device, parts, .. } in devices {
+            for (part, ns) in [
+                ("computation", parts.computation),
+                ("exposed communication", parts.exposed_communication),
+                ("exposed copies", parts.exposed_copies),
+                ("idle", parts.idle),
+            ] {
+                rows.push((self.gpu.device_label(*device), part, ns, parts.total));
+            }
+        }
+        let table = Table::new(
+            self.named.id("breakdown"),
+            self.named.title("Time breakdown"),
+            vec![
+                Column::key("device", "GPU", texts(rows.iter().map(|row| Some(row.0.as_str())))),
+                Column::key("part", "part", texts(rows.iter().map(|row| Some(row.1)))),
+                integers("time", "time", Unit::Ns, rows.iter().map(|row| row.2)).with_bar(),
+                Column::float("share", "share", Unit::Ratio, rows.iter().map(|row| share(row.2, row.3)).collect())
+                    .hint("of the time from the GPU's first work to the end of its last"),
+            ],
+        );
+        let mut all = Parts::default();
+        devices.iter().for_each(|device| all.add(&device.parts));
+        let mut caption = "Every nanosecond is in one part: computation first (kernels, fills), then communication and copies where \
+                           nothing else runs, so the parts add up to the whole."
+            .to_string();
+        if all.communication > 0 {
+            caption.push_str(&format!(
+                " Communication took {}, {:.1} % of it hidden behind computation.",
+                format_ns(all.communication),
+                100.0 * share(all.hidden_communication, all.communication).unwrap_or(0.0)
+            ));
+        }
+        if all.copies > all.exposed_copies {
+            caption.push_str(&format!(" Copies took {}.", format_ns(all.copies)));
+        }
+        table.caption(caption)
+    }
+
+    /// A row for each step of each device.
+    fn steps(&self, devices: &[DeviceTime]) -> Option<Table> {
+        let mut rows: Vec<&(StepWindow, Parts)> = devices.iter().flat_map(|device| &device.steps).collect();
+        if rows.is_empty() {
+            return None;
+        }
+        let n_left_out = cut(&mut rows);
+        let gpu = self.gpu;
+        let start = gpu.trace.span().map_or(0, |(start, _)| start);
+        let n_kernels = self.kernels_by_step();
+        let step = |row: &(StepWindow, Parts)| gpu.step(row.0.step);
+        let name = |row: &&&(StepWindow, Parts)| match step(row) {
+            Some(step) => gpu.name(step.slice),
+            None => "(before the first step)",
+        };
+        let part = |get: fn(&Parts) -> i64| rows.iter().map(move |row| get(&row.1)).collect::<Vec<_>>();
+        let table = Table::new(
+            self.named.id("steps"),
+            self.named.title("Steps"),
+            vec![
+                Column::key("device", "GPU", texts(rows.iter().map(|row| Some(gpu.device_label(row.0.device))))),
+                Column::key("step", "step", texts(rows.iter().map(|row| Some(name(&row))))),
+                Column::text(
+                    "phase",
+                    "phase",
+                    texts(rows.iter().map(|row| step(row).map(|step| step.what.phase.name()))),
+                ),
+                Column::unsigned(
+                    "tokens",
+                    "tokens",
+                    Unit::Count,
+                    rows.iter().map(|row| step(row)?.what.tokens()).collect(),
+                )
+                .hint("as the annotation says: new tokens of prompts, and generated ones"),
+                integers("start", "GPU start", Unit::NsOffset, rows.iter().map(|row| row.0.window.0 - start)),
+                integers("gpu_time", "GPU time", Unit::Ns, part(|parts| parts.total))
+                    .with_bar()
+                    .hint("from its first work on the GPU to the first of the next step"),
+                integers("computation", "computation", Unit::Ns, part(|parts| parts.computation)),
+                integers("exposed_communication", "exposed comm.", Unit::Ns, part(|parts| parts.exposed_communication)),
+                integers("exposed_copies", "exposed copies", Unit::Ns, part(|parts| parts.exposed_copies)),
+                integers("idle", "idle", Unit::Ns, part(|parts| parts.idle)),
+                Column::integer(
+                    "cpu_time",
+                    "CPU time",
+                    Unit::Ns,
+                    rows.iter().map(|row| step(row).map(|step| step.end - step.start)).collect(),
+                )
+                .hint("length of the range on the CPU"),
+                Column::unsigned(
+                    "kernels",
+                    "kernels",
+                    Unit::Count,
+                    rows.iter().map(|row| n_kernels.get(row.0.step as usize).copied()).collect(),
+                )
+                .hint("launched in the step"),
+            ],
+        );
+        let caption = "Work belongs to the step in which it was launched. The times of a step are those of the GPU from its first work to \
+                       the first of the next step, so they add up to the whole.";
+        Some(with_left_out(table.caption(caption), n_left_out))
+    }
+
+    fn kernels_by_step(&self) -> Vec<u64> {
+        let mut n_kernels = vec![0; self.gpu.steps.len()];
+        for work in &self.gpu.work {
+            if work.kind == gpu::Kind::Kernel
+                && let Some(n) = n_kernels.get_mut(work.step as usize)
+            {
+                *n += 1;
+            }
+        }
+        n_kernels
+    }
+
+    /// A row for each phase, where steps say theirs.
+    fn phases(&self, devices: &[DeviceTime]) -> Option<Table> {
+        let gpu = self.gpu;
+        let mut rows: Vec<(Phase, Durations, Parts, u64)> = Vec::new();
+        for phase in [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle, Phase::Unknown] {
+            let mut parts = Parts::default();
+            let mut tokens = 0u64;
+            let mut times = Vec::new();
+            for (window, step) in devices.iter().flat_map(|device| &device.steps) {
+                let Some(what) = gpu.annotation(window.step).filter(|what| what.phase == phase) else { continue };
+                parts.add(step);
+                times.push(step.total);
+                tokens = tokens.saturating_add(what.tokens().unwrap_or(0));
+            }
+            if !times.is_empty() {
+                rows.push((phase, Durations::new(times), parts, tokens));
+            }
+        }
+        if rows.iter().all(|row| row.1.count() < 2 && row.0 == Phase::Unknown) {
+            return None;
+        }
+        let time = |get: fn(&(Phase, Durations, Parts, u64)) -> Option<i64>| rows.iter().map(get).collect::<Vec<_>>();
+        let part = |get: fn(&Parts) -> i64| {
+            rows.iter().map(|row| share(get(&row.2), row.2.total)).collect::<Vec<_>>()
+        };
+        let per_token = |row: &(Phase, Durations, Parts, u64)| (row.3 > 0).then(|| row.2.total as u64 / row.3);
+        let table = Table::new(
+            self.named.id("phases"),
+            self.named.title("Phases"),
+            vec![
+                Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.0.name())))),
+                Column::counts("steps", "steps", Unit::Count, rows.iter().map(|row| row.1.count())),
+                integers("gpu_time", "GPU time", Unit::Ns, rows.iter().map(|row| row.2.total)).with_bar(),
+                Column::integer("mean", "mean step", Unit::Ns, time(|row| row.1.mean())),
+                Column::integer("p50", "p50", Unit::Ns, time(|row| row.1.quantile(0.5))),
+                Column::integer("p99", "p99", Unit::Ns, time(|row| row.1.quantile(0.99))),
+                Column::float("computation", "computation", Unit::Ratio, part(|parts| parts.computation)),
+                Column::float("exposed_communication", "exposed comm.", Unit::Ratio, part(|parts| parts.exposed_communication)),
+                Column::float("exposed_copies", "exposed copies", Unit::Ratio, part(|parts| parts.exposed_copies)),
+                Column::float("idle", "idle", Unit::Ratio, part(|parts| parts.idle)),
+                Column::unsigned("tokens", "tokens", Unit::Count, rows.iter().map(|row| (row.3 > 0).then_some(row.3)).collect()),
+                Column::unsigned("per_token", "GPU time per token", Unit::Ns, rows.iter().map(per_token).collect()),
+            ],
+        );
+        Some(table.caption("Steps by what they did; p50 and p99 are of the GPU times of single steps."))
+    }
+
+    /// Versions and options.
+    fn setup(&self) -> Option<Facts> {
+        let gpu = self.gpu;
+        let mut facts = Facts::new(self.named.title("Setup"));
+        facts.push("vendor", "Vendor", gpu.vendor.name(), Unit::None);
+        if let Some(first) = gpu.facts.gpus.first() {
+            facts
+                .push("gpus", "GPUs of the host", gpu.facts.gpus.len() as u64, Unit::Count)
+                .hint("listed by the profiler, used or not");
+            if let Some(bytes) = first.memory_bytes {
+                facts.push("gpu_memory", "Memory of a GPU", bytes, Unit::Bytes);
+            }
+            if let Some(n) = first.n_sms {
+                facts.push("sms", "Multiprocessors of a GPU", n, Unit::Count).hint("SMs or compute units");
+            }
+        }
+        for (label, value) in &gpu.facts.versions {
+            let id = label.to_lowercase().replace(' ', "_");
+            facts.push(&id, label, value.clone(), Unit::None);
+        }
+        if let Some(backend) = &gpu.facts.backend {
+            facts.push("backend", "Backend", backend.clone(), Unit::None).hint("of torch.distributed");
+        }
+        if let Some(version) = &gpu.facts.nccl_version {
+            facts.push("nccl", "NCCL", version.clone(), Unit::None);
+        }
+        let options = if gpu.facts.options.is_empty() { "none".to_string() } else { gpu.facts.options.join(", ") };
+        facts.push("options", "Profiler options", options, Unit::None);
+        if gpu.steps.n_captures > 0 {
+            let n = counted(gpu.steps.n_captures as u64, "range", "ranges");
+            facts.push("captures", "Graph captures", n, Unit::None).hint("no step: no time is charged to them");
+        }
+        Some(facts)
+    }
+}

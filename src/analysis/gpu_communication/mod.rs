@@ -1,0 +1,155 @@
+//! Communication of one rank: collectives with their messages, bandwidth and how much of them is hidden.
+
+use super::gpu::collective::Collective;
+use super::gpu::spans::{self, Span};
+use super::gpu::stats::{Durations, share};
+use super::gpu::{GpuTrace, Named, Work};
+use super::gpu_kernels;
+use super::timeline::{cut, integers, texts, with_left_out};
+use super::{AnalysisInfo, Context};
+use crate::base::units::{Unit, counted, format_ns};
+use crate::report::{Column, Report, Table};
+use crate::trace::{Run, Trace};
+use rustc_hash::FxHashMap;
+
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "gpu-communication",
+    title: "Communication",
+    applies,
+    run,
+    reference: None,
+};
+
+/// Most traces are of one GPU, which talks to nobody: without any of these words in any name there is nothing to say.
+fn applies(run: &Run) -> bool {
+    const WORDS: [&str; 10] = [
+        "nccl", "rccl", "reduce_scatter", "all_gather", "all_reduce", "allreduce", "allgather", "alltoall", "all2all",
+        "cross_device_reduce",
+    ];
+    let talks = |trace: &Trace| trace.strings.all().any(|text| WORDS.iter().any(|word| text.contains(word)));
+    gpu_kernels::applies(run) && run.traces.iter().any(talks)
+}
+
+fn run(context: &Context<'_>) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    for named in Named::all(context.gpu()) {
+        add(&named, &mut report);
+    }
+    report
+}
+
+/// Everything of one collective, type, size and group.
+struct Sums {
+    collective: Collective,
+    durations: Durations,
+    hidden: i64,
+    streams: Vec<u32>,
+}
+
+fn add(named: &Named<'_, '_>, report: &mut Report) {
+    let gpu = named.gpu;
+    let mut rows = sums(gpu);
+    let total: i64 = rows.iter().map(|row| row.durations.total()).sum();
+    let hidden: i64 = rows.iter().map(|row| row.hidden).sum();
+    let n: u64 = rows.iter().map(|row| row.durations.count()).sum();
+    if report.summary.is_empty() {
+        report.summary = if n == 0 {
+            "No communication between GPUs was recorded.".to_string()
+        } else {
+            format!(
+                "{} took {}; {:.1} % of that was hidden behind computation.",
+                counted(n, "collective", "collectives"),
+                format_ns(total),
+                100.0 * share(hidden, total).unwrap_or(0.0)
+            )
+        };
+    }
+    let n_left_out = cut(&mut rows);
+    report.table(with_left_out(table(named, &rows, total), n_left_out));
+    if n > 0 {
+        report.info(
+            "Times are of this rank alone. A collective waits for the last rank, so a long one may mean that another rank was late; \
+             the shortest of its kind is the nearest to what the links can do.",
+        );
+    }
+}
+
+fn sums(gpu: &GpuTrace<'_>) -> Vec<Sums> {
+    let is_computing = |work: &Work| !gpu.is_communication(work) && !gpu.is_copy(work);
+    let computing: Vec<Vec<Span>> =
+        (0..gpu.devices.len() as u32).map(|device| gpu.busy(device, is_computing)).collect();
+    let mut found: FxHashMap<Collective, (Vec<i64>, i64, Vec<u32>)> = FxHashMap::default();
+    for work in gpu.work.iter().filter(|work| gpu.is_communication(work)) {
+        let device = gpu.streams[work.stream as usize].device as usize;
+        let mut hidden = 0;
+        spans::pieces([&computing[device][..]], (work.start, work.end), |(start, end), mask| {
+            hidden += if mask != 0 { end - start } else { 0 };
+        });
+        let (durations, all_hidden, streams) = found.entry(Collective::of(gpu, work)).or_default();
+        durations.push(work.dur());
+        *all_hidden += hidden;
+        if !streams.contains(&work.stream) {
+            streams.push(work.stream);
+        }
+    }
+    let mut rows: Vec<Sums> = found
+        .into_iter()
+        .map(|(collective, (durations, hidden, streams))| Sums {
+            collective,
+            durations: Durations::new(durations),
+            hidden,
+            streams,
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        let key = |row: &Sums| (row.durations.total(), row.collective.name.clone(), row.collective.elements_in);
+        key(b).cmp(&key(a))
+    });
+    rows
+}
+
+fn table(named: &Named<'_, '_>, rows: &[Sums], total: i64) -> Table {
+    let text = |get: &dyn Fn(&Collective) -> &str| {
+        texts(rows.iter().map(|row| Some(get(&row.collective).to_string()).filter(|text| !text.is_empty())))
+    };
+    let bandwidth = |row: &Sums, ns: Option<i64>| {
+        let bytes = row.collective.message_bytes()? as f64;
+        ns.filter(|ns| *ns > 0).map(|ns| bytes / (ns as f64 / 1e9))
+    };
+    let bus = |row: &Sums, ns: Option<i64>| Some(bandwidth(row, ns)? * row.collective.bus_factor()?);
+    let streams = |row: &Sums| {
+        let mut labels: Vec<String> = row.streams.iter().map(|stream| named.gpu.stream_label(*stream)).collect();
+        labels.sort();
+        labels.join(", ")
+    };
+    Table::new(
+        named.id("collectives"),
+        named.title("Collectives"),
+        vec![
+            Column::key("collective", "collective", text(&|row| &row.name)),
+            Column::key("dtype", "type", text(&|row| &row.dtype)),
+            Column::unsigned("message", "message", Unit::Bytes, rows.iter().map(|row| row.collective.message_bytes()).collect())
+                .as_key()
+                .hint("what goes in at each rank; of an all-gather what comes out"),
+            Column::key("group", "group", text(&|row| &row.group)),
+            Column::unsigned("ranks", "ranks", Unit::Count, rows.iter().map(|row| row.collective.group_size).collect()).as_key(),
+            Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count())),
+            integers("total", "total", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar(),
+            Column::float("share", "share", Unit::Ratio, rows.iter().map(|row| share(row.durations.total(), total)).collect()),
+            Column::integer("min", "shortest", Unit::Ns, rows.iter().map(|row| row.durations.min()).collect()),
+            Column::integer("p50", "p50", Unit::Ns, rows.iter().map(|row| row.durations.quantile(0.5)).collect()),
+            Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.durations.max()).collect()),
+            Column::float("hidden", "hidden", Unit::Ratio, rows.iter().map(|row| share(row.hidden, row.durations.total())).collect())
+                .hint("share of the time in which the same GPU computed something"),
+            Column::float("algorithm", "algorithm bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bandwidth(row, row.durations.quantile(0.5))).collect())
+                .hint("message by the p50 of durations"),
+            Column::float("bus", "bus bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bus(row, row.durations.quantile(0.5))).collect())
+                .hint("the same times 2(n − 1)/n for all-reduce, (n − 1)/n for reduce-scatter, all-gather and all-to-all"),
+            Column::float("best_bus", "best bus bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bus(row, row.durations.min())).collect())
+                .hint("of the shortest"),
+            Column::text("streams", "streams", texts(rows.iter().map(|row| Some(streams(row))))),
+        ],
+    )
+    .sorted_by("total", true)
+    .if_empty("The trace holds no kernel that communicates with other GPUs.")
+}

@@ -1,0 +1,216 @@
+//! The CPU side: which frames, operators and calls took its time, those first for which the GPU waited.
+
+use super::gpu::model::NONE;
+use super::gpu::spans::{self, Span};
+use super::gpu::stats::share;
+use super::gpu::{self, GpuTrace, Kind, Named};
+use super::timeline::{cut, integers, texts, with_left_out};
+use super::{AnalysisInfo, Context};
+use crate::base::strings::StringId;
+use crate::base::text::visible;
+use crate::base::units::{Unit, format_ns};
+use crate::report::{Column, Report, Table};
+use crate::trace::tracks::TrackId;
+use rustc_hash::FxHashMap;
+
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "gpu-cpu", title: "Python and CPU", applies: gpu::applies, run, reference: None };
+
+fn run(context: &Context<'_>) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    for named in Named::all(context.gpu()) {
+        add(&named, &mut report);
+    }
+    report
+}
+
+/// Everything of one name and kind.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    count: u64,
+    own: i64,
+    /// Of that, while the GPU waited for this thread.
+    waited: i64,
+}
+
+/// What kinds are called.
+fn kind_name(kind: Kind) -> Option<&'static str> {
+    Some(match kind {
+        Kind::Op => "operator",
+        Kind::Annotation => "range",
+        Kind::Python => "Python",
+        Kind::Call => "GPU call",
+        Kind::Overhead => "profiler",
+        _ => return None,
+    })
+}
+
+fn add(named: &Named<'_, '_>, report: &mut Report) {
+    let gpu = named.gpu;
+    let waits = waits(gpu);
+    let waited: i64 = waits.values().map(|spans| spans::total(spans)).sum();
+    let mut rows: Vec<((StringId, Kind), Sums)> = sums(gpu, &waits).into_iter().collect();
+    let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
+    rows.sort_by(|a, b| {
+        let key = |row: &((StringId, Kind), Sums)| (row.1.waited, row.1.own);
+        key(b).cmp(&key(a)).then_with(|| text(a.0.0).cmp(text(b.0.0)))
+    });
+    let own: i64 = rows.iter().map(|row| row.1.own).sum();
+    if report.summary.is_empty() {
+        report.summary = match rows.first() {
+            Some(((name, _), sums)) if sums.waited > 0 => format!(
+                "The GPU waited {} for the host, most of it ({:.1} %) while {} ran.",
+                format_ns(waited),
+                100.0 * share(sums.waited, waited).unwrap_or(0.0),
+                visible(text(*name))
+            ),
+            Some(((name, _), sums)) => {
+                format!("{} took the most time of its own: {}.", visible(text(*name)), format_ns(sums.own))
+            }
+            None => "Nothing on the CPU was recorded.".to_string(),
+        };
+    }
+    let n_left_out = cut(&mut rows);
+    let table = Table::new(
+        named.id("cpu"),
+        named.title("Frames, operators and calls"),
+        vec![
+            Column::key("name", "name", texts(rows.iter().map(|row| gpu.trace.strings.get_opt(row.0.0)))),
+            Column::key("kind", "kind", texts(rows.iter().map(|row| kind_name(row.0.1)))),
+            integers("waited", "GPU waited", Unit::Ns, rows.iter().map(|row| row.1.waited))
+                .with_bar()
+                .hint("own time while nothing ran on the GPU, on the thread that launched what came next"),
+            Column::float("waited_share", "of waiting", Unit::Ratio, rows.iter().map(|row| share(row.1.waited, waited)).collect()),
+            integers("own", "own time", Unit::Ns, rows.iter().map(|row| row.1.own))
+                .hint("not in anything it called, on all threads"),
+            Column::float("own_share", "of own times", Unit::Ratio, rows.iter().map(|row| share(row.1.own, own)).collect()),
+            Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.1.count)),
+            integers("mean", "own, mean", Unit::Ns, rows.iter().map(|row| row.1.own / (row.1.count.max(1) as i64))),
+        ],
+    )
+    .sorted_by("waited", true)
+    .caption(
+        "Own times of everything on CPU threads. Where the GPU had nothing to run and the next work was launched only afterwards, \
+         what the launching thread did in between is what the GPU waited for.",
+    )
+    .if_empty("Nothing on the CPU was recorded.");
+    report.table(with_left_out(table, n_left_out));
+    if !gpu.kinds.has(|kind| kind == Kind::Python) && !rows.is_empty() {
+        report.info("Python frames are not in the trace: profile with with_stack=True to see which line launched what.");
+    }
+}
+
+/// By the track of the launching thread: when the GPU had nothing to run and waited for it.
+fn waits(gpu: &GpuTrace<'_>) -> FxHashMap<TrackId, Vec<Span>> {
+    let slices = &gpu.trace.slices;
+    let mut waits: FxHashMap<TrackId, Vec<Span>> = FxHashMap::default();
+    let mut ends: Vec<Option<i64>> = vec![None; gpu.devices.len()];
+    for work in &gpu.work {
+        let device = gpu.streams[work.stream as usize].device as usize;
+        if let Some(end) = ends[device]
+            && work.launch != NONE
+        {
+            let launch = work.launch as usize;
+            // Up to the call; the rest of the gap is the launch itself.
+            let until = slices.ts[launch].min(work.start);
+            if until > end {
+                waits.entry(slices.track[launch]).or_default().push((end, until));
+            }
+        }
+        ends[device] = Some(ends[device].map_or(work.end, |end| end.max(work.end)));
+    }
+    for spans in waits.values_mut() {
+        // Several GPUs may wait for one thread at once.
+        spans.sort_unstable();
+        *spans = spans::union(std::mem::take(spans).into_iter());
+    }
+    waits
+}
+
+/// Own times by name and kind.
+fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> FxHashMap<(StringId, Kind), Sums> {
+    let slices = &gpu.trace.slices;
+    let covers: FxHashMap<TrackId, Cover> = waits.iter().map(|(track, spans)| (*track, Cover::new(spans))).collect();
+    let mut by_name: FxHashMap<(StringId, Kind), Sums> = FxHashMap::default();
+    // Time that children have waited is taken from their parents, which come before them.
+    for i in 0..slices.len() {
+        let kind = gpu.kinds.get(slices.category[i]);
+        let is_shown = kind_name(kind).is_some() && slices.dur[i] >= 0;
+        let cover = covers.get(&slices.track[i]);
+        let waited = match cover {
+            Some(cover) if slices.dur[i] > 0 => cover.within(slices.ts[i], slices.ts[i] + slices.dur[i]),
+            _ => 0,
+        };
+        if waited > 0
+            && let Some(parent) = slices.parent[i].some()
+        {
+            let parent = parent.0 as usize;
+            // A child may outlast its parent by rounding: only what lies in both is the parent's to give.
+            let end = (slices.ts[i] + slices.dur[i]).min(slices.ts[parent].saturating_add(slices.dur[parent].max(0)));
+            let shared = cover.map_or(0, |cover| cover.within(slices.ts[i], end));
+            let parent_kind = gpu.kinds.get(slices.category[parent]);
+            if kind_name(parent_kind).is_some() {
+                by_name.entry((slices.name[parent], parent_kind)).or_default().waited -= shared;
+            }
+        }
+        if is_shown {
+            let sums = by_name.entry((slices.name[i], kind)).or_default();
+            sums.count += 1;
+            sums.own += slices.self_ns[i].max(0);
+            sums.waited += waited;
+        }
+    }
+    by_name
+}
+
+/// How much of a stretch of time lies in given spans, in logarithmic time.
+struct Cover<'a> {
+    spans: &'a [Span],
+    /// Time in all spans before each.
+    before: Vec<i64>,
+}
+
+impl<'a> Cover<'a> {
+    fn new(spans: &'a [Span]) -> Cover<'a> {
+        let mut sum = 0;
+        let before = spans
+            .iter()
+            .map(|(start, end)| {
+                sum += end - start;
+                sum - (end - start)
+            })
+            .collect();
+        Cover { spans, before }
+    }
+
+    fn up_to(&self, ts: i64) -> i64 {
+        let behind = self.spans.partition_point(|span| span.0 < ts);
+        match behind.checked_sub(1) {
+            Some(last) => self.before[last] + (ts.min(self.spans[last].1) - self.spans[last].0),
+            None => 0,
+        }
+    }
+
+    fn within(&self, start: i64, end: i64) -> i64 {
+        if end <= start { 0 } else { self.up_to(end) - self.up_to(start) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn covered_time() {
+        let spans = [(10, 20), (30, 35), (40, 41)];
+        let cover = Cover::new(&spans);
+        let plain = |start: i64, end: i64| {
+            (start..end).filter(|at| spans.iter().any(|span| (span.0..span.1).contains(at))).count() as i64
+        };
+        for start in 0..50 {
+            for end in start..50 {
+                assert_eq!(cover.within(start, end), plain(start, end), "{start} {end}");
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! How long calls take that launch work, and how long work waits after them.
+
+use crate::analysis::gpu::model::NONE;
+use crate::analysis::gpu::stats::Durations;
+use crate::analysis::gpu::{Kind, Named};
+use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::strings::StringId;
+use crate::base::units::Unit;
+use crate::report::{Column, Table};
+use rustc_hash::FxHashMap;
+
+/// Calls that take longer, and kernels that are as short as the call that launched them: HTA's limit, 50 µs.
+const SLOW_CALL_NS: i64 = 50_000;
+/// Work that waits longer after its call: HTA's limit, 100 µs.
+const LONG_DELAY_NS: i64 = 100_000;
+
+/// Of calls of one name.
+#[derive(Default)]
+struct Calls {
+    /// Of each call once.
+    cpu: Vec<i64>,
+    /// Of each piece of work, from the end of the call to its start; not below 0.
+    delay: Vec<i64>,
+    gpu: Vec<i64>,
+    n_short: u64,
+    n_slow: u64,
+    n_delayed: u64,
+    is_graph: bool,
+}
+
+/// Launches by call, and those that cost more than they are worth.
+pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
+    let gpu = named.gpu;
+    let slices = &gpu.trace.slices;
+    let mut by_call: FxHashMap<StringId, Calls> = FxHashMap::default();
+    let mut seen: FxHashMap<u32, ()> = FxHashMap::default();
+    let mut n_unknown = 0u64;
+    for work in &gpu.work {
+        if work.launch == NONE {
+            n_unknown += u64::from(work.kind == Kind::Kernel);
+            continue;
+        }
+        let call = work.launch as usize;
+        let cpu = slices.dur[call].max(0);
+        let delay = (work.start - slices.ts[call] - cpu).max(0);
+        let calls = by_call.entry(slices.name[call]).or_default();
+        if seen.insert(work.launch, ()).is_none() {
+            calls.cpu.push(cpu);
+            calls.n_slow += u64::from(cpu > SLOW_CALL_NS);
+        }
+        calls.is_graph |= gpu.is_graph_launch(work.launch);
+        calls.delay.push(delay);
+        calls.gpu.push(work.dur());
+        calls.n_short += u64::from(cpu <= SLOW_CALL_NS && work.dur() < cpu && !calls.is_graph);
+        calls.n_delayed += u64::from(delay > LONG_DELAY_NS);
+    }
+    let mut rows: Vec<(String, Calls)> = by_call
+        .into_iter()
+        .map(|(name, calls)| (gpu.trace.strings.get_opt(name).unwrap_or("").to_string(), calls))
+        .collect();
+    rows.sort_by(|a, b| (b.1.gpu.len(), &a.0).cmp(&(a.1.gpu.len(), &b.0)));
+    let n_left_out = cut(&mut rows);
+    let cpu: Vec<Durations> = rows.iter().map(|row| Durations::new(row.1.cpu.clone())).collect();
+    let delay: Vec<Durations> = rows.iter().map(|row| Durations::new(row.1.delay.clone())).collect();
+    let of = |all: &[Durations], get: &dyn Fn(&Durations) -> Option<i64>| all.iter().map(get).collect::<Vec<_>>();
+    let mut caption = "Calls that caused work, by name. A delay is from the end of the call to the start of the work; a kernel is short \
+                       if it runs for less time than its call took (calls of up to 50 µs)."
+        .to_string();
+    if n_unknown > 0 {
+        caption.push_str(&format!(" The launches of {n_unknown} kernels are not recorded."));
+    }
+    let table = Table::new(
+        named.id("launches"),
+        named.title("Launches"),
+        vec![
+            Column::key("call", "call", texts(rows.iter().map(|row| Some(row.0.as_str())))),
+            Column::counts("calls", "calls", Unit::Count, cpu.iter().map(Durations::count)),
+            Column::counts("work", "work", Unit::Count, delay.iter().map(Durations::count))
+                .hint("kernels, copies and fills that they caused; a graph launch causes many"),
+            integers("cpu_time", "CPU time", Unit::Ns, cpu.iter().map(Durations::total)).with_bar(),
+            Column::integer("cpu_p50", "CPU p50", Unit::Ns, of(&cpu, &|row| row.quantile(0.5))),
+            Column::integer("cpu_p99", "CPU p99", Unit::Ns, of(&cpu, &|row| row.quantile(0.99))),
+            Column::integer("delay_p50", "delay p50", Unit::Ns, of(&delay, &|row| row.quantile(0.5))),
+            Column::integer("delay_p99", "delay p99", Unit::Ns, of(&delay, &|row| row.quantile(0.99))),
+            Column::integer("delay_max", "delay max", Unit::Ns, of(&delay, &Durations::max)),
+            Column::counts("short", "short kernels", Unit::Count, rows.iter().map(|row| row.1.n_short)),
+            Column::counts("slow", "calls > 50 µs", Unit::Count, rows.iter().map(|row| row.1.n_slow)),
+            Column::counts("delayed", "delays > 100 µs", Unit::Count, rows.iter().map(|row| row.1.n_delayed)),
+        ],
+    )
+    .caption(caption)
+    .if_empty("No launch of any work is recorded.");
+    vec![with_left_out(table, n_left_out)]
+}

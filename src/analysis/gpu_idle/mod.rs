@@ -1,0 +1,233 @@
+//! Why the GPU waits: gaps between work, how long launches take, how much is queued.
+
+mod launches;
+mod queue;
+
+use super::gpu::model::NONE;
+use super::gpu::stats::{Durations, share};
+use super::gpu::{GpuTrace, Named, Work};
+use super::gpu_kernels;
+use super::timeline::{integers, texts};
+use super::{AnalysisInfo, Context};
+use crate::base::units::{Unit, format_ns};
+use crate::report::{Column, Report, Table};
+
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "gpu-idle",
+    title: "Idle and launch",
+    applies: gpu_kernels::applies,
+    run,
+    reference: None,
+};
+
+/// Gaps shorter than this are what one piece of work needs to follow another: the limit that HTA applies (it documents it
+/// in nanoseconds, and applies it to microseconds).
+const KERNEL_WAIT_NS: i64 = 30_000;
+
+/// Longest lists of gaps.
+const N_GAPS: usize = 50;
+
+/// Why nothing ran.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cause {
+    /// The next work was launched only after the one before had ended.
+    Host,
+    /// It had been launched, and followed within [`KERNEL_WAIT_NS`].
+    Kernel,
+    /// It had been launched, and waited longer: for an event, another stream, or a resource.
+    Other,
+    /// How it was launched is not recorded.
+    Unknown,
+}
+
+const CAUSES: [(Cause, &str); 4] = [
+    (Cause::Host, "waiting for the host"),
+    (Cause::Kernel, "between kernels"),
+    (Cause::Other, "other"),
+    (Cause::Unknown, "launch not recorded"),
+];
+
+/// Time in which nothing ran, before `next`.
+#[derive(Clone, Copy)]
+struct Gap {
+    start: i64,
+    end: i64,
+    cause: Cause,
+    /// Numbers of the work before and after.
+    previous: usize,
+    next: usize,
+}
+
+impl Gap {
+    fn ns(&self) -> i64 {
+        self.end - self.start
+    }
+}
+
+fn run(context: &Context<'_>) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    for named in Named::all(context.gpu()) {
+        add(&named, &mut report);
+    }
+    report
+}
+
+fn add(named: &Named<'_, '_>, report: &mut Report) {
+    let gpu = named.gpu;
+    let of_device = |work: &Work| gpu.streams[work.stream as usize].device as usize;
+    let of_stream = |work: &Work| work.stream as usize;
+    let by_device = gaps(gpu, gpu.devices.len(), of_device);
+    let by_stream = gaps(gpu, gpu.streams.len(), of_stream);
+    if report.summary.is_empty() {
+        report.summary = summary(&by_device);
+    }
+    let labels: Vec<String> = (0..gpu.devices.len() as u32).map(|device| gpu.device_label(device)).collect();
+    report.table(
+        cause_table(named, "idle", "Idle time of the GPU", &labels, &by_device).caption(
+            "Gaps in which no stream of the GPU had anything to run. It waited for the host where the next work was launched only \
+             after everything before had ended; gaps of less than 30 µs before work that had been launched are what it takes \
+             to go from one kernel to the next.",
+        ),
+    );
+    if gpu.streams.len() > 1 {
+        let labels: Vec<String> = (0..gpu.streams.len())
+            .map(|stream| {
+                let device = gpu.streams[stream].device;
+                format!("{}, stream {}", gpu.device_label(device), gpu.stream_label(stream as u32))
+            })
+            .collect();
+        report.table(
+            cause_table(named, "idle_by_stream", "Idle time of streams", &labels, &by_stream)
+                .caption("Gaps between work of one stream, whatever others did: HTA's idle time breakdown."),
+        );
+    }
+    report.table(gap_table(named, &by_device));
+    for table in launches::tables(named) {
+        report.table(table);
+    }
+    report.table(queue::table(named));
+}
+
+fn summary(by_device: &[Vec<Gap>]) -> String {
+    let sum = |is: &dyn Fn(Cause) -> bool| -> i64 {
+        by_device.iter().flatten().filter(|gap| is(gap.cause)).map(Gap::ns).sum()
+    };
+    let idle = sum(&|_| true);
+    let host = sum(&|cause| cause == Cause::Host);
+    match share(host, idle) {
+        Some(share) => format!(
+            "Nothing ran for {} between the first and the last work; {:.1} % of that the GPU waited for the host.",
+            format_ns(idle),
+            100.0 * share
+        ),
+        None => "Something ran from the first work to the last.".to_string(),
+    }
+}
+
+/// Gaps of each of `n` groups of work: between the end of everything before and the next start.
+fn gaps(gpu: &GpuTrace<'_>, n: usize, group: impl Fn(&Work) -> usize) -> Vec<Vec<Gap>> {
+    let mut out: Vec<Vec<Gap>> = vec![Vec::new(); n];
+    // The end of all so far, and which work ends there.
+    let mut last: Vec<Option<(i64, usize)>> = vec![None; n];
+    for (i, work) in gpu.work.iter().enumerate() {
+        let group = group(work);
+        if let Some((end, previous)) = last[group]
+            && work.start > end
+        {
+            let cause = cause(gpu, work, end);
+            out[group].push(Gap { start: end, end: work.start, cause, previous, next: i });
+        }
+        if last[group].is_none_or(|(end, _)| work.end > end) {
+            last[group] = Some((work.end, i));
+        }
+    }
+    out
+}
+
+fn cause(gpu: &GpuTrace<'_>, next: &Work, idle_from: i64) -> Cause {
+    if next.launch == NONE {
+        Cause::Unknown
+    } else if gpu.trace.slices.ts[next.launch as usize] > idle_from {
+        Cause::Host
+    } else if next.start - idle_from < KERNEL_WAIT_NS {
+        Cause::Kernel
+    } else {
+        Cause::Other
+    }
+}
+
+fn cause_table(
+    named: &Named<'_, '_>,
+    id: &'static str,
+    title: &str,
+    labels: &[String],
+    gaps: &[Vec<Gap>],
+) -> Table {
+    let mut rows: Vec<(&str, &str, Durations, i64)> = Vec::new();
+    for (label, gaps) in labels.iter().zip(gaps) {
+        let total: i64 = gaps.iter().map(Gap::ns).sum();
+        for (cause, name) in CAUSES {
+            let of_cause: Vec<i64> = gaps.iter().filter(|gap| gap.cause == cause).map(Gap::ns).collect();
+            if !of_cause.is_empty() {
+                rows.push((label, name, Durations::new(of_cause), total));
+            }
+        }
+    }
+    Table::new(
+        named.id(id),
+        named.title(title),
+        vec![
+            Column::key("where", "where", texts(rows.iter().map(|row| Some(row.0)))),
+            Column::key("cause", "cause", texts(rows.iter().map(|row| Some(row.1)))),
+            Column::counts("gaps", "gaps", Unit::Count, rows.iter().map(|row| row.2.count())),
+            integers("time", "time", Unit::Ns, rows.iter().map(|row| row.2.total())).with_bar(),
+            Column::float("share", "share of idle", Unit::Ratio, rows.iter().map(|row| share(row.2.total(), row.3)).collect()),
+            Column::integer("p50", "p50", Unit::Ns, rows.iter().map(|row| row.2.quantile(0.5)).collect()),
+            Column::integer("p99", "p99", Unit::Ns, rows.iter().map(|row| row.2.quantile(0.99)).collect()),
+            Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.2.max()).collect()),
+        ],
+    )
+    .if_empty("There are no gaps.")
+}
+
+/// The longest gaps, with what came after them and who launched that.
+fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
+    let gpu = named.gpu;
+    let mut rows: Vec<&Gap> = by_device.iter().flatten().collect();
+    let n_all = rows.len();
+    rows.sort_by_key(|gap| (-gap.ns(), gap.start));
+    rows.truncate(N_GAPS);
+    let start = gpu.trace.span().map_or(0, |(start, _)| start);
+    let work = |number: usize| &gpu.work[number];
+    let name = |number: usize| gpu.name(work(number).slice).to_string();
+    let cause = |gap: &Gap| CAUSES.iter().find(|(cause, _)| *cause == gap.cause).map_or("", |(_, name)| *name);
+    let of_launch = |gap: &Gap, get: &dyn Fn(u32) -> Option<u32>| {
+        let launch = work(gap.next).launch;
+        (launch != NONE).then(|| get(launch)).flatten().map(|slice| gpu.name(slice).to_string())
+    };
+    let table = Table::new(
+        named.id("gaps"),
+        named.title("Longest gaps"),
+        vec![
+            Column::key(
+                "device",
+                "GPU",
+                texts(rows.iter().map(|gap| {
+                    Some(gpu.device_label(gpu.streams[work(gap.next).stream as usize].device))
+                })),
+            ),
+            integers("start", "start", Unit::NsOffset, rows.iter().map(|gap| gap.start - start)).as_key(),
+            integers("time", "time", Unit::Ns, rows.iter().map(|gap| gap.ns())).with_bar(),
+            Column::text("cause", "cause", texts(rows.iter().map(|gap| Some(cause(gap))))),
+            Column::text("next", "next on the GPU", texts(rows.iter().map(|gap| Some(name(gap.next))))),
+            Column::text("op", "launched in operator", texts(rows.iter().map(|gap| of_launch(gap, &|call| gpu.op_of(call))))),
+            Column::text("frame", "from Python", texts(rows.iter().map(|gap| of_launch(gap, &|call| gpu.frame_of(call))))),
+            Column::text("previous", "before", texts(rows.iter().map(|gap| Some(name(gap.previous))))),
+        ],
+    )
+    .if_empty("There are no gaps.");
+    if n_all > N_GAPS {
+        return table.caption(format!("The {N_GAPS} longest of {n_all}."));
+    }
+    table
+}

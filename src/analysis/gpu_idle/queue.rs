@@ -1,0 +1,110 @@
+//! How much work is launched and has not started yet.
+
+use crate::analysis::gpu::model::NONE;
+use crate::analysis::gpu::{GpuTrace, Named};
+use crate::analysis::timeline::texts;
+use crate::base::units::Unit;
+use crate::report::{Column, Table};
+
+/// The queue of one stream over time.
+#[derive(Default)]
+pub struct Queue {
+    /// Time and length from then on; times ascend, lengths differ from one to the next.
+    pub points: Vec<(i64, i32)>,
+}
+
+impl Queue {
+    /// Of each stream: one more at the start of a call, one less at the start of the work it caused, as HTA counts. Where
+    /// both happen at one time the call comes first, so that no length is negative. A graph launch counts once: until
+    /// its first kernel starts.
+    pub fn all(gpu: &GpuTrace<'_>) -> Vec<Queue> {
+        let mut changes: Vec<Vec<(i64, i32)>> = vec![Vec::new(); gpu.streams.len()];
+        let mut last_launch = vec![NONE; gpu.streams.len()];
+        let mut seen_graphs = rustc_hash::FxHashSet::default();
+        for work in &gpu.work {
+            let stream = work.stream as usize;
+            if work.launch == NONE {
+                continue;
+            }
+            if gpu.is_graph_launch(work.launch) && !seen_graphs.insert((stream, work.launch)) {
+                continue;
+            }
+            last_launch[stream] = work.launch;
+            let call = gpu.trace.slices.ts[work.launch as usize];
+            changes[stream].push((call.min(work.start), 1));
+            changes[stream].push((work.start, -1));
+        }
+        changes
+            .into_iter()
+            .map(|mut changes| {
+                changes.sort_unstable_by_key(|(ts, by)| (*ts, -by));
+                Queue::of(&changes)
+            })
+            .collect()
+    }
+
+    fn of(changes: &[(i64, i32)]) -> Queue {
+        let mut points: Vec<(i64, i32)> = Vec::new();
+        let mut length = 0;
+        for (ts, by) in changes {
+            length += by;
+            match points.last_mut() {
+                Some(last) if last.0 == *ts => last.1 = length,
+                _ => points.push((*ts, length)),
+            }
+        }
+        points.dedup_by(|point, before| point.1 == before.1);
+        Queue { points }
+    }
+
+    fn max(&self) -> Option<i32> {
+        self.points.iter().map(|point| point.1).max()
+    }
+
+    /// Mean over time, from the first change to the last.
+    fn mean(&self) -> Option<f64> {
+        let (first, last) = (self.points.first()?, self.points.last()?);
+        let area: f64 = self.points.windows(2).map(|pair| f64::from(pair[0].1) * (pair[1].0 - pair[0].0) as f64).sum();
+        (last.0 > first.0).then(|| area / (last.0 - first.0) as f64)
+    }
+
+    /// Share of time, from the first change to the last, in which nothing is queued.
+    fn empty(&self) -> Option<f64> {
+        let (first, last) = (self.points.first()?, self.points.last()?);
+        let empty: i64 =
+            self.points.windows(2).filter(|pair| pair[0].1 == 0).map(|pair| pair[1].0 - pair[0].0).sum();
+        (last.0 > first.0).then(|| empty as f64 / (last.0 - first.0) as f64)
+    }
+}
+
+/// Queues of all streams.
+pub fn table(named: &Named<'_, '_>) -> Table {
+    let gpu = named.gpu;
+    let rows: Vec<(usize, Queue)> =
+        Queue::all(gpu).into_iter().enumerate().filter(|(_, queue)| !queue.points.is_empty()).collect();
+    let device = |stream: usize| gpu.device_label(gpu.streams[stream].device);
+    Table::new(
+        named.id("queues"),
+        named.title("Queues"),
+        vec![
+            Column::key("device", "GPU", texts(rows.iter().map(|row| Some(device(row.0))))),
+            Column::key("stream", "stream", texts(rows.iter().map(|row| Some(gpu.stream_label(row.0 as u32))))),
+            Column::unsigned(
+                "max",
+                "longest",
+                Unit::Count,
+                rows.iter().map(|row| row.1.max().and_then(|max| u64::try_from(max).ok())).collect(),
+            )
+            .with_bar(),
+            Column::float("mean", "mean", Unit::Plain, rows.iter().map(|row| row.1.mean()).collect())
+                .hint("over time, from the first launch to the last start"),
+            Column::float("empty", "empty", Unit::Ratio, rows.iter().map(|row| row.1.empty()).collect())
+                .hint("share of that time in which nothing was queued"),
+        ],
+    )
+    .caption(
+        "Work that is launched and has not started. A queue that is hardly ever empty hides the cost of launching; one that mostly \
+         is leaves the GPU waiting for the host.",
+    )
+    .if_empty("No launch of any work is recorded.")
+}

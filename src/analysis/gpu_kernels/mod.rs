@@ -1,0 +1,242 @@
+//! Kernels: by what they compute, by name, by phase.
+
+use super::gpu::annotation::Phase;
+use super::gpu::stats::{Durations, share};
+use super::gpu::{self, Class, GpuTrace, Named, Work};
+use super::timeline::{cut, integers, texts, with_left_out};
+use super::{AnalysisInfo, Context};
+use crate::base::strings::StringId;
+use crate::base::text::visible;
+use crate::base::units::{Unit, format_ns};
+use crate::report::{Column, Facts, Report, Table};
+use crate::trace::Run;
+use rustc_hash::FxHashMap;
+
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "gpu-kernels", title: "Kernels", applies, run, reference: None };
+
+/// Whether there is work of a GPU in any trace.
+pub fn applies(run: &Run) -> bool {
+    run.traces.iter().any(|trace| !trace.links.is_empty() && gpu::has_work(trace))
+}
+
+fn run(context: &Context<'_>) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    for named in Named::all(context.gpu()) {
+        add(&named, &mut report);
+    }
+    report
+}
+
+/// Everything of one name.
+struct NameSums<'a> {
+    name: StringId,
+    class: &'a Class,
+    durations: Durations,
+}
+
+fn add(named: &Named<'_, '_>, report: &mut Report) {
+    let gpu = named.gpu;
+    let mut by_name: FxHashMap<(StringId, u32), Vec<i64>> = FxHashMap::default();
+    for work in &gpu.work {
+        let name = gpu.trace.slices.name[work.slice as usize];
+        by_name.entry((name, work.class)).or_default().push(work.dur());
+    }
+    let mut sums: Vec<NameSums<'_>> = by_name
+        .into_iter()
+        .map(|((name, class), durations)| NameSums {
+            name,
+            class: gpu.classes.get(class),
+            durations: Durations::new(durations),
+        })
+        .collect();
+    let text = |name: StringId| gpu.trace.strings.get_opt(name).unwrap_or("");
+    sums.sort_by(|a, b| {
+        (b.durations.total(), text(a.name)).cmp(&(a.durations.total(), text(b.name)))
+    });
+    let total: i64 = sums.iter().map(|sums| sums.durations.total()).sum();
+    let operations = by_operation(gpu);
+    if report.summary.is_empty() {
+        report.summary = summary(&operations, &sums, total, gpu);
+    }
+    report.facts(facts(named, &sums, total));
+    report.table(operation_table(named, &operations, total));
+    if let Some(table) = phase_table(named) {
+        report.table(table);
+    }
+    report.table(name_table(named, sums, total));
+}
+
+fn summary(operations: &[(&str, Durations)], names: &[NameSums<'_>], total: i64, gpu: &GpuTrace<'_>) -> String {
+    let percent = |ns: i64| format!("{:.1} %", 100.0 * share(ns, total).unwrap_or(0.0));
+    match (operations.first(), names.first()) {
+        (Some((operation, sums)), Some(name)) => format!(
+            "{} of the {} of GPU work is {operation}; the kernel with the most time is {} with {}.",
+            percent(sums.total()),
+            format_ns(total),
+            visible(&shortened(gpu.trace.strings.get_opt(name.name).unwrap_or(""))),
+            percent(name.durations.total())
+        ),
+        _ => "No work of a GPU was recorded.".to_string(),
+    }
+}
+
+/// Names of kernels may have thousands of characters.
+fn shortened(name: &str) -> String {
+    const CHARS: usize = 60;
+    match name.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_string(),
+    }
+}
+
+fn facts(named: &Named<'_, '_>, names: &[NameSums<'_>], total: i64) -> Facts {
+    let sum = |is: &dyn Fn(&NameSums<'_>) -> bool| -> i64 {
+        names.iter().filter(|sums| is(sums)).map(|sums| sums.durations.total()).sum()
+    };
+    let mut facts = Facts::new(named.title("Kernels"));
+    facts
+        .push("work_time", "Work", total, Unit::Ns)
+        .hint("durations of kernels, copies and fills added up, also where they run at the same time");
+    let count: u64 = names.iter().map(|sums| sums.durations.count()).sum();
+    facts.push("count", "Launches", count, Unit::Count).hint("kernels, copies and fills");
+    facts.push("names", "Distinct", names.len() as u64, Unit::Count).hint("different names");
+    facts
+        .push(
+            "unclassified",
+            "Unclassified",
+            share(sum(&|sums| sums.class.is_unknown), total),
+            Unit::Ratio,
+        )
+        .hint("share of that time in kernels that no rule knows");
+    facts
+}
+
+/// Durations by what is computed, the most first.
+fn by_operation<'a>(gpu: &'a GpuTrace<'_>) -> Vec<(&'a str, Durations)> {
+    group(gpu, gpu.work.iter(), |class| &class.operation)
+}
+
+fn group<'a, 'b>(
+    gpu: &'a GpuTrace<'_>,
+    work: impl Iterator<Item = &'b Work>,
+    key: impl Fn(&'a Class) -> &'a str,
+) -> Vec<(&'a str, Durations)> {
+    let mut by_class: Vec<Vec<i64>> = vec![Vec::new(); gpu.classes.all().len()];
+    for work in work {
+        by_class[work.class as usize].push(work.dur());
+    }
+    let mut by_key: FxHashMap<&str, Vec<i64>> = FxHashMap::default();
+    for (class, durations) in gpu.classes.all().iter().zip(by_class) {
+        if !durations.is_empty() {
+            by_key.entry(key(class)).or_default().extend(durations);
+        }
+    }
+    let mut rows: Vec<(&str, Durations)> =
+        by_key.into_iter().map(|(key, durations)| (key, Durations::new(durations))).collect();
+    rows.sort_by(|a, b| (b.1.total(), a.0).cmp(&(a.1.total(), b.0)));
+    rows
+}
+
+/// Steps that did something, for numbers per step; `None` where there are none.
+fn n_steps(gpu: &GpuTrace<'_>) -> Option<u64> {
+    let mut has_work = vec![false; gpu.steps.len()];
+    for work in &gpu.work {
+        if let Some(has_work) = has_work.get_mut(work.step as usize) {
+            *has_work = true;
+        }
+    }
+    Some(has_work.into_iter().filter(|has| *has).count() as u64).filter(|n| *n > 0)
+}
+
+fn per_step(gpu: &GpuTrace<'_>, is: impl Fn(&Work) -> bool) -> Option<i64> {
+    let n = n_steps(gpu)?;
+    let time: i64 = gpu.work.iter().filter(|work| gpu.step(work.step).is_some() && is(work)).map(Work::dur).sum();
+    Some(time / i64::try_from(n).unwrap_or(i64::MAX))
+}
+
+/// Columns on durations.
+fn time_columns(rows: &[&Durations], total: i64) -> Vec<Column> {
+    let each = |get: &dyn Fn(&Durations) -> Option<i64>| rows.iter().map(|row| get(row)).collect::<Vec<_>>();
+    vec![
+        Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.count())),
+        integers("total", "total", Unit::Ns, rows.iter().map(|row| row.total())).with_bar(),
+        Column::float("share", "share", Unit::Ratio, rows.iter().map(|row| share(row.total(), total)).collect())
+            .hint("of the durations of all work added up"),
+        Column::integer("mean", "mean", Unit::Ns, each(&Durations::mean)),
+        Column::integer("p50", "p50", Unit::Ns, each(&|row| row.quantile(0.5))),
+        Column::integer("p99", "p99", Unit::Ns, each(&|row| row.quantile(0.99))),
+        Column::integer("min", "min", Unit::Ns, each(&Durations::min)),
+        Column::integer("max", "max", Unit::Ns, each(&Durations::max)),
+    ]
+}
+
+fn operation_table(named: &Named<'_, '_>, rows: &[(&str, Durations)], total: i64) -> Table {
+    let gpu = named.gpu;
+    let durations: Vec<&Durations> = rows.iter().map(|row| &row.1).collect();
+    let mut columns = vec![Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.0))))];
+    columns.extend(time_columns(&durations, total));
+    if n_steps(gpu).is_some() {
+        let values = rows.iter().map(|row| per_step(gpu, |work| gpu.class(work).operation == row.0)).collect();
+        let column = Column::integer("per_step", "per step", Unit::Ns, values);
+        columns.insert(3, column.hint("time of work launched in steps, by their number"));
+    }
+    Table::new(named.id("operations"), named.title("Operations"), columns).sorted_by("total", true).caption(
+        "Work of the GPU by what it computes, by the names of kernels. Durations are added up, so what runs at the same time \
+         counts twice here, unlike in GPU time.",
+    )
+}
+
+/// What was computed in each phase.
+fn phase_table(named: &Named<'_, '_>) -> Option<Table> {
+    let gpu = named.gpu;
+    let phase_of = |work: &Work| gpu.annotation(work.step).map(|what| what.phase);
+    let mut rows: Vec<(Phase, &str, Durations, i64, i64)> = Vec::new();
+    for phase in [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle] {
+        let of_phase = || gpu.work.iter().filter(|work| phase_of(work) == Some(phase));
+        let total: i64 = of_phase().map(Work::dur).sum();
+        let mut steps: Vec<u32> = of_phase().map(|work| work.step).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        let n_steps = (steps.len() as i64).max(1);
+        for (operation, durations) in group(gpu, of_phase(), |class| &class.operation) {
+            rows.push((phase, operation, durations, total, n_steps));
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let table = Table::new(
+        named.id("operations_by_phase"),
+        named.title("Operations by phase"),
+        vec![
+            Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.0.name())))),
+            Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.1)))),
+            Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.2.count())),
+            integers("total", "total", Unit::Ns, rows.iter().map(|row| row.2.total())).with_bar(),
+            integers("per_step", "per step", Unit::Ns, rows.iter().map(|row| row.2.total() / row.4))
+                .hint("by the steps of the phase that did something"),
+            Column::float("share", "share of phase", Unit::Ratio, rows.iter().map(|row| share(row.2.total(), row.3)).collect()),
+            Column::integer("mean", "mean", Unit::Ns, rows.iter().map(|row| row.2.mean()).collect()),
+        ],
+    );
+    Some(table.caption("Work belongs to the phase of the step in which it was launched."))
+}
+
+fn name_table(named: &Named<'_, '_>, mut rows: Vec<NameSums<'_>>, total: i64) -> Table {
+    let n_left_out = cut(&mut rows);
+    let trace = named.gpu.trace;
+    let durations: Vec<&Durations> = rows.iter().map(|row| &row.durations).collect();
+    let text = |get: &dyn Fn(&Class) -> &str| {
+        texts(rows.iter().map(|row| Some(get(row.class).to_string()).filter(|text| !text.is_empty())))
+    };
+    let mut columns = vec![
+        Column::key("name", "name", texts(rows.iter().map(|row| trace.strings.get_opt(row.name)))),
+        Column::key("operation", "operation", text(&|class| &class.operation)),
+        Column::text("family", "family", text(&|class| &class.family)),
+        Column::text("library", "library", text(&|class| &class.library)),
+    ];
+    columns.splice(2..2, time_columns(&durations, total));
+    let table = Table::new(named.id("kernels"), named.title("Kernels by name"), columns).sorted_by("total", true);
+    with_left_out(table, n_left_out)
+}

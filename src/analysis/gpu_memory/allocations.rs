@@ -1,0 +1,219 @@
+//! Allocations, from the instants that the profiler writes with `profile_memory`.
+
+use crate::analysis::gpu::facts::integer;
+use crate::analysis::gpu::{GpuTrace, Kind, Named};
+use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::strings::StringId;
+use crate::base::units::{Unit, format_bytes};
+use crate::report::{Column, Report, Table};
+use crate::trace::builder::for_each_member;
+use rustc_hash::FxHashMap;
+
+/// Name of the instants.
+const NAME: &str = "[memory]";
+
+/// An allocation or a free.
+struct Change {
+    slice: u32,
+    ts: i64,
+    /// Negative if freed.
+    bytes: i64,
+    /// 0 where the profiler does not say.
+    address: u64,
+    /// As the allocator says, after the change.
+    allocated: Option<u64>,
+    reserved: Option<u64>,
+}
+
+/// Memory of one device.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Owner {
+    /// PyTorch's number of the type: 0 is the CPU.
+    kind: i64,
+    id: i64,
+}
+
+impl Owner {
+    fn label(self) -> String {
+        match self.kind {
+            0 => "CPU".to_string(),
+            1 | 6 => format!("GPU {}", self.id),
+            kind => format!("device {} of type {kind}", self.id),
+        }
+    }
+}
+
+/// Adds tables on allocations, or says that there are none.
+pub fn add(named: &Named<'_, '_>, report: &mut Report) {
+    let gpu = named.gpu;
+    let owners = changes(gpu);
+    if owners.is_empty() {
+        report.info("Allocations are not in the trace: profile with profile_memory=True to have them.");
+        return;
+    }
+    let summaries: Vec<(Owner, Summary)> =
+        owners.iter().map(|(owner, changes)| (*owner, Summary::new(changes))).collect();
+    if let Some((owner, summary)) = summaries.iter().filter(|(owner, _)| owner.kind != 0).max_by_key(|(_, summary)| summary.peak) {
+        report.summary = format!(
+            "{} At most {} were allocated on {}.",
+            report.summary,
+            format_bytes(u64::try_from(summary.peak).unwrap_or(0)),
+            owner.label()
+        );
+    }
+    report.table(owner_table(named, &summaries));
+    for ((owner, changes), (_, summary)) in owners.iter().zip(&summaries) {
+        if owner.kind != 0 || owners.len() == 1 {
+            report.table(live_table(named, *owner, changes, summary));
+        }
+    }
+}
+
+fn changes(gpu: &GpuTrace<'_>) -> Vec<(Owner, Vec<Change>)> {
+    let trace = gpu.trace;
+    let mut by_owner: FxHashMap<Owner, Vec<Change>> = FxHashMap::default();
+    let Some(name) = trace.strings.find(NAME) else { return Vec::new() };
+    for i in 0..trace.slices.len() {
+        if trace.slices.name[i] != name {
+            continue;
+        }
+        let Some(raw) = trace.args.get(trace.slices.args_of(i)) else { continue };
+        let mut change =
+            Change { slice: i as u32, ts: trace.slices.ts[i], bytes: 0, address: 0, allocated: None, reserved: None };
+        let mut owner = Owner { kind: 0, id: -1 };
+        for_each_member(&raw, |key, value| {
+            let number = || integer(value);
+            let unsigned = || number().and_then(|number| u64::try_from(number).ok());
+            match key.bytes {
+                b"Bytes" => change.bytes = number().unwrap_or(0),
+                b"Addr" => change.address = unsigned().unwrap_or(0),
+                b"Device Type" => owner.kind = number().unwrap_or(0),
+                b"Device Id" => owner.id = number().unwrap_or(-1),
+                b"Total Allocated" => change.allocated = unsigned(),
+                b"Total Reserved" => change.reserved = unsigned(),
+                _ => {}
+            }
+        });
+        by_owner.entry(owner).or_default().push(change);
+    }
+    let mut owners: Vec<(Owner, Vec<Change>)> = by_owner.into_iter().collect();
+    owners.sort_by_key(|(owner, _)| *owner);
+    owners
+}
+
+/// What came of all changes of a device.
+struct Summary {
+    n_allocations: u64,
+    n_frees: u64,
+    allocated_bytes: i64,
+    /// Most bytes in use at once: by the allocator's own count, or by adding changes up.
+    peak: i64,
+    /// Number of the change that reached it.
+    peak_at: usize,
+    reserved: Option<u64>,
+    end: i64,
+}
+
+impl Summary {
+    fn new(changes: &[Change]) -> Summary {
+        let mut summary =
+            Summary { n_allocations: 0, n_frees: 0, allocated_bytes: 0, peak: 0, peak_at: 0, reserved: None, end: 0 };
+        let mut sum = 0i64;
+        for (i, change) in changes.iter().enumerate() {
+            sum = sum.saturating_add(change.bytes);
+            if change.bytes >= 0 {
+                summary.n_allocations += 1;
+                summary.allocated_bytes = summary.allocated_bytes.saturating_add(change.bytes);
+            } else {
+                summary.n_frees += 1;
+            }
+            let in_use = change.allocated.and_then(|bytes| i64::try_from(bytes).ok()).unwrap_or(sum);
+            if in_use > summary.peak {
+                (summary.peak, summary.peak_at) = (in_use, i);
+            }
+            summary.end = in_use;
+            summary.reserved = summary.reserved.max(change.reserved);
+        }
+        summary
+    }
+}
+
+fn owner_table(named: &Named<'_, '_>, rows: &[(Owner, Summary)]) -> Table {
+    Table::new(
+        named.id("allocations"),
+        named.title("Allocations"),
+        vec![
+            Column::key("device", "device", texts(rows.iter().map(|row| Some(row.0.label())))),
+            Column::counts("allocations", "allocations", Unit::Count, rows.iter().map(|row| row.1.n_allocations)),
+            Column::counts("frees", "frees", Unit::Count, rows.iter().map(|row| row.1.n_frees)),
+            integers("allocated", "allocated in all", Unit::Bytes, rows.iter().map(|row| row.1.allocated_bytes)),
+            integers("peak", "peak in use", Unit::Bytes, rows.iter().map(|row| row.1.peak)).with_bar(),
+            Column::unsigned("reserved", "peak reserved", Unit::Bytes, rows.iter().map(|row| row.1.reserved).collect())
+                .hint("what the caching allocator held"),
+            integers("end", "in use at the end", Unit::Bytes, rows.iter().map(|row| row.1.end)),
+        ],
+    )
+    .caption(
+        "From the profiler's allocation events. Use is what the allocator counted; where it does not say, changes are added up \
+         from the start of the recording, which leaves out what was there before.",
+    )
+}
+
+/// Of whom memory was that was allocated in the recording and live at the peak.
+fn live_table(named: &Named<'_, '_>, owner: Owner, changes: &[Change], summary: &Summary) -> Table {
+    let gpu = named.gpu;
+    let has_addresses = changes.iter().any(|change| change.address != 0);
+    let mut live: FxHashMap<u64, &Change> = FxHashMap::default();
+    for change in changes.iter().take(summary.peak_at + 1) {
+        if change.bytes >= 0 {
+            live.insert(change.address, change);
+        } else {
+            live.remove(&change.address);
+        }
+    }
+    let mut by_source: FxHashMap<(StringId, StringId), (u64, i64)> = FxHashMap::default();
+    let mut known = 0;
+    if has_addresses {
+        for change in live.values() {
+            let name = |slice: Option<u32>| slice.map_or(StringId::NONE, |slice| gpu.trace.slices.name[slice as usize]);
+            let op = name(gpu.around(change.slice, |_, kind| kind == Kind::Op));
+            let frame = name(gpu.around(change.slice, |_, kind| kind == Kind::Python));
+            let (n, bytes) = by_source.entry((op, frame)).or_default();
+            *n += 1;
+            *bytes += change.bytes;
+            known += change.bytes;
+        }
+    }
+    let mut rows: Vec<((StringId, StringId), (u64, i64))> = by_source.into_iter().collect();
+    let text = |id: StringId| gpu.trace.strings.get_opt(id);
+    rows.sort_by(|a, b| {
+        (b.1.1, text(a.0.0), text(a.0.1)).cmp(&(a.1.1, text(b.0.0), text(b.0.1)))
+    });
+    let n_left_out = cut(&mut rows);
+    let start = gpu.trace.span().map_or(0, |(start, _)| start);
+    let at = changes.get(summary.peak_at).map_or(0, |change| change.ts - start);
+    let before = (summary.peak - known).max(0);
+    let table = Table::new(
+        named.id("live"),
+        named.title(&format!("Live at the peak: {}", owner.label())),
+        vec![
+            Column::key("op", "operator", texts(rows.iter().map(|row| text(row.0.0)))),
+            Column::key("frame", "Python frame", texts(rows.iter().map(|row| text(row.0.1)))),
+            Column::counts("blocks", "blocks", Unit::Count, rows.iter().map(|row| row.1.0)),
+            integers("bytes", "bytes", Unit::Bytes, rows.iter().map(|row| row.1.1)).with_bar(),
+        ],
+    )
+    .caption(format!(
+        "Blocks allocated in the recording and not freed at the peak of {}, {} after its start, by the innermost operator and \
+         frame around the allocation. {} more had been allocated before the recording, or nobody said where.",
+        format_bytes(u64::try_from(summary.peak).unwrap_or(0)),
+        crate::base::units::format_ns(at),
+        format_bytes(u64::try_from(before).unwrap_or(0))
+    ))
+    .if_empty("Nothing that was allocated in the recording was live at the peak, or allocations have no addresses.");
+    let mut table = with_left_out(table, n_left_out);
+    if owner.id > 0 {
+        table.id = format!("{}_gpu{}", table.id, owner.id).into();
+    }
+    table
+}

@@ -1,0 +1,108 @@
+//! Memory: copies and fills with their bandwidth; allocations over time, the peak, and what was live then.
+
+mod allocations;
+
+use super::gpu::stats::{Durations, share};
+use super::gpu::{self, Kind, Named};
+use super::timeline::{cut, integers, texts, with_left_out};
+use super::{AnalysisInfo, Context};
+use crate::base::strings::StringId;
+use crate::base::units::{Unit, format_bytes, format_ns};
+use crate::report::{Column, Report, Table};
+use crate::trace::links::LinkTable;
+use rustc_hash::FxHashMap;
+
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "gpu-memory", title: "GPU memory", applies: gpu::applies, run, reference: None };
+
+fn run(context: &Context<'_>) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    for named in Named::all(context.gpu()) {
+        let copies = copies(&named);
+        let total: i64 = copies.iter().map(|row| row.durations.total()).sum();
+        let bytes: u64 = copies.iter().filter_map(|row| row.bytes).sum();
+        if report.summary.is_empty() {
+            report.summary = if copies.is_empty() {
+                "No copies were recorded.".to_string()
+            } else {
+                format!("{} were copied or filled in {}.", format_bytes(bytes), format_ns(total))
+            };
+        }
+        report.table(copy_table(&named, copies, total));
+        allocations::add(&named, &mut report);
+    }
+    report
+}
+
+/// Copies or fills of one name.
+struct Copies {
+    name: StringId,
+    durations: Durations,
+    /// `None` where no event says.
+    bytes: Option<u64>,
+    n_without_bytes: u64,
+    /// Time of those that say how many bytes.
+    timed: i64,
+}
+
+fn copies(named: &Named<'_, '_>) -> Vec<Copies> {
+    let gpu = named.gpu;
+    let mut by_name: FxHashMap<StringId, (Vec<i64>, Option<u64>, u64, i64)> = FxHashMap::default();
+    for work in gpu.work.iter().filter(|work| work.kind != Kind::Kernel || gpu.class(work).is_copy) {
+        let name = gpu.trace.slices.name[work.slice as usize];
+        let (durations, bytes, n_without, timed) = by_name.entry(name).or_default();
+        durations.push(work.dur());
+        let given = gpu.link_of(work).map(|link| link.bytes).filter(|bytes| *bytes != LinkTable::NONE);
+        match given.and_then(|bytes| u64::try_from(bytes).ok()) {
+            Some(more) => {
+                *bytes = Some(bytes.unwrap_or(0).saturating_add(more));
+                *timed += work.dur();
+            }
+            None => *n_without += 1,
+        }
+    }
+    let mut rows: Vec<Copies> = by_name
+        .into_iter()
+        .map(|(name, (durations, bytes, n_without_bytes, timed))| Copies {
+            name,
+            durations: Durations::new(durations),
+            bytes,
+            n_without_bytes,
+            timed,
+        })
+        .collect();
+    let text = |name: StringId| gpu.trace.strings.get_opt(name).unwrap_or("");
+    rows.sort_by(|a, b| (b.durations.total(), text(a.name)).cmp(&(a.durations.total(), text(b.name))));
+    rows
+}
+
+fn copy_table(named: &Named<'_, '_>, mut rows: Vec<Copies>, total: i64) -> Table {
+    let n_left_out = cut(&mut rows);
+    let trace = named.gpu.trace;
+    let bandwidth = |row: &Copies| {
+        let bytes = row.bytes? as f64;
+        (row.timed > 0).then(|| bytes / (row.timed as f64 / 1e9))
+    };
+    let mut table = Table::new(
+        named.id("copies"),
+        named.title("Copies and fills"),
+        vec![
+            Column::key("name", "name", texts(rows.iter().map(|row| trace.strings.get_opt(row.name)))),
+            Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count())),
+            Column::unsigned("bytes", "bytes", Unit::Bytes, rows.iter().map(|row| row.bytes).collect()),
+            integers("total", "time", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar(),
+            Column::float("share", "share", Unit::Ratio, rows.iter().map(|row| share(row.durations.total(), total)).collect()),
+            Column::float("bandwidth", "bandwidth", Unit::BytesPerSecond, rows.iter().map(bandwidth).collect())
+                .hint("bytes by the time of the copies that say how many they moved"),
+            Column::integer("mean", "mean", Unit::Ns, rows.iter().map(|row| row.durations.mean()).collect()),
+            Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.durations.max()).collect()),
+        ],
+    )
+    .sorted_by("total", true)
+    .if_empty("The trace holds no copies and no fills.");
+    let n_without: u64 = rows.iter().map(|row| row.n_without_bytes).sum();
+    if n_without > 0 {
+        table = table.caption(format!("{n_without} of them do not say how many bytes they moved."));
+    }
+    with_left_out(table, n_left_out)
+}
