@@ -9,7 +9,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("trace", &["base", "trace"]),
     ("import", &["base", "trace", "import"]),
     ("report", &["base", "report"]),
-    ("analysis", &["base", "trace", "report", "analysis"]),
+    ("analysis", &["base", "gpu", "trace", "report", "analysis"]),
     ("index", &["base", "trace", "import", "report", "analysis", "index"]),
     ("export", &["base", "trace", "report", "analysis", "index", "export"]),
     ("engine", &["base", "trace", "import", "report", "analysis", "index", "export", "engine"]),

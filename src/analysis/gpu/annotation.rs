@@ -87,7 +87,9 @@ impl Annotation {
             return Some(Annotation::BARE);
         }
         let rest = match rest.split_once('_') {
-            Some((total, rest)) if !total.is_empty() && total.bytes().all(|byte| byte.is_ascii_digit()) => rest,
+            Some((total, rest)) if !total.is_empty() && total.bytes().all(|byte| byte.is_ascii_digit()) => {
+                rest
+            }
             _ => rest,
         };
         let (context, rest) = part(rest.strip_prefix("context_")?)?;
@@ -142,7 +144,8 @@ fn part(text: &str) -> Option<(Option<(u64, u64)>, &str)> {
 }
 
 fn is_second_number(tail: &str) -> bool {
-    tail.strip_prefix('_').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    tail.strip_prefix('_')
+        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a range of that name is the capture of a graph.

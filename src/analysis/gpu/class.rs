@@ -17,7 +17,7 @@ pub struct Class {
     pub library: String,
     /// It talks to other GPUs.
     pub is_communication: bool,
-    /// It only moves memory, though it may run as a kernel.
+    /// It is a copy of the runtime, though it may run as a kernel.
     pub is_copy: bool,
     /// No rule knows it.
     pub is_unknown: bool,
@@ -28,7 +28,7 @@ pub type ClassId = u32;
 
 /// Classes of all names of a trace.
 pub struct Classes {
-    rules: Rules,
+    rules: &'static Rules,
     all: Vec<Class>,
     by_name: FxHashMap<(StringId, bool), ClassId>,
 }
@@ -48,8 +48,8 @@ impl Classes {
         }
         let class = match kind {
             Kind::Kernel => self.kernel(trace.strings.get(name)),
-            Kind::Fill => moves_memory("memset"),
-            _ => moves_memory("memcpy"),
+            Kind::Fill => moves_memory("Memset"),
+            _ => moves_memory("Memcpy"),
         };
         let id = self.all.iter().position(|known| *known == class).unwrap_or_else(|| {
             self.all.push(class);
@@ -62,12 +62,12 @@ impl Classes {
     fn kernel(&self, name: &str) -> Class {
         let class = self.rules.classify(name);
         Class {
-            operation: class.operation.to_string(),
+            operation: class.operation.name().to_string(),
             family: class.family.to_string(),
             library: class.library.to_string(),
-            is_communication: class.is_communication,
-            is_copy: class.is_copy,
-            is_unknown: class.is_unknown,
+            is_communication: class.operation.is_communication(),
+            is_copy: is_runtime_copy(name),
+            is_unknown: class.operation.is_other(),
         }
     }
 
@@ -82,13 +82,19 @@ impl Classes {
     }
 }
 
+/// Whether a kernel is a copy that ROCm's runtime runs as one. Kernels of libraries that copy are computation, as in
+/// TraceLens: they take the place of other kernels.
+fn is_runtime_copy(name: &str) -> bool {
+    name.starts_with("__amd_rocclr_copyBuffer") || name.starts_with("MEMORY_COPY_")
+}
+
 fn moves_memory(operation: &str) -> Class {
     Class {
         operation: operation.to_string(),
         family: String::new(),
         library: String::new(),
         is_communication: false,
-        is_copy: operation == "memcpy",
+        is_copy: operation == "Memcpy",
         is_unknown: false,
     }
 }

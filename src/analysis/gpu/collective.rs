@@ -99,7 +99,9 @@ impl Collective {
         let n = self.group_size.filter(|n| *n > 0)? as f64;
         Some(match self.kind() {
             CollectiveKind::AllReduce => 2.0 * (n - 1.0) / n,
-            CollectiveKind::ReduceScatter | CollectiveKind::AllGather | CollectiveKind::AllToAll => (n - 1.0) / n,
+            CollectiveKind::ReduceScatter | CollectiveKind::AllGather | CollectiveKind::AllToAll => {
+                (n - 1.0) / n
+            }
             CollectiveKind::Other => 1.0,
         })
     }
@@ -163,9 +165,18 @@ mod tests {
             group: String::new(),
         };
         assert_eq!((of("allreduce").message_bytes(), of("allreduce").bus_factor()), (Some(200), Some(1.75)));
-        assert_eq!((of("_allgather_base").message_bytes(), of("_allgather_base").bus_factor()), (Some(1600), Some(0.875)));
+        assert_eq!(
+            (of("_allgather_base").message_bytes(), of("_allgather_base").bus_factor()),
+            (Some(1600), Some(0.875))
+        );
         assert_eq!(of("_reduce_scatter_base").kind(), CollectiveKind::ReduceScatter);
-        assert_eq!((of("broadcast").bus_factor(), of("all_to_allv").kind()), (Some(1.0), CollectiveKind::AllToAll));
-        assert_eq!(kernel_collective("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)"), "send and receive");
+        assert_eq!(
+            (of("broadcast").bus_factor(), of("all_to_allv").kind()),
+            (Some(1.0), CollectiveKind::AllToAll)
+        );
+        assert_eq!(
+            kernel_collective("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)"),
+            "send and receive"
+        );
     }
 }

@@ -127,7 +127,9 @@ impl RunFacts {
         by_call
             .or_else(|| {
                 kernels.find_map(|kernel| {
-                    let is_amd = kernel.starts_with("Cijk_") || kernel.contains("rocprim") || kernel.starts_with("__amd_");
+                    let is_amd = kernel.starts_with("Cijk_")
+                        || kernel.contains("rocprim")
+                        || kernel.starts_with("__amd_");
                     is_amd.then_some(Vendor::Amd)
                 })
             })

@@ -130,7 +130,8 @@ impl<'a> GpuTrace<'a> {
                 continue;
             }
             let Some((process, key)) = self.thread_of(i) else { continue };
-            let given = row.map(|row| trace.links.stream[row]).filter(|stream| *stream != LinkTable::NO_STREAM);
+            let given =
+                row.map(|row| trace.links.stream[row]).filter(|stream| *stream != LinkTable::NO_STREAM);
             let number = given.map(i64::from).or_else(|| stream_number(trace, key));
             let stream = *streams.entry((process, number)).or_insert_with(|| {
                 let device = *devices.entry(process).or_insert_with(|| {
@@ -372,11 +373,7 @@ impl<'a> GpuTrace<'a> {
     pub fn busy(&self, device: u32, is: impl Fn(&Work) -> bool) -> Vec<Span> {
         let of_device = |work: &&Work| self.streams[work.stream as usize].device == device;
         spans::union(
-            self.work
-                .iter()
-                .filter(of_device)
-                .filter(|work| is(work))
-                .map(|work| (work.start, work.end)),
+            self.work.iter().filter(of_device).filter(|work| is(work)).map(|work| (work.start, work.end)),
         )
     }
 

@@ -62,6 +62,9 @@ mod tests {
         let ten = of(&[10, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
         assert_eq!((ten.quantile(0.5), ten.quantile(0.99), ten.quantile(0.0)), (Some(5), Some(10), Some(1)));
         assert_eq!((ten.mean(), ten.total(), ten.min(), ten.max()), (Some(6), 55, Some(1), Some(10)));
-        assert_eq!((of(&[]).mean(), of(&[]).quantile(0.5), of(&[i64::MAX, i64::MAX]).total()), (None, None, i64::MAX));
+        assert_eq!(
+            (of(&[]).mean(), of(&[]).quantile(0.5), of(&[i64::MAX, i64::MAX]).total()),
+            (None, None, i64::MAX)
+        );
     }
 }

@@ -102,7 +102,8 @@ fn choose(steps: Vec<Step>) -> Vec<Step> {
         if says(step) {
             for outer in &open {
                 let around = &steps[*outer];
-                holds_better[*outer] |= !says(around) && around.process == step.process && around.end >= step.end;
+                holds_better[*outer] |=
+                    !says(around) && around.process == step.process && around.end >= step.end;
             }
         }
         open.push(i);
@@ -116,7 +117,10 @@ fn choose(steps: Vec<Step>) -> Vec<Step> {
         match last {
             // Inside the one before: what it says more exactly is taken over.
             Some(last) if step.start < last.end => {
-                if last.what.context.is_none() && step.what.context.is_some() && step.what.phase == last.what.phase {
+                if last.what.context.is_none()
+                    && step.what.context.is_some()
+                    && step.what.phase == last.what.phase
+                {
                     last.what = step.what;
                 }
             }

@@ -11,7 +11,7 @@ use crate::trace::builder::find_member;
 use std::borrow::Cow;
 
 /// What the letters mean.
-pub const HINT: &str = "how much the trace can tell: A has launches, operators, Python frames and steps for at least 95 % of the time \
+pub const HINT: &str = "A has launches, operators, Python frames and steps for at least 95 % of the time \
                         of kernels; B launches and two of the others; C launches for half of the time; D less";
 
 /// A part of the time of kernels that counts as all of it.
@@ -62,7 +62,10 @@ impl Grade {
         let coverage = linked.map(|linked| share(linked, time));
         let graph = share(by_graph, time).unwrap_or(0.0);
         let graph_note = if graph > 0.0 {
-            format!("{:.1} % of the time of kernels was launched as graphs, which have no operators when they run", 100.0 * graph)
+            format!(
+                "{:.1} % of the time of kernels was launched as graphs, which have no operators when they run",
+                100.0 * graph
+            )
         } else {
             String::new()
         };
@@ -75,26 +78,58 @@ impl Grade {
             without,
             note,
         };
-        let flag = |what, has, without, note: &str| Row { what, coverage: None, has, without, note: note.to_string() };
+        let flag = |what, has, without, note: &str| Row {
+            what,
+            coverage: None,
+            has,
+            without,
+            note: note.to_string(),
+        };
         let launch_note = if not_in_window > 0 {
-            format!("{not_in_window} kernels were launched before the recording, or by calls it does not have")
+            format!(
+                "{not_in_window} kernels were launched before the recording, or by calls it does not have"
+            )
         } else {
             String::new()
         };
         let rows = vec![
             of("launches", coverage[0], "launch delays, operators, frames and steps of kernels", launch_note),
             of("operators", coverage[1], "which PyTorch operator a kernel belongs to", graph_note),
-            of("Python frames", coverage[2], "which line of Python launched a kernel (profile with_stack=True)", String::new()),
+            of(
+                "Python frames",
+                coverage[2],
+                "which line of Python launched a kernel (profile with_stack=True)",
+                String::new(),
+            ),
             of("steps", coverage[3], "times per step, prefill and decode apart", String::new()),
-            of("modules", coverage[4], "times by nn.Module and layer (profile with_modules or with_stack)", String::new()),
-            flag("shapes", has_shapes, "FLOPs, bytes and rooflines of operators (profile record_shapes=True)", ""),
-            flag("waits", gpu.kinds.has(|kind| kind == Kind::Sync), "an exact critical path across streams", ""),
+            of(
+                "modules",
+                coverage[4],
+                "times by nn.Module and layer (profile with_modules or with_stack)",
+                String::new(),
+            ),
+            flag(
+                "shapes",
+                has_shapes,
+                "FLOPs, bytes and rooflines of operators (profile record_shapes=True)",
+                "",
+            ),
+            flag(
+                "waits",
+                gpu.kinds.has(|kind| kind == Kind::Sync),
+                "an exact critical path across streams",
+                "",
+            ),
             Row {
                 what: "whole file",
                 coverage: None,
                 has: n_skipped == 0,
                 without: "nothing, if it is there: records that could not be read are missing from every number",
-                note: if n_skipped > 0 { format!("{n_skipped} records could not be read") } else { String::new() },
+                note: if n_skipped > 0 {
+                    format!("{n_skipped} records could not be read")
+                } else {
+                    String::new()
+                },
             },
         ];
         Grade { rows, has_work: time > 0 }
@@ -122,11 +157,24 @@ impl Grade {
             vec![
                 Column::key("what", "recorded", texts(rows.iter().map(|row| Some(row.what)))),
                 Column::bool("there", "there", rows.iter().map(|row| Some(row.has)).collect()),
-                Column::float("coverage", "of kernel time", Unit::Ratio, rows.iter().map(|row| row.coverage).collect())
-                    .with_bar()
-                    .hint("share of the summed time of kernels that is linked to one"),
-                Column::text("without", "without it nobody can tell", texts(rows.iter().map(|row| Some(row.without)))),
-                Column::text("note", "note", texts(rows.iter().map(|row| (!row.note.is_empty()).then_some(row.note.as_str())))),
+                Column::float(
+                    "coverage",
+                    "of kernel time",
+                    Unit::Ratio,
+                    rows.iter().map(|row| row.coverage).collect(),
+                )
+                .with_bar()
+                .hint("share of the summed time of kernels that is linked to one"),
+                Column::text(
+                    "without",
+                    "without it nobody can tell",
+                    texts(rows.iter().map(|row| Some(row.without))),
+                ),
+                Column::text(
+                    "note",
+                    "note",
+                    texts(rows.iter().map(|row| (!row.note.is_empty()).then_some(row.note.as_str()))),
+                ),
             ],
         )
         .caption(format!("Grade {}: {HINT}.", self.letter()))
@@ -141,9 +189,8 @@ fn has_shapes(gpu: &GpuTrace<'_>) -> bool {
     let slices = &gpu.trace.slices;
     let ops = gpu.work.iter().filter(|work| work.op != NONE).map(|work| work.op as usize);
     ops.take(N_LOOKED_AT).any(|op| {
-        gpu.trace
-            .args
-            .get(slices.args_of(op))
-            .is_some_and(|raw| find_member(&raw, "Input Dims").or_else(|| find_member(&raw, "Input dims")).is_some())
+        gpu.trace.args.get(slices.args_of(op)).is_some_and(|raw| {
+            find_member(&raw, "Input Dims").or_else(|| find_member(&raw, "Input dims")).is_some()
+        })
     })
 }

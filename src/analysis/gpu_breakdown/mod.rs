@@ -95,7 +95,9 @@ impl Of<'_, '_> {
         text.push_str(&format!(": {} computing", percent(all.computation)));
         // What is too little to show in a tenth of a percent is not worth a sentence.
         let worth_saying = |ns: i64| ns.saturating_mul(2000) >= all.total;
-        for (ns, what) in [(all.exposed_communication, "only communicating"), (all.exposed_copies, "only copying")] {
+        for (ns, what) in
+            [(all.exposed_communication, "only communicating"), (all.exposed_copies, "only copying")]
+        {
             if worth_saying(ns) {
                 text.push_str(&format!(", {} {what}", percent(ns)));
             }
@@ -117,7 +119,9 @@ impl Of<'_, '_> {
                 .push("busy", "Busy", share(all.busy(), all.total), Unit::Ratio)
                 .hint("share of that time in which anything ran");
         }
-        facts.push("grade", "Trace", grade.letter(), Unit::None).hint(grade::HINT);
+        facts
+            .push("grade", "Grade of the trace", grade.letter(), Unit::None)
+            .hint("how much it can tell, A to D; reasons are below");
         if !gpu.steps.is_empty() {
             facts.push("steps", "Steps", gpu.steps.len() as u64, Unit::Count).hint("ranges that mark steps");
         }
@@ -168,8 +172,13 @@ impl Of<'_, '_> {
                 Column::key("device", "GPU", texts(rows.iter().map(|row| Some(row.0.as_str())))),
                 Column::key("part", "part", texts(rows.iter().map(|row| Some(row.1)))),
                 integers("time", "time", Unit::Ns, rows.iter().map(|row| row.2)).with_bar(),
-                Column::float("share", "share", Unit::Ratio, rows.iter().map(|row| share(row.2, row.3)).collect())
-                    .hint("of the time from the GPU's first work to the end of its last"),
+                Column::float(
+                    "share",
+                    "share",
+                    Unit::Ratio,
+                    rows.iter().map(|row| share(row.2, row.3)).collect(),
+                )
+                .hint("of the time from the GPU's first work to the end of its last"),
             ],
         );
         let mut all = Parts::default();
@@ -210,7 +219,11 @@ impl Of<'_, '_> {
             self.named.id("steps"),
             self.named.title("Steps"),
             vec![
-                Column::key("device", "GPU", texts(rows.iter().map(|row| Some(gpu.device_label(row.0.device))))),
+                Column::key(
+                    "device",
+                    "GPU",
+                    texts(rows.iter().map(|row| Some(gpu.device_label(row.0.device)))),
+                ),
                 Column::key("step", "step", texts(rows.iter().map(|row| Some(name(&row))))),
                 Column::text(
                     "phase",
@@ -229,7 +242,12 @@ impl Of<'_, '_> {
                     .with_bar()
                     .hint("from its first work on the GPU to the first of the next step"),
                 integers("computation", "computation", Unit::Ns, part(|parts| parts.computation)),
-                integers("exposed_communication", "exposed comm.", Unit::Ns, part(|parts| parts.exposed_communication)),
+                integers(
+                    "exposed_communication",
+                    "exposed comm.",
+                    Unit::Ns,
+                    part(|parts| parts.exposed_communication),
+                ),
                 integers("exposed_copies", "exposed copies", Unit::Ns, part(|parts| parts.exposed_copies)),
                 integers("idle", "idle", Unit::Ns, part(|parts| parts.idle)),
                 Column::integer(
@@ -274,7 +292,9 @@ impl Of<'_, '_> {
             let mut tokens = 0u64;
             let mut times = Vec::new();
             for (window, step) in devices.iter().flat_map(|device| &device.steps) {
-                let Some(what) = gpu.annotation(window.step).filter(|what| what.phase == phase) else { continue };
+                let Some(what) = gpu.annotation(window.step).filter(|what| what.phase == phase) else {
+                    continue;
+                };
                 parts.add(step);
                 times.push(step.total);
                 tokens = tokens.saturating_add(what.tokens().unwrap_or(0));
@@ -286,11 +306,14 @@ impl Of<'_, '_> {
         if rows.iter().all(|row| row.1.count() < 2 && row.0 == Phase::Unknown) {
             return None;
         }
-        let time = |get: fn(&(Phase, Durations, Parts, u64)) -> Option<i64>| rows.iter().map(get).collect::<Vec<_>>();
+        let time = |get: fn(&(Phase, Durations, Parts, u64)) -> Option<i64>| {
+            rows.iter().map(get).collect::<Vec<_>>()
+        };
         let part = |get: fn(&Parts) -> i64| {
             rows.iter().map(|row| share(get(&row.2), row.2.total)).collect::<Vec<_>>()
         };
-        let per_token = |row: &(Phase, Durations, Parts, u64)| (row.3 > 0).then(|| row.2.total as u64 / row.3);
+        let per_token =
+            |row: &(Phase, Durations, Parts, u64)| (row.3 > 0).then(|| row.2.total as u64 / row.3);
         let table = Table::new(
             self.named.id("phases"),
             self.named.title("Phases"),
@@ -302,11 +325,31 @@ impl Of<'_, '_> {
                 Column::integer("p50", "p50", Unit::Ns, time(|row| row.1.quantile(0.5))),
                 Column::integer("p99", "p99", Unit::Ns, time(|row| row.1.quantile(0.99))),
                 Column::float("computation", "computation", Unit::Ratio, part(|parts| parts.computation)),
-                Column::float("exposed_communication", "exposed comm.", Unit::Ratio, part(|parts| parts.exposed_communication)),
-                Column::float("exposed_copies", "exposed copies", Unit::Ratio, part(|parts| parts.exposed_copies)),
+                Column::float(
+                    "exposed_communication",
+                    "exposed comm.",
+                    Unit::Ratio,
+                    part(|parts| parts.exposed_communication),
+                ),
+                Column::float(
+                    "exposed_copies",
+                    "exposed copies",
+                    Unit::Ratio,
+                    part(|parts| parts.exposed_copies),
+                ),
                 Column::float("idle", "idle", Unit::Ratio, part(|parts| parts.idle)),
-                Column::unsigned("tokens", "tokens", Unit::Count, rows.iter().map(|row| (row.3 > 0).then_some(row.3)).collect()),
-                Column::unsigned("per_token", "GPU time per token", Unit::Ns, rows.iter().map(per_token).collect()),
+                Column::unsigned(
+                    "tokens",
+                    "tokens",
+                    Unit::Count,
+                    rows.iter().map(|row| (row.3 > 0).then_some(row.3)).collect(),
+                ),
+                Column::unsigned(
+                    "per_token",
+                    "GPU time per token",
+                    Unit::Ns,
+                    rows.iter().map(per_token).collect(),
+                ),
             ],
         );
         Some(table.caption("Steps by what they did; p50 and p99 are of the GPU times of single steps."))
@@ -338,11 +381,14 @@ impl Of<'_, '_> {
         if let Some(version) = &gpu.facts.nccl_version {
             facts.push("nccl", "NCCL", version.clone(), Unit::None);
         }
-        let options = if gpu.facts.options.is_empty() { "none".to_string() } else { gpu.facts.options.join(", ") };
+        let options =
+            if gpu.facts.options.is_empty() { "none".to_string() } else { gpu.facts.options.join(", ") };
         facts.push("options", "Profiler options", options, Unit::None);
         if gpu.steps.n_captures > 0 {
             let n = counted(gpu.steps.n_captures as u64, "range", "ranges");
-            facts.push("captures", "Graph captures", n, Unit::None).hint("no step: no time is charged to them");
+            facts
+                .push("captures", "Graph captures", n, Unit::None)
+                .hint("no step: no time is charged to them");
         }
         Some(facts)
     }

@@ -12,18 +12,21 @@ use crate::report::{Column, Report, Table};
 use crate::trace::{Run, Trace};
 use rustc_hash::FxHashMap;
 
-pub const INFO: AnalysisInfo = AnalysisInfo {
-    id: "gpu-communication",
-    title: "Communication",
-    applies,
-    run,
-    reference: None,
-};
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "gpu-communication", title: "Communication", applies, run, reference: None };
 
 /// Most traces are of one GPU, which talks to nobody: without any of these words in any name there is nothing to say.
 fn applies(run: &Run) -> bool {
     const WORDS: [&str; 10] = [
-        "nccl", "rccl", "reduce_scatter", "all_gather", "all_reduce", "allreduce", "allgather", "alltoall", "all2all",
+        "nccl",
+        "rccl",
+        "reduce_scatter",
+        "all_gather",
+        "all_reduce",
+        "allreduce",
+        "allgather",
+        "alltoall",
+        "all2all",
         "cross_device_reduce",
     ];
     let talks = |trace: &Trace| trace.strings.all().any(|text| WORDS.iter().any(|word| text.contains(word)));
@@ -102,7 +105,8 @@ fn sums(gpu: &GpuTrace<'_>) -> Vec<Sums> {
         })
         .collect();
     rows.sort_by(|a, b| {
-        let key = |row: &Sums| (row.durations.total(), row.collective.name.clone(), row.collective.elements_in);
+        let key =
+            |row: &Sums| (row.durations.total(), row.collective.name.clone(), row.collective.elements_in);
         key(b).cmp(&key(a))
     });
     rows
@@ -118,7 +122,8 @@ fn table(named: &Named<'_, '_>, rows: &[Sums], total: i64) -> Table {
     };
     let bus = |row: &Sums, ns: Option<i64>| Some(bandwidth(row, ns)? * row.collective.bus_factor()?);
     let streams = |row: &Sums| {
-        let mut labels: Vec<String> = row.streams.iter().map(|stream| named.gpu.stream_label(*stream)).collect();
+        let mut labels: Vec<String> =
+            row.streams.iter().map(|stream| named.gpu.stream_label(*stream)).collect();
         labels.sort();
         labels.join(", ")
     };

@@ -130,7 +130,8 @@ fn waits(gpu: &GpuTrace<'_>) -> FxHashMap<TrackId, Vec<Span>> {
 /// Own times by name and kind.
 fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> FxHashMap<(StringId, Kind), Sums> {
     let slices = &gpu.trace.slices;
-    let covers: FxHashMap<TrackId, Cover> = waits.iter().map(|(track, spans)| (*track, Cover::new(spans))).collect();
+    let covers: FxHashMap<TrackId, Cover> =
+        waits.iter().map(|(track, spans)| (*track, Cover::new(spans))).collect();
     let mut by_name: FxHashMap<(StringId, Kind), Sums> = FxHashMap::default();
     // Time that children have waited is taken from their parents, which come before them.
     for i in 0..slices.len() {
@@ -146,7 +147,8 @@ fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> FxHashMap<
         {
             let parent = parent.0 as usize;
             // A child may outlast its parent by rounding: only what lies in both is the parent's to give.
-            let end = (slices.ts[i] + slices.dur[i]).min(slices.ts[parent].saturating_add(slices.dur[parent].max(0)));
+            let end = (slices.ts[i] + slices.dur[i])
+                .min(slices.ts[parent].saturating_add(slices.dur[parent].max(0)));
             let shared = cover.map_or(0, |cover| cover.within(slices.ts[i], end));
             let parent_kind = gpu.kinds.get(slices.category[parent]);
             if kind_name(parent_kind).is_some() {

@@ -62,7 +62,8 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
     let n_left_out = cut(&mut rows);
     let cpu: Vec<Durations> = rows.iter().map(|row| Durations::new(row.1.cpu.clone())).collect();
     let delay: Vec<Durations> = rows.iter().map(|row| Durations::new(row.1.delay.clone())).collect();
-    let of = |all: &[Durations], get: &dyn Fn(&Durations) -> Option<i64>| all.iter().map(get).collect::<Vec<_>>();
+    let of =
+        |all: &[Durations], get: &dyn Fn(&Durations) -> Option<i64>| all.iter().map(get).collect::<Vec<_>>();
     let mut caption = "Calls that caused work, by name. A delay is from the end of the call to the start of the work; a kernel is short \
                        if it runs for less time than its call took (calls of up to 50 µs)."
         .to_string();

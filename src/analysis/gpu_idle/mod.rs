@@ -181,7 +181,12 @@ fn cause_table(
             Column::key("cause", "cause", texts(rows.iter().map(|row| Some(row.1)))),
             Column::counts("gaps", "gaps", Unit::Count, rows.iter().map(|row| row.2.count())),
             integers("time", "time", Unit::Ns, rows.iter().map(|row| row.2.total())).with_bar(),
-            Column::float("share", "share of idle", Unit::Ratio, rows.iter().map(|row| share(row.2.total(), row.3)).collect()),
+            Column::float(
+                "share",
+                "share of idle",
+                Unit::Ratio,
+                rows.iter().map(|row| share(row.2.total(), row.3)).collect(),
+            ),
             Column::integer("p50", "p50", Unit::Ns, rows.iter().map(|row| row.2.quantile(0.5)).collect()),
             Column::integer("p99", "p99", Unit::Ns, rows.iter().map(|row| row.2.quantile(0.99)).collect()),
             Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.2.max()).collect()),
@@ -200,32 +205,42 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
     let work = |number: usize| &gpu.work[number];
     let name = |number: usize| gpu.name(work(number).slice).to_string();
-    let cause = |gap: &Gap| CAUSES.iter().find(|(cause, _)| *cause == gap.cause).map_or("", |(_, name)| *name);
+    let cause =
+        |gap: &Gap| CAUSES.iter().find(|(cause, _)| *cause == gap.cause).map_or("", |(_, name)| *name);
     let of_launch = |gap: &Gap, get: &dyn Fn(u32) -> Option<u32>| {
         let launch = work(gap.next).launch;
         (launch != NONE).then(|| get(launch)).flatten().map(|slice| gpu.name(slice).to_string())
     };
-    let table = Table::new(
-        named.id("gaps"),
-        named.title("Longest gaps"),
-        vec![
-            Column::key(
-                "device",
-                "GPU",
-                texts(rows.iter().map(|gap| {
-                    Some(gpu.device_label(gpu.streams[work(gap.next).stream as usize].device))
-                })),
-            ),
-            integers("start", "start", Unit::NsOffset, rows.iter().map(|gap| gap.start - start)).as_key(),
-            integers("time", "time", Unit::Ns, rows.iter().map(|gap| gap.ns())).with_bar(),
-            Column::text("cause", "cause", texts(rows.iter().map(|gap| Some(cause(gap))))),
-            Column::text("next", "next on the GPU", texts(rows.iter().map(|gap| Some(name(gap.next))))),
-            Column::text("op", "launched in operator", texts(rows.iter().map(|gap| of_launch(gap, &|call| gpu.op_of(call))))),
-            Column::text("frame", "from Python", texts(rows.iter().map(|gap| of_launch(gap, &|call| gpu.frame_of(call))))),
-            Column::text("previous", "before", texts(rows.iter().map(|gap| Some(name(gap.previous))))),
-        ],
-    )
-    .if_empty("There are no gaps.");
+    let table =
+        Table::new(
+            named.id("gaps"),
+            named.title("Longest gaps"),
+            vec![
+                Column::key(
+                    "device",
+                    "GPU",
+                    texts(rows.iter().map(|gap| {
+                        Some(gpu.device_label(gpu.streams[work(gap.next).stream as usize].device))
+                    })),
+                ),
+                integers("start", "start", Unit::NsOffset, rows.iter().map(|gap| gap.start - start)).as_key(),
+                integers("time", "time", Unit::Ns, rows.iter().map(|gap| gap.ns())).with_bar(),
+                Column::text("cause", "cause", texts(rows.iter().map(|gap| Some(cause(gap))))),
+                Column::text("next", "next on the GPU", texts(rows.iter().map(|gap| Some(name(gap.next))))),
+                Column::text(
+                    "op",
+                    "launched in operator",
+                    texts(rows.iter().map(|gap| of_launch(gap, &|call| gpu.op_of(call)))),
+                ),
+                Column::text(
+                    "frame",
+                    "from Python",
+                    texts(rows.iter().map(|gap| of_launch(gap, &|call| gpu.frame_of(call)))),
+                ),
+                Column::text("previous", "before", texts(rows.iter().map(|gap| Some(name(gap.previous))))),
+            ],
+        )
+        .if_empty("There are no gaps.");
     if n_all > N_GAPS {
         return table.caption(format!("The {N_GAPS} longest of {n_all}."));
     }

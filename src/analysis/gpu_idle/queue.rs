@@ -64,7 +64,8 @@ impl Queue {
     /// Mean over time, from the first change to the last.
     fn mean(&self) -> Option<f64> {
         let (first, last) = (self.points.first()?, self.points.last()?);
-        let area: f64 = self.points.windows(2).map(|pair| f64::from(pair[0].1) * (pair[1].0 - pair[0].0) as f64).sum();
+        let area: f64 =
+            self.points.windows(2).map(|pair| f64::from(pair[0].1) * (pair[1].0 - pair[0].0) as f64).sum();
         (last.0 > first.0).then(|| area / (last.0 - first.0) as f64)
     }
 

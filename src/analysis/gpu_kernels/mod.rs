@@ -1,13 +1,15 @@
 //! Kernels: by what they compute, by name, by phase.
 
 use super::gpu::annotation::Phase;
+use super::gpu::facts::Vendor;
 use super::gpu::stats::{Durations, share};
-use super::gpu::{self, Class, GpuTrace, Named, Work};
+use super::gpu::{self, Class, GpuTrace, Kind, Named, Work};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::strings::StringId;
 use crate::base::text::visible;
 use crate::base::units::{Unit, format_ns};
+use crate::gpu::reference::{self, Platform};
 use crate::report::{Column, Facts, Report, Table};
 use crate::trace::Run;
 use rustc_hash::FxHashMap;
@@ -32,28 +34,28 @@ fn run(context: &Context<'_>) -> Report {
 struct NameSums<'a> {
     name: StringId,
     class: &'a Class,
+    is_kernel: bool,
     durations: Durations,
 }
 
 fn add(named: &Named<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
-    let mut by_name: FxHashMap<(StringId, u32), Vec<i64>> = FxHashMap::default();
+    let mut by_name: FxHashMap<(StringId, u32, bool), Vec<i64>> = FxHashMap::default();
     for work in &gpu.work {
         let name = gpu.trace.slices.name[work.slice as usize];
-        by_name.entry((name, work.class)).or_default().push(work.dur());
+        by_name.entry((name, work.class, work.kind == Kind::Kernel)).or_default().push(work.dur());
     }
     let mut sums: Vec<NameSums<'_>> = by_name
         .into_iter()
-        .map(|((name, class), durations)| NameSums {
+        .map(|((name, class, is_kernel), durations)| NameSums {
             name,
+            is_kernel,
             class: gpu.classes.get(class),
             durations: Durations::new(durations),
         })
         .collect();
     let text = |name: StringId| gpu.trace.strings.get_opt(name).unwrap_or("");
-    sums.sort_by(|a, b| {
-        (b.durations.total(), text(a.name)).cmp(&(a.durations.total(), text(b.name)))
-    });
+    sums.sort_by(|a, b| (b.durations.total(), text(a.name)).cmp(&(a.durations.total(), text(b.name))));
     let total: i64 = sums.iter().map(|sums| sums.durations.total()).sum();
     let operations = by_operation(gpu);
     if report.summary.is_empty() {
@@ -67,7 +69,12 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     report.table(name_table(named, sums, total));
 }
 
-fn summary(operations: &[(&str, Durations)], names: &[NameSums<'_>], total: i64, gpu: &GpuTrace<'_>) -> String {
+fn summary(
+    operations: &[(&str, Durations)],
+    names: &[NameSums<'_>],
+    total: i64,
+    gpu: &GpuTrace<'_>,
+) -> String {
     let percent = |ns: i64| format!("{:.1} %", 100.0 * share(ns, total).unwrap_or(0.0));
     match (operations.first(), names.first()) {
         (Some((operation, sums)), Some(name)) => format!(
@@ -102,12 +109,7 @@ fn facts(named: &Named<'_, '_>, names: &[NameSums<'_>], total: i64) -> Facts {
     facts.push("count", "Launches", count, Unit::Count).hint("kernels, copies and fills");
     facts.push("names", "Distinct", names.len() as u64, Unit::Count).hint("different names");
     facts
-        .push(
-            "unclassified",
-            "Unclassified",
-            share(sum(&|sums| sums.class.is_unknown), total),
-            Unit::Ratio,
-        )
+        .push("unclassified", "Unclassified", share(sum(&|sums| sums.class.is_unknown), total), Unit::Ratio)
         .hint("share of that time in kernels that no rule knows");
     facts
 }
@@ -151,7 +153,8 @@ fn n_steps(gpu: &GpuTrace<'_>) -> Option<u64> {
 
 fn per_step(gpu: &GpuTrace<'_>, is: impl Fn(&Work) -> bool) -> Option<i64> {
     let n = n_steps(gpu)?;
-    let time: i64 = gpu.work.iter().filter(|work| gpu.step(work.step).is_some() && is(work)).map(Work::dur).sum();
+    let time: i64 =
+        gpu.work.iter().filter(|work| gpu.step(work.step).is_some() && is(work)).map(Work::dur).sum();
     Some(time / i64::try_from(n).unwrap_or(i64::MAX))
 }
 
@@ -161,8 +164,13 @@ fn time_columns(rows: &[&Durations], total: i64) -> Vec<Column> {
     vec![
         Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.count())),
         integers("total", "total", Unit::Ns, rows.iter().map(|row| row.total())).with_bar(),
-        Column::float("share", "share", Unit::Ratio, rows.iter().map(|row| share(row.total(), total)).collect())
-            .hint("of the durations of all work added up"),
+        Column::float(
+            "share",
+            "share",
+            Unit::Ratio,
+            rows.iter().map(|row| share(row.total(), total)).collect(),
+        )
+        .hint("of the durations of all work added up"),
         Column::integer("mean", "mean", Unit::Ns, each(&Durations::mean)),
         Column::integer("p50", "p50", Unit::Ns, each(&|row| row.quantile(0.5))),
         Column::integer("p99", "p99", Unit::Ns, each(&|row| row.quantile(0.99))),
@@ -177,7 +185,8 @@ fn operation_table(named: &Named<'_, '_>, rows: &[(&str, Durations)], total: i64
     let mut columns = vec![Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.0))))];
     columns.extend(time_columns(&durations, total));
     if n_steps(gpu).is_some() {
-        let values = rows.iter().map(|row| per_step(gpu, |work| gpu.class(work).operation == row.0)).collect();
+        let values =
+            rows.iter().map(|row| per_step(gpu, |work| gpu.class(work).operation == row.0)).collect();
         let column = Column::integer("per_step", "per step", Unit::Ns, values);
         columns.insert(3, column.hint("time of work launched in steps, by their number"));
     }
@@ -216,7 +225,12 @@ fn phase_table(named: &Named<'_, '_>) -> Option<Table> {
             integers("total", "total", Unit::Ns, rows.iter().map(|row| row.2.total())).with_bar(),
             integers("per_step", "per step", Unit::Ns, rows.iter().map(|row| row.2.total() / row.4))
                 .hint("by the steps of the phase that did something"),
-            Column::float("share", "share of phase", Unit::Ratio, rows.iter().map(|row| share(row.2.total(), row.3)).collect()),
+            Column::float(
+                "share",
+                "share of phase",
+                Unit::Ratio,
+                rows.iter().map(|row| share(row.2.total(), row.3)).collect(),
+            ),
             Column::integer("mean", "mean", Unit::Ns, rows.iter().map(|row| row.2.mean()).collect()),
         ],
     );
@@ -227,6 +241,14 @@ fn name_table(named: &Named<'_, '_>, mut rows: Vec<NameSums<'_>>, total: i64) ->
     let n_left_out = cut(&mut rows);
     let trace = named.gpu.trace;
     let durations: Vec<&Durations> = rows.iter().map(|row| &row.durations).collect();
+    let platform = match named.gpu.vendor {
+        Vendor::Amd => Platform::Amd,
+        _ => Platform::Nvidia,
+    };
+    let reference = |row: &NameSums<'_>| {
+        let name = trace.strings.get_opt(row.name).filter(|_| row.is_kernel)?;
+        Some(reference::operation(name, platform).0)
+    };
     let text = |get: &dyn Fn(&Class) -> &str| {
         texts(rows.iter().map(|row| Some(get(row.class).to_string()).filter(|text| !text.is_empty())))
     };
@@ -235,8 +257,11 @@ fn name_table(named: &Named<'_, '_>, mut rows: Vec<NameSums<'_>>, total: i64) ->
         Column::key("operation", "operation", text(&|class| &class.operation)),
         Column::text("family", "family", text(&|class| &class.family)),
         Column::text("library", "library", text(&|class| &class.library)),
+        Column::text("trace_compare", "in trace_compare", texts(rows.iter().map(reference)))
+            .hint("the class that wafer's trace_compare gives it"),
     ];
     columns.splice(2..2, time_columns(&durations, total));
-    let table = Table::new(named.id("kernels"), named.title("Kernels by name"), columns).sorted_by("total", true);
+    let table =
+        Table::new(named.id("kernels"), named.title("Kernels by name"), columns).sorted_by("total", true);
     with_left_out(table, n_left_out)
 }

@@ -23,7 +23,9 @@ fn run(context: &Context<'_>) -> Report {
         let layers = layer_table(&named);
         if report.summary.is_empty() {
             report.summary = match &layers {
-                Some((_, n)) => format!("{} in a step, by its attention kernels.", counted(*n, "layer", "layers")),
+                Some((_, n)) => {
+                    format!("{} in a step, by its attention kernels.", counted(*n, "layer", "layers"))
+                }
                 None if modules.is_some() => "By module; no layers repeat in a step.".to_string(),
                 None => "No modules are recorded and no layers repeat.".to_string(),
             };
@@ -53,7 +55,8 @@ struct ModuleSums {
 
 fn module_table(named: &Named<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
-    let is_module = |i: usize, kind: Kind| kind == Kind::Python && gpu.name(i as u32).starts_with("nn.Module: ");
+    let is_module =
+        |i: usize, kind: Kind| kind == Kind::Python && gpu.name(i as u32).starts_with("nn.Module: ");
     let slices = &gpu.trace.slices;
     let mut sums: FxHashMap<StringId, ModuleSums> = FxHashMap::default();
     let mut seen: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
@@ -145,7 +148,8 @@ fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
             continue;
         }
         let attention = is_attention(gpu, work.class);
-        let only_attention = |layer: &Layer| layer.work.iter().all(|at| is_attention(gpu, gpu.work[*at].class));
+        let only_attention =
+            |layer: &Layer| layer.work.iter().all(|at| is_attention(gpu, gpu.work[*at].class));
         let starts = attention && open.get(&work.step).is_none_or(|layer| !only_attention(layer));
         if starts {
             let number = open.get(&work.step).map_or(0, |layer| layer.number + 1);
@@ -199,7 +203,11 @@ fn layer_table(named: &Named<'_, '_>) -> Option<(Table, u64)> {
     }
     rows.sort_by_key(|row| (row.0, row.1));
     let n_left_out = cut(&mut rows);
-    let n_steps = layers.iter().map(|layer| layer.step).filter(|step| *step != NO_STEP).collect::<std::collections::BTreeSet<_>>();
+    let n_steps = layers
+        .iter()
+        .map(|layer| layer.step)
+        .filter(|step| *step != NO_STEP)
+        .collect::<std::collections::BTreeSet<_>>();
     let table = Table::new(
         named.id("layers"),
         named.title("Layers of a step"),

@@ -53,7 +53,9 @@ pub fn add(named: &Named<'_, '_>, report: &mut Report) {
     }
     let summaries: Vec<(Owner, Summary)> =
         owners.iter().map(|(owner, changes)| (*owner, Summary::new(changes))).collect();
-    if let Some((owner, summary)) = summaries.iter().filter(|(owner, _)| owner.kind != 0).max_by_key(|(_, summary)| summary.peak) {
+    if let Some((owner, summary)) =
+        summaries.iter().filter(|(owner, _)| owner.kind != 0).max_by_key(|(_, summary)| summary.peak)
+    {
         report.summary = format!(
             "{} At most {} were allocated on {}.",
             report.summary,
@@ -78,8 +80,14 @@ fn changes(gpu: &GpuTrace<'_>) -> Vec<(Owner, Vec<Change>)> {
             continue;
         }
         let Some(raw) = trace.args.get(trace.slices.args_of(i)) else { continue };
-        let mut change =
-            Change { slice: i as u32, ts: trace.slices.ts[i], bytes: 0, address: 0, allocated: None, reserved: None };
+        let mut change = Change {
+            slice: i as u32,
+            ts: trace.slices.ts[i],
+            bytes: 0,
+            address: 0,
+            allocated: None,
+            reserved: None,
+        };
         let mut owner = Owner { kind: 0, id: -1 };
         for_each_member(&raw, |key, value| {
             let number = || integer(value);
@@ -116,8 +124,15 @@ struct Summary {
 
 impl Summary {
     fn new(changes: &[Change]) -> Summary {
-        let mut summary =
-            Summary { n_allocations: 0, n_frees: 0, allocated_bytes: 0, peak: 0, peak_at: 0, reserved: None, end: 0 };
+        let mut summary = Summary {
+            n_allocations: 0,
+            n_frees: 0,
+            allocated_bytes: 0,
+            peak: 0,
+            peak_at: 0,
+            reserved: None,
+            end: 0,
+        };
         let mut sum = 0i64;
         for (i, change) in changes.iter().enumerate() {
             sum = sum.saturating_add(change.bytes);
@@ -175,7 +190,9 @@ fn live_table(named: &Named<'_, '_>, owner: Owner, changes: &[Change], summary: 
     let mut known = 0;
     if has_addresses {
         for change in live.values() {
-            let name = |slice: Option<u32>| slice.map_or(StringId::NONE, |slice| gpu.trace.slices.name[slice as usize]);
+            let name = |slice: Option<u32>| {
+                slice.map_or(StringId::NONE, |slice| gpu.trace.slices.name[slice as usize])
+            };
             let op = name(gpu.around(change.slice, |_, kind| kind == Kind::Op));
             let frame = name(gpu.around(change.slice, |_, kind| kind == Kind::Python));
             let (n, bytes) = by_source.entry((op, frame)).or_default();
@@ -186,9 +203,7 @@ fn live_table(named: &Named<'_, '_>, owner: Owner, changes: &[Change], summary: 
     }
     let mut rows: Vec<((StringId, StringId), (u64, i64))> = by_source.into_iter().collect();
     let text = |id: StringId| gpu.trace.strings.get_opt(id);
-    rows.sort_by(|a, b| {
-        (b.1.1, text(a.0.0), text(a.0.1)).cmp(&(a.1.1, text(b.0.0), text(b.0.1)))
-    });
+    rows.sort_by(|a, b| (b.1.1, text(a.0.0), text(a.0.1)).cmp(&(a.1.1, text(b.0.0), text(b.0.1))));
     let n_left_out = cut(&mut rows);
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
     let at = changes.get(summary.peak_at).map_or(0, |change| change.ts - start);

@@ -91,9 +91,19 @@ fn copy_table(named: &Named<'_, '_>, mut rows: Vec<Copies>, total: i64) -> Table
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count())),
             Column::unsigned("bytes", "bytes", Unit::Bytes, rows.iter().map(|row| row.bytes).collect()),
             integers("total", "time", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar(),
-            Column::float("share", "share", Unit::Ratio, rows.iter().map(|row| share(row.durations.total(), total)).collect()),
-            Column::float("bandwidth", "bandwidth", Unit::BytesPerSecond, rows.iter().map(bandwidth).collect())
-                .hint("bytes by the time of the copies that say how many they moved"),
+            Column::float(
+                "share",
+                "share",
+                Unit::Ratio,
+                rows.iter().map(|row| share(row.durations.total(), total)).collect(),
+            ),
+            Column::float(
+                "bandwidth",
+                "bandwidth",
+                Unit::BytesPerSecond,
+                rows.iter().map(bandwidth).collect(),
+            )
+            .hint("bytes by the time of the copies that say how many they moved"),
             Column::integer("mean", "mean", Unit::Ns, rows.iter().map(|row| row.durations.mean()).collect()),
             Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.durations.max()).collect()),
         ],

@@ -1,4 +1,6 @@
-//! Operators by the GPU time they caused.
+//! Operators by the GPU time they caused, by name and by their inputs.
+
+mod shapes;
 
 use super::gpu::model::NONE;
 use super::gpu::spans::{self, Span};
@@ -12,6 +14,7 @@ use crate::base::text::visible;
 use crate::base::units::Unit;
 use crate::report::{Column, Report, Table};
 use rustc_hash::FxHashMap;
+use shapes::Instance;
 
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "gpu-ops", title: "Operators", applies: gpu_kernels::applies, run, reference: None };
@@ -28,6 +31,9 @@ fn run(context: &Context<'_>) -> Report {
 struct Launcher {
     slice: u32,
     spans: Vec<Span>,
+    /// Name of its first work.
+    kernel: StringId,
+    step: u32,
 }
 
 /// Everything of operators of one name.
@@ -66,10 +72,17 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
             continue;
         }
         let slice = launcher(gpu, work.launch, work.op);
-        let launcher = launchers.entry(slice).or_insert_with(|| Launcher { slice, spans: Vec::new() });
+        let launcher = launchers.entry(slice).or_insert_with(|| Launcher {
+            slice,
+            spans: Vec::new(),
+            kernel: gpu.trace.slices.name[work.slice as usize],
+            step: work.step,
+        });
         launcher.spans.push((work.start, work.end));
     }
-    let rows = sums(gpu, launchers.into_values());
+    let mut launchers: Vec<Launcher> = launchers.into_values().collect();
+    launchers.sort_unstable_by_key(|launcher| launcher.slice);
+    let (rows, instances) = sums(gpu, launchers);
     let mut rows: Vec<(StringId, Sums)> = rows.into_iter().collect();
     let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
     rows.sort_by(|a, b| (b.1.direct, text(a.0)).cmp(&(a.1.direct, text(b.0))));
@@ -101,13 +114,23 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
         vec![
             Column::key("name", "operator", texts(rows.iter().map(|row| gpu.trace.strings.get_opt(row.0)))),
             integers("direct", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.direct)).with_bar(),
-            Column::float("share", "share", Unit::Ratio, rows.iter().map(|row| share(row.1.direct, total)).collect()),
+            Column::float(
+                "share",
+                "share",
+                Unit::Ratio,
+                rows.iter().map(|row| share(row.1.direct, total)).collect(),
+            ),
             integers("subtree", "with all below", Unit::Ns, rows.iter().map(|row| row.1.subtree)),
             Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.1.calls))
                 .hint("that launched work themselves"),
             Column::counts("work", "work", Unit::Count, rows.iter().map(|row| row.1.work))
                 .hint("kernels, copies and fills"),
-            integers("mean", "GPU time, mean", Unit::Ns, rows.iter().map(|row| row.1.direct / row.1.calls.max(1) as i64)),
+            integers(
+                "mean",
+                "GPU time, mean",
+                Unit::Ns,
+                rows.iter().map(|row| row.1.direct / row.1.calls.max(1) as i64),
+            ),
             integers("cpu_own", "CPU own time", Unit::Ns, rows.iter().map(|row| row.1.cpu_own))
                 .hint("of the calls that launched work"),
         ],
@@ -116,21 +139,34 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     .caption(caption)
     .if_empty("No work is linked to what launched it.");
     report.table(with_left_out(table, n_left_out));
+    match shapes::table(named, &instances) {
+        Some(table) => report.table(table),
+        None => report.info(
+            "Shapes are not in the trace: profile with record_shapes=True to see FLOPs, bytes and rooflines of operators.",
+        ),
+    }
 }
 
 /// Sums by name, of what launched work and of the operators around it.
-fn sums(gpu: &GpuTrace<'_>, launchers: impl Iterator<Item = Launcher>) -> FxHashMap<StringId, Sums> {
+fn sums(gpu: &GpuTrace<'_>, launchers: Vec<Launcher>) -> (FxHashMap<StringId, Sums>, Vec<Instance>) {
     let slices = &gpu.trace.slices;
     let mut by_name: FxHashMap<StringId, Sums> = FxHashMap::default();
     // Work of everything below each operator that launched something itself or has such below it.
     let mut below: FxHashMap<u32, Vec<Span>> = FxHashMap::default();
-    for mut launcher in launchers {
-        launcher.spans.sort_unstable();
+    let mut instances = Vec::with_capacity(launchers.len());
+    for launcher in launchers {
         let spans = spans::union(launcher.spans.iter().copied());
         let sums = by_name.entry(slices.name[launcher.slice as usize]).or_default();
         sums.calls += 1;
         sums.work += launcher.spans.len() as u64;
-        sums.direct += spans::total(&spans);
+        let busy = spans::total(&spans);
+        sums.direct += busy;
+        instances.push(Instance {
+            slice: launcher.slice,
+            busy,
+            kernel: launcher.kernel,
+            step: launcher.step,
+        });
         sums.cpu_own += slices.self_ns[launcher.slice as usize].max(0);
         let mut at = launcher.slice;
         below.entry(at).or_default().extend(&spans);
@@ -144,5 +180,5 @@ fn sums(gpu: &GpuTrace<'_>, launchers: impl Iterator<Item = Launcher>) -> FxHash
         let total = spans::total(&spans::union(spans.into_iter()));
         by_name.entry(slices.name[slice as usize]).or_default().subtree += total;
     }
-    by_name
+    (by_name, instances)
 }

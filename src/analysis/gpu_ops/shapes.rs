@@ -1,0 +1,282 @@
+//! Operators with equal inputs: what they should cost, and what they did.
+
+use crate::analysis::gpu::stats::{Durations, share};
+use crate::analysis::gpu::{GpuTrace, Named};
+use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::strings::StringId;
+use crate::base::units::Unit;
+use crate::gpu::op_args::{ArgTexts, OpArgs};
+use crate::gpu::op_category::Categories;
+use crate::gpu::op_work::{StepTokens, Work, work, work_in_step};
+use crate::gpu::peaks::{Bound, Peak, Peaks, roofline};
+use crate::report::{Column, Table};
+use crate::trace::builder::for_each_member;
+use rustc_hash::FxHashMap;
+
+/// Kinds of inputs whose arguments are read from the file, those with the most GPU time first.
+const MAX_READ: usize = 5_000;
+
+/// Longest text of shapes that is shown, in characters.
+const SHAPE_CHARS: usize = 160;
+
+/// An operator that launched work.
+pub struct Instance {
+    pub slice: u32,
+    /// Time in which work of its own ran.
+    pub busy: i64,
+    /// Name of its first kernel.
+    pub kernel: StringId,
+    /// The step it was launched in.
+    pub step: u32,
+}
+
+/// Operators of one name whose inputs are equal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    name: StringId,
+    /// 0 if its inputs were not recorded.
+    signature: u64,
+    /// How much attention over a paged cache looks at is said by the step only.
+    step: StringId,
+}
+
+struct Group {
+    key: Key,
+    /// Whose arguments are read for all.
+    of: u32,
+    kernel: StringId,
+    busy: Durations,
+    inputs: Option<Inputs>,
+}
+
+/// What the arguments say.
+struct Inputs {
+    shapes: String,
+    types: String,
+    work: Option<Work>,
+}
+
+/// A row for each operator and its inputs. `None` if no inputs were recorded.
+pub fn table(named: &Named<'_, '_>, instances: &[Instance]) -> Option<Table> {
+    let gpu = named.gpu;
+    let mut groups = groups(gpu, instances);
+    if groups.iter().all(|group| group.key.signature == 0) {
+        return None;
+    }
+    let total: i64 = groups.iter().map(|group| group.busy.total()).sum();
+    read(gpu, &mut groups);
+    let n_left_out = cut(&mut groups);
+    let peaks = Peaks::builtin();
+    let peak = gpu_name(gpu).and_then(|name| peaks.of(&name));
+    let categories = Categories::builtin();
+    let text = |id: StringId| gpu.trace.strings.get_opt(id);
+    let rates: Vec<Rates> = groups.iter().map(|group| Rates::new(group, peak)).collect();
+    let inputs = |get: fn(&Inputs) -> &str| {
+        texts(groups.iter().map(|group| group.inputs.as_ref().map(get).filter(|text| !text.is_empty())))
+    };
+    let category =
+        |group: &Group| categories.of(text(group.key.name).unwrap_or(""), text(group.kernel)).to_string();
+    let table = Table::new(
+        named.id("shapes"),
+        named.title("Operators by inputs"),
+        vec![
+            Column::key("name", "operator", texts(groups.iter().map(|group| text(group.key.name)))),
+            Column::key("shapes", "shapes", inputs(|inputs| &inputs.shapes)),
+            Column::key("types", "types", inputs(|inputs| &inputs.types)),
+            integers("direct", "GPU time", Unit::Ns, groups.iter().map(|group| group.busy.total()))
+                .with_bar(),
+            Column::float(
+                "share",
+                "share",
+                Unit::Ratio,
+                groups.iter().map(|group| share(group.busy.total(), total)).collect(),
+            ),
+            Column::counts("calls", "calls", Unit::Count, groups.iter().map(|group| group.busy.count())),
+            Column::integer(
+                "p50",
+                "p50",
+                Unit::Ns,
+                groups.iter().map(|group| group.busy.quantile(0.5)).collect(),
+            ),
+            Column::float(
+                "flop_rate",
+                "FLOP/s",
+                Unit::FlopsPerSecond,
+                rates.iter().map(|rates| rates.flops_per_second).collect(),
+            )
+            .hint("operations of all calls by their GPU time"),
+            Column::float(
+                "byte_rate",
+                "bytes/s",
+                Unit::BytesPerSecond,
+                rates.iter().map(|rates| rates.bytes_per_second).collect(),
+            )
+            .hint("the least bytes that have to be moved, by GPU time"),
+            Column::float(
+                "intensity",
+                "FLOP/byte",
+                Unit::Plain,
+                rates.iter().map(|rates| rates.intensity).collect(),
+            ),
+            Column::text("bound", "bound by", texts(rates.iter().map(|rates| rates.bound))),
+            Column::float(
+                "of_roofline",
+                "of roofline",
+                Unit::Ratio,
+                rates.iter().map(|rates| rates.of_roofline).collect(),
+            )
+            .hint("the shortest time that the GPU's peaks allow, by the GPU time"),
+            Column::unsigned(
+                "flops",
+                "FLOP a call",
+                Unit::Flops,
+                rates.iter().map(|rates| rates.flops).collect(),
+            ),
+            Column::unsigned(
+                "bytes",
+                "bytes a call",
+                Unit::Bytes,
+                rates.iter().map(|rates| rates.bytes).collect(),
+            ),
+            Column::text("unit", "computed by", texts(rates.iter().map(|rates| rates.unit.as_deref()))),
+            Column::text("category", "category", texts(groups.iter().map(|group| Some(category(group))))),
+        ],
+    )
+    .sorted_by("direct", true)
+    .caption(caption(gpu, peak));
+    Some(with_left_out(table, n_left_out))
+}
+
+fn caption(gpu: &GpuTrace<'_>, peak: Option<&Peak>) -> String {
+    let start = "Operations and bytes follow from the shapes, by the models of TraceLens.";
+    match (gpu_name(gpu), peak) {
+        (Some(name), Some(_)) => {
+            format!("{start} The roofline is that of the data sheet of {name}, without sparsity.")
+        }
+        (Some(name), None) => format!("{start} Peaks of {name} are not known, so there is no roofline."),
+        (None, _) => format!("{start} The trace does not name its GPU, so there is no roofline."),
+    }
+}
+
+/// Name of the GPU that did the work, if all of it is one model.
+fn gpu_name(gpu: &GpuTrace<'_>) -> Option<String> {
+    let mut names =
+        gpu.devices.iter().map(|device| gpu.facts.gpu_of(device.number?).map(|gpu| gpu.name.clone()));
+    let first = names.next()??;
+    let alike = names.all(|name| name.as_ref() == Some(&first));
+    (alike && !first.is_empty()).then_some(first)
+}
+
+fn groups(gpu: &GpuTrace<'_>, instances: &[Instance]) -> Vec<Group> {
+    let trace = gpu.trace;
+    let mut found: FxHashMap<Key, (Vec<i64>, u32, StringId)> = FxHashMap::default();
+    for instance in instances {
+        let at = instance.slice as usize;
+        let name = trace.slices.name[at];
+        let needs_step = gpu.name(instance.slice).contains("attention");
+        let step = gpu.step(instance.step).filter(|_| needs_step).map_or(StringId::NONE, |step| step.name);
+        let signature = trace.signatures.get(trace.slices.offset[at]).unwrap_or(0);
+        let key = Key { name, signature, step };
+        let (busy, ..) = found.entry(key).or_insert_with(|| (Vec::new(), instance.slice, instance.kernel));
+        busy.push(instance.busy);
+    }
+    let mut groups: Vec<Group> = found
+        .into_iter()
+        .map(|(key, (busy, of, kernel))| Group { key, of, kernel, busy: Durations::new(busy), inputs: None })
+        .collect();
+    groups.sort_by_key(|group| (-group.busy.total(), group.of));
+    groups
+}
+
+/// Reads the arguments of one operator of each group, in the order of the file.
+fn read(gpu: &GpuTrace<'_>, groups: &mut [Group]) {
+    let n = groups.len().min(MAX_READ);
+    let offset = |group: &Group| gpu.trace.slices.offset[group.of as usize];
+    let mut order: Vec<usize> = (0..n).filter(|at| groups[*at].key.signature != 0).collect();
+    order.sort_by_key(|at| offset(&groups[*at]));
+    for at in order {
+        let group = &mut groups[at];
+        let Some(raw) = gpu.trace.args.get(gpu.trace.slices.args_of(group.of as usize)) else { continue };
+        let step = gpu.trace.strings.get_opt(group.key.step).and_then(StepTokens::parse);
+        group.inputs = Some(Inputs::read(&raw, gpu.name(group.of), step.as_ref()));
+    }
+}
+
+impl Inputs {
+    fn read(raw: &[u8], op: &str, step: Option<&StepTokens>) -> Inputs {
+        let mut members: ArgTexts<'_> = ArgTexts::default();
+        for_each_member(raw, |key, value| match key.bytes {
+            b"Input Dims" | b"Input dims" => members.dims = Some(value),
+            b"Input type" => members.types = Some(value),
+            b"Input Strides" => members.strides = Some(value),
+            b"Concrete Inputs" => members.concrete = Some(value),
+            _ => {}
+        });
+        let args = OpArgs::parse(&members).ok();
+        let work = args.as_ref().and_then(|args| match step {
+            Some(step) => work_in_step(op, args, step),
+            None => work(op, args),
+        });
+        let (shapes, types) = args.as_ref().map(described).unwrap_or_default();
+        Inputs { shapes, types, work }
+    }
+}
+
+/// Shapes and types of the tensors among the inputs: `[16, 559, 1024] [1024]`, `BFloat16`.
+fn described(args: &OpArgs) -> (String, String) {
+    let mut shapes = String::new();
+    let mut types: Vec<&str> = Vec::new();
+    for input in args.inputs.iter().filter(|input| input.is_tensor()) {
+        if shapes.chars().count() > SHAPE_CHARS {
+            shapes.push_str(" …");
+            break;
+        }
+        let space = if shapes.is_empty() { "" } else { " " };
+        let lists = if input.list.is_empty() { std::slice::from_ref(&input.dims) } else { &input.list };
+        let lists: Vec<String> = lists.iter().take(8).map(|dims| format!("{dims:?}")).collect();
+        shapes.push_str(&format!("{space}{}", lists.join("")));
+        let name = input.type_name.trim_start_matches("c10::");
+        if types.last() != Some(&name) && !name.is_empty() {
+            types.push(name);
+        }
+    }
+    (shapes, types.join(", "))
+}
+
+/// What a group comes to a second, and how near that is to what the GPU can do.
+#[derive(Default)]
+struct Rates {
+    flops: Option<u64>,
+    bytes: Option<u64>,
+    flops_per_second: Option<f64>,
+    bytes_per_second: Option<f64>,
+    intensity: Option<f64>,
+    bound: Option<&'static str>,
+    of_roofline: Option<f64>,
+    unit: Option<String>,
+}
+
+impl Rates {
+    fn new(group: &Group, peak: Option<&Peak>) -> Rates {
+        let Some(work) = group.inputs.as_ref().and_then(|inputs| inputs.work.as_ref()) else {
+            return Rates::default();
+        };
+        let ns = group.busy.total() as f64;
+        let n = group.busy.count() as f64;
+        let per_second = |amount: f64| (ns > 0.0).then(|| amount * n / (ns / 1e9));
+        let best = peak.and_then(|peak| roofline(work, peak, Some(ns / n.max(1.0))));
+        Rates {
+            flops: Some(work.flops),
+            bytes: work.bytes,
+            flops_per_second: per_second(work.flops as f64),
+            bytes_per_second: work.bytes.and_then(|bytes| per_second(bytes as f64)),
+            intensity: work.intensity(),
+            bound: best.map(|best| match best.bound {
+                Bound::Compute => "compute",
+                Bound::Memory => "memory",
+            }),
+            of_roofline: best.and_then(|best| best.share_of_roofline),
+            unit: work.spec.map(|spec| spec.to_string()),
+        }
+    }
+}
