@@ -22,4 +22,5 @@ pub mod gpu;
 pub mod import;
 pub mod index;
 pub mod report;
+pub mod scene;
 pub mod trace;

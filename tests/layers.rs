@@ -9,6 +9,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("trace", &["base", "trace"]),
     ("import", &["base", "trace", "import"]),
     ("report", &["base", "report"]),
+    ("scene", &["base", "report", "scene"]),
     ("analysis", &["base", "gpu", "trace", "report", "analysis"]),
     ("index", &["base", "trace", "import", "report", "analysis", "index"]),
     ("export", &["base", "trace", "report", "analysis", "index", "export"]),
@@ -16,7 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// What the page may use of the library.
-const PAGE: &[&str] = &["base", "report", "engine::protocol", "analysis::Query"];
+const PAGE: &[&str] = &["base", "report", "scene", "engine::protocol", "analysis::Query"];
 
 fn sources(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();

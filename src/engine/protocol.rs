@@ -7,6 +7,7 @@
 use crate::analysis::Query;
 use crate::base::units::Unit;
 use crate::import::unpack::Packing;
+use crate::report::Chart;
 use crate::report::view::{TableQuery, TableRows};
 use crate::report::{Facts, Note, Sort};
 use serde::{Deserialize, Serialize};
@@ -322,6 +323,7 @@ pub enum BlockView {
     Facts(Facts),
     Table(TableView),
     Note(Note),
+    Chart(Chart),
 }
 
 /// A table without its cells.

@@ -394,6 +394,7 @@ fn report_view(report: &Report) -> ReportView {
         Block::Facts(facts) => BlockView::Facts(facts.clone()),
         Block::Note(note) => BlockView::Note(note.clone()),
         Block::Table(table) => BlockView::Table(table_view(table)),
+        Block::Chart(chart) => BlockView::Chart(chart.clone()),
     });
     ReportView {
         id: report.id.to_string(),

@@ -67,6 +67,8 @@ impl Sheet<'_> {
                     self.section(&format!("{}: {}", report.title, facts.title))?;
                     self.facts(facts)?;
                 }
+                // Its numbers are in a table.
+                Block::Chart(_) => {}
                 Block::Note(note) => {
                     self.section(&format!("{}: note", report.title))?;
                     self.line(&[Cow::Borrowed("note")])?;

@@ -93,6 +93,8 @@ fn write_report(w: &mut Writer<'_>, report: &Report) -> io::Result<()> {
                 w.raw("{\"type\":\"facts\",");
                 write_facts(w, facts);
             }
+            // Its numbers are in a table.
+            Block::Chart(_) => {}
             Block::Note(note) => {
                 let level = match note.level {
                     NoteLevel::Info => "info",

@@ -41,6 +41,8 @@ fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for block in &report.blocks {
         match block {
             Block::Facts(facts) => write_facts(facts, out)?,
+            // Its numbers are in a table.
+            Block::Chart(_) => {}
             Block::Note(note) => {
                 let level = match note.level {
                     NoteLevel::Info => "Note",

@@ -81,6 +81,8 @@ impl Terminal<'_> {
             writeln!(self.out)?;
             match block {
                 Block::Facts(facts) => self.facts(facts)?,
+                // Its numbers are in a table.
+                Block::Chart(_) => {}
                 Block::Note(note) => match note.level {
                     NoteLevel::Info => self.paragraph(DIM, &format!("note: {}", note.text))?,
                     NoteLevel::Warning => self.paragraph(YELLOW, &format!("warning: {}", note.text))?,

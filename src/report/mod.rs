@@ -2,6 +2,7 @@
 //!
 //! Sorting, filtering, copying, comparing and exporting are written once, over the columns of a [`Table`].
 
+pub mod chart;
 pub mod document;
 pub mod facts;
 pub mod scroll;
@@ -9,6 +10,7 @@ pub mod table;
 pub mod value;
 pub mod view;
 
+pub use chart::Chart;
 pub use document::Document;
 pub use facts::{Fact, Facts};
 pub use table::{Cells, Column, Sort, Table, TextCells};
@@ -34,6 +36,7 @@ pub enum Block {
     Facts(Facts),
     Table(Table),
     Note(Note),
+    Chart(Chart),
 }
 
 /// How a note is meant.
@@ -71,6 +74,10 @@ impl Report {
 
     pub fn table(&mut self, table: Table) {
         self.blocks.push(Block::Table(table));
+    }
+
+    pub fn chart(&mut self, chart: Chart) {
+        self.blocks.push(Block::Chart(chart));
     }
 
     /// The tables in reading order.

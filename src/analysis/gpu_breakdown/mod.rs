@@ -1,5 +1,6 @@
 //! Where the time of the GPU went, as a whole and step by step, and how much a trace can tell.
 
+mod charts;
 mod grade;
 
 use super::gpu::annotation::Phase;
@@ -49,7 +50,11 @@ impl Of<'_, '_> {
                  Operators, Python frames and threads are in the other reports.",
             );
         } else {
+            report.chart(charts::devices(self.named, &devices));
             report.table(self.breakdown(&devices));
+            if let Some(chart) = charts::steps(self.named, &devices) {
+                report.chart(chart);
+            }
             if let Some(table) = self.phases(&devices) {
                 report.table(table);
             }

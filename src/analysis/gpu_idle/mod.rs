@@ -105,6 +105,9 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     for table in launches::tables(named) {
         report.table(table);
     }
+    if let Some(chart) = queue::chart(named) {
+        report.chart(chart);
+    }
     report.table(queue::table(named));
 }
 

@@ -4,6 +4,7 @@ use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::{GpuTrace, Named};
 use crate::analysis::timeline::texts;
 use crate::base::units::Unit;
+use crate::report::chart::{Chart, Line, Lines, Plot, Tone};
 use crate::report::{Column, Table};
 
 /// The queue of one stream over time.
@@ -76,6 +77,45 @@ impl Queue {
             self.points.windows(2).filter(|pair| pair[0].1 == 0).map(|pair| pair[1].0 - pair[0].0).sum();
         (last.0 > first.0).then(|| empty as f64 / (last.0 - first.0) as f64)
     }
+}
+
+/// Points of a line, at most.
+const MAX_POINTS: usize = 800;
+/// Streams with a line of their own.
+const MAX_LINES: usize = 6;
+
+/// Queues over time. `None` where nothing was queued.
+pub fn chart(named: &Named<'_, '_>) -> Option<Chart> {
+    let gpu = named.gpu;
+    let start = gpu.trace.span().map_or(0, |(start, _)| start);
+    let mut queues: Vec<(usize, Queue)> = Queue::all(gpu).into_iter().enumerate().collect();
+    queues.retain(|(_, queue)| queue.points.len() > 1);
+    queues.sort_by_key(|(stream, queue)| (std::cmp::Reverse(queue.points.len()), *stream));
+    let n_more = queues.len().saturating_sub(MAX_LINES);
+    let lines: Vec<Line> = queues
+        .into_iter()
+        .take(MAX_LINES)
+        .enumerate()
+        .map(|(number, (stream, queue))| {
+            let device = gpu.device_label(gpu.streams[stream].device);
+            let name = format!("{device}, stream {}", gpu.stream_label(stream as u32));
+            let points = queue.points.iter().map(|(ts, length)| (ts - start, f64::from(*length))).collect();
+            Line { name, tone: Tone::Other(number as u8), points }.at_most(MAX_POINTS)
+        })
+        .collect();
+    if lines.is_empty() {
+        return None;
+    }
+    let caption = match n_more {
+        0 => String::new(),
+        n => format!("The streams with the most launches; {n} more are in the table."),
+    };
+    Some(Chart {
+        id: named.id("queue_chart"),
+        title: named.title("Work in the queue over time"),
+        caption,
+        plot: Plot::Lines(Lines { lines, unit: Unit::Count }),
+    })
 }
 
 /// Queues of all streams.

@@ -1,5 +1,7 @@
 //! Kernels: by what they compute, by name, by phase.
 
+mod charts;
+
 use super::gpu::annotation::Phase;
 use super::gpu::facts::Vendor;
 use super::gpu::stats::{Durations, share};
@@ -62,9 +64,15 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
         report.summary = summary(&operations, &sums, total, gpu);
     }
     report.facts(facts(named, &sums, total));
+    if !operations.is_empty() {
+        report.chart(charts::operations(named, &operations));
+    }
     report.table(operation_table(named, &operations, total));
     if let Some(table) = phase_table(named) {
         report.table(table);
+    }
+    if let Some(chart) = charts::durations(named) {
+        report.chart(chart);
     }
     report.table(name_table(named, sums, total));
 }

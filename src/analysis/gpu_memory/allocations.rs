@@ -5,6 +5,7 @@ use crate::analysis::gpu::{GpuTrace, Kind, Named};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_bytes};
+use crate::report::chart::{Chart, Line, Lines, Plot, Tone};
 use crate::report::{Column, Report, Table};
 use crate::trace::builder::for_each_member;
 use rustc_hash::FxHashMap;
@@ -62,6 +63,9 @@ pub fn add(named: &Named<'_, '_>, report: &mut Report) {
             format_bytes(u64::try_from(summary.peak).unwrap_or(0)),
             owner.label()
         );
+    }
+    if let Some(chart) = chart(named, &owners) {
+        report.chart(chart);
     }
     report.table(owner_table(named, &summaries));
     for ((owner, changes), (_, summary)) in owners.iter().zip(&summaries) {
@@ -151,6 +155,37 @@ impl Summary {
         }
         summary
     }
+}
+
+/// Memory in use over time. `None` without any on a GPU.
+fn chart(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<Chart> {
+    const MAX_POINTS: usize = 800;
+    let start = named.gpu.trace.span().map_or(0, |(start, _)| start);
+    let lines: Vec<Line> = owners
+        .iter()
+        .filter(|(owner, _)| owner.kind != 0)
+        .take(6)
+        .enumerate()
+        .map(|(number, (owner, changes))| {
+            let mut sum = 0i64;
+            let points = changes.iter().map(|change| {
+                sum = sum.saturating_add(change.bytes);
+                let in_use = change.allocated.map_or(sum as f64, |bytes| bytes as f64);
+                (change.ts - start, in_use.max(0.0))
+            });
+            Line { name: owner.label(), tone: Tone::Other(number as u8), points: points.collect() }
+                .at_most(MAX_POINTS)
+        })
+        .collect();
+    if lines.is_empty() {
+        return None;
+    }
+    Some(Chart {
+        id: named.id("memory_chart"),
+        title: named.title("Memory in use over time"),
+        caption: String::new(),
+        plot: Plot::Lines(Lines { lines, unit: Unit::Bytes }),
+    })
 }
 
 fn owner_table(named: &Named<'_, '_>, rows: &[(Owner, Summary)]) -> Table {

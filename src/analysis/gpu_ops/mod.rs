@@ -139,8 +139,13 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     .caption(caption)
     .if_empty("No work is linked to what launched it.");
     report.table(with_left_out(table, n_left_out));
-    match shapes::table(named, &instances) {
-        Some(table) => report.table(table),
+    match shapes::blocks(named, &instances) {
+        Some((table, chart)) => {
+            if let Some(chart) = chart {
+                report.chart(chart);
+            }
+            report.table(table);
+        }
         None => report.info(
             "Shapes are not in the trace: profile with record_shapes=True to see FLOPs, bytes and rooflines of operators.",
         ),

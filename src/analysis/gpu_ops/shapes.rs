@@ -7,8 +7,9 @@ use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::gpu::op_args::{ArgTexts, OpArgs};
 use crate::gpu::op_category::Categories;
-use crate::gpu::op_work::{StepTokens, Work, work, work_in_step};
+use crate::gpu::op_work::{Spec, StepTokens, Work, work, work_in_step};
 use crate::gpu::peaks::{Bound, Peak, Peaks, roofline};
+use crate::report::chart::{Axis, Chart, Limit, Plot, Point, Points, Tone};
 use crate::report::{Column, Table};
 use crate::trace::builder::for_each_member;
 use rustc_hash::FxHashMap;
@@ -56,8 +57,9 @@ struct Inputs {
     work: Option<Work>,
 }
 
-/// A row for each operator and its inputs. `None` if no inputs were recorded.
-pub fn table(named: &Named<'_, '_>, instances: &[Instance]) -> Option<Table> {
+/// A row for each operator and its inputs, and where they lie under the roofline if there is one. `None` if no inputs
+/// were recorded.
+pub fn blocks(named: &Named<'_, '_>, instances: &[Instance]) -> Option<(Table, Option<Chart>)> {
     let gpu = named.gpu;
     let mut groups = groups(gpu, instances);
     if groups.iter().all(|group| group.key.signature == 0) {
@@ -144,7 +146,8 @@ pub fn table(named: &Named<'_, '_>, instances: &[Instance]) -> Option<Table> {
     )
     .sorted_by("direct", true)
     .caption(caption(gpu, peak));
-    Some(with_left_out(table, n_left_out))
+    let chart = chart(named, &groups, &rates, peak);
+    Some((with_left_out(table, n_left_out), chart))
 }
 
 fn caption(gpu: &GpuTrace<'_>, peak: Option<&Peak>) -> String {
@@ -279,4 +282,62 @@ impl Rates {
             unit: work.spec.map(|spec| spec.to_string()),
         }
     }
+}
+
+/// Operators in the picture, those with the most GPU time.
+const MAX_POINTS: usize = 300;
+
+/// Operators by intensity and operations a second, under what the GPU can do. `None` where nothing has both.
+fn chart(named: &Named<'_, '_>, groups: &[Group], rates: &[Rates], peak: Option<&Peak>) -> Option<Chart> {
+    let gpu = named.gpu;
+    let longest = groups.iter().map(|group| group.busy.total()).max()? as f64;
+    let mut units: Vec<&str> = Vec::new();
+    let mut points: Vec<Point> = Vec::new();
+    for (group, rates) in groups.iter().zip(rates) {
+        let (Some(x), Some(y), Some(unit)) = (rates.intensity, rates.flops_per_second, rates.unit.as_deref())
+        else {
+            continue;
+        };
+        if x <= 0.0 || y <= 0.0 || points.len() >= MAX_POINTS {
+            continue;
+        }
+        let at = units.iter().position(|known| *known == unit).unwrap_or_else(|| {
+            units.push(unit);
+            units.len() - 1
+        });
+        let shapes = group.inputs.as_ref().map_or("", |inputs| inputs.shapes.as_str());
+        let name = format!("{} {shapes}", gpu.trace.strings.get_opt(group.key.name).unwrap_or(""));
+        let weight = group.busy.total() as f64 / longest.max(1.0);
+        points.push(Point { name, x, y, weight, tone: Tone::Other(at as u8) });
+    }
+    if points.is_empty() {
+        return None;
+    }
+    let limits = peak.map(|peak| limits(peak, &units)).unwrap_or_default();
+    Some(Chart {
+        id: named.id("roofline_chart"),
+        title: named.title("Roofline"),
+        caption: "Each operator with its inputs is a dot, the larger the more GPU time it took. Under the slope memory holds it up, under the \
+                  level part computation; how far below the line it lies is what could be gained."
+            .to_string(),
+        plot: Plot::Points(Points {
+            points,
+            limits,
+            x: Axis { label: "FLOP / byte".to_string(), unit: Unit::Plain },
+            y: Axis { label: "FLOP/s".to_string(), unit: Unit::FlopsPerSecond },
+        }),
+    })
+}
+
+/// The roofline of each unit that computes.
+fn limits(peak: &Peak, units: &[&str]) -> Vec<Limit> {
+    let Some(bandwidth) = peak.memory_gb_s.map(|gb| gb * 1e9) else { return Vec::new() };
+    let limit = |unit: &&str| {
+        let flops = peak.tflops(Spec::parse(unit)?)? * 1e12;
+        let knee = flops / bandwidth;
+        // From far left to far right of anything real.
+        let corners = vec![(1e-6, bandwidth * 1e-6), (knee, flops), (1e9_f64.max(knee * 10.0), flops)];
+        Some(Limit { name: (*unit).to_string(), corners })
+    };
+    units.iter().filter_map(limit).collect()
 }

@@ -1,7 +1,7 @@
 //! A file's reports.
 
 use super::FileCard;
-use crate::app::blocks::{FactsBlock, NoteBlock, TableBlock};
+use crate::app::blocks::{ChartBlock, FactsBlock, NoteBlock, TableBlock};
 use crate::app::state::{Phase, Tab};
 use crate::app::widgets::InTurn;
 use crate::app::words::words;
@@ -97,6 +97,7 @@ fn ReportList(tab: Tab, reports: Memo<Vec<(String, String)>>, shown: Memo<Option
 enum BlockKey {
     Facts(usize),
     Note(usize),
+    Chart(String),
     Table(String),
 }
 
@@ -104,6 +105,7 @@ fn key_of(at: usize, block: &BlockView) -> BlockKey {
     match block {
         BlockView::Facts(_) => BlockKey::Facts(at),
         BlockView::Note(_) => BlockKey::Note(at),
+        BlockView::Chart(chart) => BlockKey::Chart(chart.id.to_string()),
         BlockView::Table(table) => BlockKey::Table(table.id.clone()),
     }
 }
@@ -168,6 +170,18 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
                 .flatten()
             });
             view! { <NoteBlock note /> }.into_any()
+        }
+        BlockKey::Chart(chart_id) => {
+            let chart = Memo::new(move |_| {
+                with_report(document, id, |report| {
+                    report.blocks.iter().find_map(|block| match block {
+                        BlockView::Chart(chart) if chart.id == chart_id => Some(chart.clone()),
+                        _ => None,
+                    })
+                })
+                .flatten()
+            });
+            view! { <ChartBlock chart /> }.into_any()
         }
         BlockKey::Table(table_id) => {
             let table = Memo::new(move |_| {

@@ -1,0 +1,72 @@
+//! Pictures of where the time of the GPU went.
+
+use super::DeviceTime;
+use crate::analysis::gpu::Named;
+use crate::analysis::gpu::parts::Parts;
+use crate::base::units::Unit;
+use crate::report::chart::{Bars, Chart, Part, Plot, Tone};
+
+/// Bars of a strip, at most: more would be thinner than a pixel.
+const MAX_BARS: usize = 400;
+
+fn parts_of<'a>(rows: impl Iterator<Item = &'a Parts> + Clone) -> Vec<Part> {
+    let part = |name: &str, tone, get: fn(&Parts) -> i64| Part {
+        name: name.to_string(),
+        tone,
+        values: rows.clone().map(|parts| get(parts) as f64).collect(),
+    };
+    vec![
+        part("computation", Tone::Computation, |parts| parts.computation),
+        part("exposed communication", Tone::Communication, |parts| parts.exposed_communication),
+        part("exposed copies", Tone::Copies, |parts| parts.exposed_copies),
+        part("idle", Tone::Idle, |parts| parts.idle),
+    ]
+}
+
+/// One bar a device.
+pub fn devices(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Chart {
+    let bars = Bars {
+        labels: devices.iter().map(|device| named.gpu.device_label(device.device)).collect(),
+        parts: parts_of(devices.iter().map(|device| &device.parts)),
+        unit: Unit::Ns,
+        is_strip: false,
+        what: "GPU".to_string(),
+    };
+    Chart {
+        id: named.id("breakdown_chart"),
+        title: named.title("Where the time went"),
+        caption: String::new(),
+        plot: Plot::Bars(bars),
+    }
+}
+
+/// One bar a step, in order. `None` where there are fewer than two.
+pub fn steps(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
+    let rows: Vec<_> = devices.iter().flat_map(|device| &device.steps).collect();
+    let step = |number| named.gpu.step(number);
+    if rows.iter().filter(|row| step(row.0.step).is_some()).count() < 2 {
+        return None;
+    }
+    let several = devices.len() > 1;
+    let label = |at: usize| {
+        let window = &rows[at].0;
+        let name = step(window.step).map_or("(before the first step)", |step| named.gpu.name(step.slice));
+        if several { format!("{}, {name}", named.gpu.device_label(window.device)) } else { name.to_string() }
+    };
+    let n = rows.len();
+    let bars = Bars {
+        labels: (0..n).map(label).collect(),
+        parts: parts_of(rows.iter().map(|row| &row.1)),
+        unit: Unit::Ns,
+        is_strip: true,
+        what: format!("{n} steps in order"),
+    }
+    .at_most(MAX_BARS);
+    let caption = if n > MAX_BARS { "A bar is the mean of neighbouring steps." } else { "" };
+    Some(Chart {
+        id: named.id("steps_chart"),
+        title: named.title("Step by step"),
+        caption: caption.to_string(),
+        plot: Plot::Bars(bars),
+    })
+}

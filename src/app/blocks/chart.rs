@@ -1,0 +1,115 @@
+//! A picture: the marks of a scene as SVG, as wide as there is room.
+
+use crate::app::browser::{self, Resizing};
+use leptos::html::Div;
+use leptos::prelude::*;
+use tracedrop::report::Chart;
+use tracedrop::scene::{Mark, Scene, layout, svg, tone_name};
+
+/// Width before the page has been laid out.
+const FIRST_WIDTH: f64 = 800.0;
+
+#[component]
+pub fn ChartBlock(#[prop(into)] chart: Signal<Option<Chart>>) -> impl IntoView {
+    let place = NodeRef::<Div>::new();
+    let width = RwSignal::new(FIRST_WIDTH);
+    let resizing = StoredValue::new_local(None::<Resizing>);
+    Effect::new(move |_| {
+        if let Some(element) = place.get() {
+            let measured = element.clone();
+            let measure = move || {
+                let now = f64::from(measured.client_width());
+                if now > 0.0 && (now - width.get_untracked()).abs() >= 1.0 {
+                    width.set(now);
+                }
+            };
+            measure();
+            resizing.set_value(Some(browser::on_resize(&element, measure)));
+        }
+    });
+    let head = move || {
+        chart.get().map(|chart| {
+            view! {
+                <h3>{chart.title}</h3>
+                {(!chart.caption.is_empty()).then(|| view! { <p class="table-caption">{chart.caption}</p> })}
+            }
+        })
+    };
+    let drawing = move || {
+        chart.get().map(|chart| {
+            let scene = layout(&chart, width.get());
+            view! { {legend(&scene)} {drawing(&scene, chart.title)} }
+        })
+    };
+    view! {
+        <figure class="chart">
+            <figcaption>{head}</figcaption>
+            <div node_ref=place>{drawing}</div>
+        </figure>
+    }
+}
+
+fn legend(scene: &Scene) -> impl IntoView + use<> {
+    (!scene.legend.is_empty()).then(|| {
+        let entries = scene.legend.iter().map(|(name, tone)| {
+            view! {
+                <li>
+                    <span class=format!("swatch tone-{}", tone_name(*tone)) aria-hidden="true"></span>
+                    {name.clone()}
+                </li>
+            }
+        });
+        view! { <ul class="legend">{entries.collect_view()}</ul> }
+    })
+}
+
+fn drawing(scene: &Scene, title: String) -> impl IntoView + use<> {
+    let (width, height) = (scene.width, scene.height);
+    view! {
+        <svg
+            class="drawing"
+            role="img"
+            aria-label=title
+            width=width
+            height=height
+            viewBox=format!("0 0 {width} {height}")
+        >
+            {scene.marks.iter().map(mark_view).collect_view()}
+        </svg>
+    }
+}
+
+fn mark_view(mark: &Mark) -> AnyView {
+    match mark {
+        Mark::Rect { x, y, width, height, tone, title } => view! {
+            <rect class=format!("tone-{}", tone_name(*tone)) x=*x y=*y width=*width height=*height>
+                <title>{title.clone()}</title>
+            </rect>
+        }
+        .into_any(),
+        Mark::Dot { x, y, radius, tone, title } => view! {
+            <circle class=format!("tone-{}", tone_name(*tone)) cx=*x cy=*y r=*radius>
+                <title>{title.clone()}</title>
+            </circle>
+        }
+        .into_any(),
+        Mark::Path { corners, tone, base } => view! {
+            <path
+                class=format!("tone-{}", tone_name(*tone))
+                class:area=base.is_some()
+                d=svg::path(corners, *base)
+            ></path>
+        }
+        .into_any(),
+        Mark::Rule { from, to, is_limit } => view! {
+            <line class:limit=*is_limit x1=from.0 y1=from.1 x2=to.0 y2=to.1></line>
+        }
+        .into_any(),
+        Mark::Text { x, y, anchor, text } => view! {
+            <text x=*x y=*y text-anchor=anchor.name()>
+                {text.clone()}
+            </text>
+        }
+        .into_any(),
+    }
+}

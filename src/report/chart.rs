@@ -1,0 +1,197 @@
+//! Pictures of numbers: what is to be drawn, not how. Every picture has a table with the same numbers.
+//!
+//! Charts are small whatever the trace: whoever makes one joins what would lie on the same pixel ([`Bars::at_most`],
+//! [`Line::at_most`]).
+
+use crate::base::units::Unit;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// A picture.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Chart {
+    /// Stable name in snake case, unique in its report.
+    pub id: Cow<'static, str>,
+    pub title: String,
+    /// How to read it; may be empty.
+    pub caption: String,
+    pub plot: Plot,
+}
+
+/// What is drawn.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Plot {
+    Bars(Bars),
+    Lines(Lines),
+    Points(Points),
+}
+
+/// What a colour stands for. Colours are the page's business; they are told apart by everyone.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Tone {
+    Computation,
+    Communication,
+    Copies,
+    Idle,
+    /// Anything else, by number.
+    Other(u8),
+}
+
+/// Bars, each of parts that lie end to end.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Bars {
+    /// One for each bar.
+    pub labels: Vec<String>,
+    pub parts: Vec<Part>,
+    pub unit: Unit,
+    /// Bars stand side by side with no names on them, in an order that means something: time, or size.
+    pub is_strip: bool,
+    /// What the bars are, where they stand side by side: `step`, `duration`.
+    pub what: String,
+}
+
+/// One part of all bars.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Part {
+    pub name: String,
+    pub tone: Tone,
+    /// One for each bar; not negative.
+    pub values: Vec<f64>,
+}
+
+/// Values that hold until the next one.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Lines {
+    pub lines: Vec<Line>,
+    pub unit: Unit,
+}
+
+/// One value over time.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Line {
+    pub name: String,
+    pub tone: Tone,
+    /// Nanoseconds since the start of the trace, ascending, and the value from then on.
+    pub points: Vec<(i64, f64)>,
+}
+
+/// Things by two numbers, both on logarithmic axes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Points {
+    pub points: Vec<Point>,
+    /// Lines that nothing can pass, as corners from left to right.
+    pub limits: Vec<Limit>,
+    pub x: Axis,
+    pub y: Axis,
+}
+
+/// One thing.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Point {
+    pub name: String,
+    /// Both above 0.
+    pub x: f64,
+    pub y: f64,
+    /// From 0 to 1: how large it is drawn.
+    pub weight: f64,
+    pub tone: Tone,
+}
+
+/// A line that nothing can pass.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Limit {
+    pub name: String,
+    pub corners: Vec<(f64, f64)>,
+}
+
+/// What an axis counts.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Axis {
+    pub label: String,
+    pub unit: Unit,
+}
+
+impl Bars {
+    /// Neighbours joined, each bar then being the mean of its own, until there are no more than `n`.
+    pub fn at_most(mut self, n: usize) -> Bars {
+        let every = self.labels.len().div_ceil(n.max(1));
+        if every < 2 {
+            return self;
+        }
+        self.labels = self
+            .labels
+            .chunks(every)
+            .map(|labels| match labels {
+                [one] => one.clone(),
+                [first, .., last] => format!("{first} … {last}"),
+                [] => String::new(),
+            })
+            .collect();
+        for part in &mut self.parts {
+            part.values = part
+                .values
+                .chunks(every)
+                .map(|values| values.iter().sum::<f64>() / values.len() as f64)
+                .collect();
+        }
+        self
+    }
+}
+
+impl Line {
+    /// The largest value of each of `n` equal stretches of time, where there are more points.
+    pub fn at_most(mut self, n: usize) -> Line {
+        let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else { return self };
+        let (start, span) = (first.0, (last.0 - first.0).max(1) as i128);
+        let end = *last;
+        if self.points.len() <= n.max(2) {
+            return self;
+        }
+        let mut out: Vec<(i64, f64)> = Vec::with_capacity(n + 2);
+        let mut at = usize::MAX;
+        // What holds when a stretch starts counts in it too.
+        let mut held = 0.0f64;
+        for (ts, value) in &self.points {
+            let stretch = (i128::from(*ts - start) * n as i128 / span) as usize;
+            match out.last_mut() {
+                Some(point) if stretch == at => point.1 = point.1.max(*value),
+                _ => {
+                    let from = start + (stretch as i128 * span / n as i128) as i64;
+                    out.push((from, if from < *ts { value.max(held) } else { *value }));
+                    at = stretch;
+                }
+            }
+            held = *value;
+        }
+        out.push(end);
+        self.points = out;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_stay_small_and_keep_their_peaks() {
+        let points: Vec<(i64, f64)> = (0..10_000).map(|i| (i * 10, f64::from((i == 7_777) as u8))).collect();
+        let line = Line { name: String::new(), tone: Tone::Idle, points }.at_most(100);
+        assert!(line.points.len() <= 102 && line.points.is_sorted_by_key(|point| point.0));
+        assert_eq!(line.points.iter().map(|point| point.1).fold(0.0, f64::max), 1.0);
+        let bars = Bars {
+            labels: (0..10).map(|i| i.to_string()).collect(),
+            parts: vec![Part {
+                name: String::new(),
+                tone: Tone::Idle,
+                values: (0..10).map(f64::from).collect(),
+            }],
+            unit: Unit::Count,
+            is_strip: true,
+            what: String::new(),
+        }
+        .at_most(4);
+        assert_eq!(bars.labels, ["0 … 2", "3 … 5", "6 … 8", "9"]);
+        assert_eq!(bars.parts[0].values, [1.0, 4.0, 7.0, 9.0]);
+    }
+}

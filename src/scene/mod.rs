@@ -1,0 +1,89 @@
+//! Geometry of drawings: from a chart and a width to marks with places. Knows no browser; the page and the SVG exporter
+//! paint the same marks.
+
+mod axis;
+mod layout;
+pub mod svg;
+
+pub use layout::layout;
+
+use crate::report::chart::Tone;
+
+/// A drawing. Lengths are pixels of CSS.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Scene {
+    pub width: f64,
+    pub height: f64,
+    /// From back to front.
+    pub marks: Vec<Mark>,
+    /// What the colours mean, in order; empty where that goes without saying.
+    pub legend: Vec<(String, Tone)>,
+}
+
+/// One thing that is drawn.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Mark {
+    Rect {
+        x: f64,
+        y: f64,
+        width: f64,
+        height: f64,
+        tone: Tone,
+        title: String,
+    },
+    /// Corners of a line, or of an area that is filled to `base`.
+    Path {
+        corners: Vec<(f64, f64)>,
+        tone: Tone,
+        base: Option<f64>,
+    },
+    Dot {
+        x: f64,
+        y: f64,
+        radius: f64,
+        tone: Tone,
+        title: String,
+    },
+    /// A line of an axis or a grid.
+    Rule {
+        from: (f64, f64),
+        to: (f64, f64),
+        is_limit: bool,
+    },
+    Text {
+        x: f64,
+        y: f64,
+        anchor: Anchor,
+        text: String,
+    },
+}
+
+/// Where a text starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+impl Anchor {
+    /// As SVG calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        }
+    }
+}
+
+/// A colour's name, for classes of style sheets: `computation`, `other-3`.
+pub fn tone_name(tone: Tone) -> String {
+    match tone {
+        Tone::Computation => "computation".to_string(),
+        Tone::Communication => "communication".to_string(),
+        Tone::Copies => "copies".to_string(),
+        Tone::Idle => "idle".to_string(),
+        Tone::Other(number) => format!("other-{}", number % 6),
+    }
+}

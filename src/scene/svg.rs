@@ -1,0 +1,139 @@
+//! A scene as an SVG of its own, which needs no style sheet and no script.
+
+use super::{Anchor, Mark, Scene};
+use crate::report::chart::Tone;
+use std::fmt::Write;
+
+/// Colours on light and on dark paper: those of Okabe and Ito, which everyone tells apart, and greys.
+pub fn color(tone: Tone) -> (&'static str, &'static str) {
+    const OTHER: [(&str, &str); 6] = [
+        ("#0072b2", "#56b4e9"),
+        ("#d55e00", "#e69f00"),
+        ("#009e73", "#35c79a"),
+        ("#cc79a7", "#e39ac0"),
+        ("#8a6d00", "#f0e442"),
+        ("#5f6c7b", "#a3b0bf"),
+    ];
+    match tone {
+        Tone::Computation => OTHER[0],
+        Tone::Communication => OTHER[1],
+        Tone::Copies => OTHER[2],
+        Tone::Idle => ("#d5dbe2", "#39434f"),
+        Tone::Other(number) => OTHER[usize::from(number) % OTHER.len()],
+    }
+}
+
+/// Appends the whole document. Every text is escaped.
+pub fn write(scene: &Scene, title: &str, out: &mut String) {
+    // Writing to a string does not fail.
+    let _ = write!(
+        out,
+        r#"<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}" role="img" font-family="system-ui, sans-serif" font-size="12"><title>"#,
+        scene.width.round(),
+        scene.height.round()
+    );
+    push_text(title, out);
+    out.push_str("</title><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>");
+    for mark in &scene.marks {
+        push_mark(mark, out);
+    }
+    out.push_str("</svg>\n");
+}
+
+fn push_mark(mark: &Mark, out: &mut String) {
+    let _ = match mark {
+        Mark::Rect { x, y, width, height, tone, title } => {
+            let _ = write!(
+                out,
+                r#"<rect x="{x:.2}" y="{y:.2}" width="{width:.2}" height="{height:.2}" fill="{}"><title>"#,
+                color(*tone).0
+            );
+            push_text(title, out);
+            write!(out, "</title></rect>")
+        }
+        Mark::Dot { x, y, radius, tone, title } => {
+            let _ = write!(
+                out,
+                r#"<circle cx="{x:.2}" cy="{y:.2}" r="{radius:.2}" fill="{}" fill-opacity="0.7"><title>"#,
+                color(*tone).0
+            );
+            push_text(title, out);
+            write!(out, "</title></circle>")
+        }
+        Mark::Path { corners, tone, base } => {
+            let fill = if base.is_some() { color(*tone).0 } else { "none" };
+            write!(
+                out,
+                r#"<path d="{}" stroke="{}" stroke-width="1.5" fill="{fill}" fill-opacity="0.25"/>"#,
+                path(corners, *base),
+                color(*tone).0
+            )
+        }
+        Mark::Rule { from, to, is_limit } => {
+            let stroke = if *is_limit { "#16202c" } else { "#e0e5eb" };
+            write!(
+                out,
+                r#"<line x1="{:.2}" y1="{:.2}" x2="{:.2}" y2="{:.2}" stroke="{stroke}"/>"#,
+                from.0, from.1, to.0, to.1
+            )
+        }
+        Mark::Text { x, y, anchor, text } => {
+            let _ = write!(
+                out,
+                r##"<text x="{x:.2}" y="{y:.2}" text-anchor="{}" fill="#4f5c6b">"##,
+                Anchor::name(*anchor)
+            );
+            push_text(text, out);
+            write!(out, "</text>")
+        }
+    };
+}
+
+/// The `d` of a path. An area goes down to its base at both ends.
+pub fn path(corners: &[(f64, f64)], base: Option<f64>) -> String {
+    let mut d = String::with_capacity(corners.len() * 14);
+    let (Some(first), Some(last)) = (corners.first(), corners.last()) else { return d };
+    let mut push = |letter: char, x: f64, y: f64| {
+        let _ = write!(d, "{letter}{x:.1} {y:.1}");
+    };
+    if let Some(base) = base {
+        push('M', first.0, base);
+    }
+    for (at, (x, y)) in corners.iter().enumerate() {
+        push(if at == 0 && base.is_none() { 'M' } else { 'L' }, *x, *y);
+    }
+    if let Some(base) = base {
+        push('L', last.0, base);
+    }
+    d
+}
+
+fn push_text(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            // XML has no other control characters.
+            c if c.is_control() && !matches!(c, '\n' | '\t') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_escaped() {
+        let mark = Mark::Text { x: 1.0, y: 2.0, anchor: Anchor::Start, text: "<script>&\"\0".into() };
+        let scene = Scene { width: 10.0, height: 10.0, marks: vec![mark], legend: Vec::new() };
+        let mut out = String::new();
+        write(&scene, "a<b", &mut out);
+        assert!(
+            out.contains("&lt;script&gt;&amp;&quot;\u{fffd}</text>") && out.contains("<title>a&lt;b</title>")
+        );
+    }
+}
