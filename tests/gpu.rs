@@ -1,0 +1,198 @@
+//! What the GPU reports say, against the outputs of other tools on the same recordings, and against what a hand-made file
+//! is known to hold.
+//!
+//! The tools' outputs lie in `golden/<tool>/` beside the recordings. Where a tool is known to be wrong or to mean something
+//! else, the tests say so where they leave it out; numbers such as Q4 are those of the list of quirks in the description
+//! of the tools.
+
+mod support;
+
+#[path = "gpu/golden.rs"]
+mod golden;
+#[path = "gpu/hta.rs"]
+mod hta;
+#[path = "gpu/tracelens.rs"]
+mod tracelens;
+#[path = "gpu/wafer.rs"]
+mod wafer;
+
+use golden::{Recording, each_golden, each_recording, recordings};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use support::{Random, data_dirs, import};
+use tracedrop::analysis::gpu::annotation::{Annotation, Phase};
+use tracedrop::analysis::gpu::model::NONE;
+use tracedrop::analysis::gpu::parts::{Activity, Parts, step_windows};
+use tracedrop::analysis::gpu::steps::NO_STEP;
+use tracedrop::analysis::gpu::{GpuTrace, Kind};
+use tracedrop::analysis::{self, Query};
+use tracedrop::trace::{Run, Trace};
+
+#[test]
+fn times_agree_with_hta() {
+    each_golden("hta", hta::compare);
+}
+
+#[test]
+fn times_and_operators_agree_with_tracelens() {
+    each_golden("tracelens", tracelens::compare);
+}
+
+#[test]
+fn kernels_agree_with_wafer() {
+    each_golden("wafer", wafer::compare);
+}
+
+#[test]
+fn sums_add_up() {
+    each_recording(|recording, check| {
+        let run = Run::single(recording.trace.clone());
+        let query = Query::default();
+        let context = analysis::Context::new(&run, &query);
+        for gpu in context.gpu() {
+            for device in 0..gpu.devices.len() as u32 {
+                let activity = Activity::new(gpu, device);
+                let Some(window) = activity.window else { continue };
+                let whole = activity.parts(window);
+                let sum = whole.computation + whole.exposed_communication + whole.exposed_copies + whole.idle;
+                check.same("parts", sum, window.1 - window.0);
+                check.same("total", whole.total, window.1 - window.0);
+                check.same("communication", whole.hidden_communication, whole.communication - whole.exposed_communication);
+                // Steps cut the window without a gap, so whatever holds of the whole holds of their sum.
+                let steps = step_windows(gpu, device, window);
+                if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
+                    check.same("steps", (first.window.0, last.window.1), window);
+                    check.that("steps follow each other", steps.windows(2).all(|pair| pair[0].window.1 == pair[1].window.0));
+                    let mut sum = Parts::default();
+                    steps.iter().for_each(|step| sum.add(&activity.parts(step.window)));
+                    check.same("parts of steps", sum, whole);
+                }
+            }
+            let sum: i64 = gpu.work.iter().map(|work| work.dur()).sum();
+            let reports = analysis::reports(&run, &query);
+            for table in ["kernels", "operations"] {
+                let found = reports.iter().flat_map(|report| report.tables()).find(|known| known.id == table);
+                if let Some(total) = found.and_then(|table| table.column("total")) {
+                    let by_name: f64 = (0..total.cells.len()).filter_map(|row| total.cells.get(row).as_f64()).sum();
+                    check.same(table, by_name as i64, sum);
+                }
+            }
+            for report in &reports {
+                for table in report.tables().filter(|table| table.id == "coverage") {
+                    let coverage = &table.column("coverage").unwrap().cells;
+                    let values = (0..coverage.len()).filter_map(|row| coverage.get(row).as_f64());
+                    check.that("coverage", values.into_iter().all(|value| (0.0..=1.0).contains(&value)));
+                }
+                check.that("tables", report.tables().all(|table| table.is_sound()));
+            }
+        }
+    });
+}
+
+/// Killed profilers leave any beginning of a file. Large files are cut less often: some 60 MB are read for each.
+#[test]
+fn a_cut_file_is_no_trouble() {
+    let mut random = Random(23);
+    for Recording { name, bytes } in recordings() {
+        let n_cuts = (60_000_000 / (bytes.len() + 1)).clamp(1, 20);
+        for _ in 0..n_cuts {
+            let at = random.below(bytes.len() as u64) as usize;
+            let Ok(trace) = import(&name, &bytes[..at], None) else { continue };
+            let reports = analysis::reports(&Run::single(trace), &Query::default());
+            assert!(reports.iter().flat_map(|report| report.tables()).all(|table| table.is_sound()), "{name} cut at {at}");
+        }
+    }
+}
+
+fn edge(name: &str) -> Trace {
+    let path = data_dirs("pytorch").remove(0).join("edge").join(name);
+    import(name, &std::fs::read(path).unwrap(), None).unwrap()
+}
+
+#[test]
+fn annotations_tell_phases() {
+    let trace = edge("annotations.json");
+    let slices = &trace.slices;
+    let found: Vec<_> = (0..slices.len())
+        .map(|i| Annotation::parse(trace.strings.get(slices.name[i])))
+        .map(|step| step.map(|step| (step.phase, step.context.map_or(0, |c| c.1), step.generation.map_or(0, |g| g.1))))
+        .collect();
+    // Tokens of prompts, and generated ones. The last two are steps that do not say what they did.
+    let wanted = [
+        Some((Phase::Prefill, 300, 0)),
+        Some((Phase::Prefill, 888, 0)),
+        Some((Phase::Decode, 0, 8)),
+        Some((Phase::Mixed, 64, 3)),
+        Some((Phase::Idle, 0, 0)),
+        Some((Phase::Mixed, 8155, 37)),
+        Some((Phase::Decode, 0, 32)),
+        Some((Phase::Decode, 0, 32)),
+        Some((Phase::Prefill, 15360, 0)),
+        None,
+        Some((Phase::Unknown, 0, 0)),
+        Some((Phase::Unknown, 0, 0)),
+    ];
+    assert_eq!(found, wanted);
+}
+
+/// Kernels, and the phase of the step and the call that each belongs to.
+fn kernels(gpu: &GpuTrace<'_>) -> Vec<(String, Option<Phase>, String)> {
+    let launch = |launch: u32| if launch == NONE { "" } else { gpu.name(launch) }.to_string();
+    let of = gpu.work.iter().filter(|work| work.kind == Kind::Kernel);
+    of.map(|work| {
+        let phase = gpu.annotation(work.step).map(|what| what.phase);
+        (gpu.name(work.slice).to_string(), phase, launch(work.launch))
+    })
+    .collect()
+}
+
+#[test]
+fn work_belongs_to_the_step_that_launched_it() {
+    let trace = edge("late-gpu-work.json");
+    let of = |name: &str, phase| (name.to_string(), Some(phase), "cudaLaunchKernel".to_string());
+    assert_eq!(kernels(&GpuTrace::new(&trace)), [of("k_prefill", Phase::Prefill), of("k_decode", Phase::Decode)]);
+}
+
+#[test]
+fn ids_may_be_texts() {
+    let trace = edge("ids-as-strings.json");
+    let gpu = GpuTrace::new(&trace);
+    assert_eq!(kernels(&gpu), [("k".to_string(), None, "cudaLaunchKernel".to_string())]);
+    assert_eq!((gpu.devices.len(), gpu.streams[0].number), (1, Some(7)));
+}
+
+#[test]
+fn a_graph_is_one_launch() {
+    let run = Run::single(edge("graph-launch.json"));
+    let query = Query::default();
+    let context = analysis::Context::new(&run, &query);
+    let gpu = &context.gpu()[0];
+    assert_eq!(gpu.work.len(), 100);
+    assert!(gpu.work.iter().all(|work| work.launch == gpu.work[0].launch && work.op == NONE && work.step == NO_STEP));
+    assert!(gpu.is_graph_launch(gpu.work[0].launch));
+    let cells = |table: &str, columns: &[&str]| golden::cells(&analysis::reports(&run, &query), table, columns);
+    assert_eq!(cells("launches", &["call", "calls", "work"]), [["cudaGraphLaunch", "1", "100"]]);
+    assert_eq!(cells("queues", &["stream", "max"]), [["7", "1"]]);
+}
+
+#[test]
+fn frames_whose_parents_are_in_a_circle_nest_by_time() {
+    let trace = edge("python-cycle.json");
+    let kinds = tracedrop::analysis::gpu::Kinds::new(&trace.slices.category, &trace.strings);
+    assert!(trace.slices.category.iter().all(|category| kinds.get(*category) == Kind::Python));
+    assert_eq!(trace.slices.depth, [0, 1, 2]);
+}
+
+/// Every trace of an oddity has all reports, whatever is in it.
+#[test]
+fn oddities_have_sound_reports() {
+    let dir = data_dirs("pytorch").remove(0).join("edge");
+    let expected: BTreeMap<String, Value> =
+        serde_json::from_slice(&std::fs::read(dir.join("expected.json")).unwrap()).unwrap();
+    for name in expected.keys() {
+        let Ok(trace) = import(name, &std::fs::read(dir.join(name)).unwrap(), None) else { continue };
+        for report in analysis::reports(&Run::single(trace), &Query::default()) {
+            assert!(report.tables().all(|table| table.is_sound()), "{name}: {}", report.id);
+        }
+    }
+}

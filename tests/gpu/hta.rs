@@ -1,0 +1,471 @@
+//! Against HolisticTraceAnalysis.
+//!
+//! It differs in what it takes for work of a GPU and in how it rounds. [`Events`] does both as it does, so that what is
+//! left can be compared to the microsecond, without any tolerance but those named where they are used. Reports, which
+//! round nothing, are compared where the file has whole microseconds and HTA leaves nothing out.
+
+use crate::golden::{Check, cells, rows};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use tracedrop::analysis::gpu::facts::integer;
+use tracedrop::analysis::gpu::model::NONE;
+use tracedrop::analysis::gpu::parts::Activity;
+use tracedrop::analysis::gpu::spans::{self, Span};
+use tracedrop::analysis::gpu::{GpuTrace, Kind, Work};
+use tracedrop::analysis::{self, Query, gpu_idle};
+use tracedrop::report::Report;
+use tracedrop::trace::builder::find_member;
+use tracedrop::trace::links::LinkTable;
+use tracedrop::trace::{Run, Trace};
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Type {
+    Computation,
+    Communication,
+    Memory,
+    Other,
+}
+
+impl Type {
+    /// Custom all-reduce kernels and copies by kernels are computation to HTA.
+    fn of(name: &str) -> Type {
+        if name.starts_with("nccl") && name.contains("Kernel") {
+            Type::Communication
+        } else if ["Memcpy", "Memset", "dma"].iter().any(|prefix| name.starts_with(prefix)) {
+            Type::Memory
+        } else if ["Memcpy", "Sync"].iter().any(|part| name.contains(part)) {
+            Type::Other
+        } else {
+            Type::Computation
+        }
+    }
+}
+
+/// What HTA takes for work of a GPU: whatever names a stream, so waits and operators of Triton too.
+struct Event<'a> {
+    name: &'a str,
+    kind: Kind,
+    slice: u32,
+    stream: i64,
+    correlation: i64,
+    /// Whole microseconds.
+    span: Span,
+    /// Number in [`GpuTrace::work`], if it is work to us too.
+    work: Option<usize>,
+}
+
+/// Events of one rank that HTA looks at.
+struct Events<'a, 'b> {
+    gpu: &'a GpuTrace<'b>,
+    all: Vec<Event<'a>>,
+    /// Some were left out, as they were launched in the last step or by nobody.
+    is_cut: bool,
+    /// The file has fractions of microseconds.
+    is_fractional: bool,
+    /// Where a launch that is not recorded lies to HTA: at the first event of the file.
+    first: Option<i64>,
+}
+
+/// Events shrink to the whole microseconds in them. Times are doubles to HTA, so they have to be here.
+fn inwards(ts: i64, dur: i64) -> Span {
+    let us = |ns: i64| format!("{}.{:03}", ns / 1000, ns % 1000).parse::<f64>().unwrap();
+    let (start, dur) = (us(ts), us(dur.max(0)));
+    (start.ceil() as i64, (start + dur).floor() as i64)
+}
+
+impl<'a, 'b> Events<'a, 'b> {
+    fn new(gpu: &'a GpuTrace<'b>, n_steps: usize) -> Events<'a, 'b> {
+        let trace = gpu.trace;
+        let slices = &trace.slices;
+        let is_fractional = slices.ts.iter().zip(&slices.dur).any(|(ts, dur)| ts % 1000 != 0 || dur % 1000 != 0);
+        let work: BTreeMap<u32, usize> = gpu.work.iter().enumerate().map(|(i, work)| (work.slice, i)).collect();
+        let links = &trace.links;
+        let mut all = Vec::new();
+        let mut calls: Vec<(i64, i64)> = Vec::new();
+        let mut last_step = i64::MIN;
+        let first = (0..slices.len()).min_by_key(|i| slices.offset[*i]);
+        for i in 0..slices.len() {
+            let kind = gpu.kinds.get(slices.category[i]);
+            if matches!(kind, Kind::Python | Kind::Other) {
+                continue;
+            }
+            let row = links.find(slices.offset[i], 0);
+            let stream = match row.map(|row| links.stream[row]) {
+                Some(stream) if stream != LinkTable::NO_STREAM => stream.into(),
+                // The host's waits have stream 4294967295 in some files.
+                _ if matches!(kind, Kind::Op | Kind::Sync) => {
+                    let args = trace.args.get(slices.args_of(i));
+                    args.and_then(|args| find_member(&args, "stream").and_then(integer)).unwrap_or(-1)
+                }
+                _ => -1,
+            };
+            let correlation = row.map_or(-1, |row| links.correlation[row].max(-1));
+            let span = inwards(slices.ts[i], slices.dur[i]);
+            let name = gpu.name(i as u32);
+            if stream == -1 || correlation == -1 {
+                calls.push((correlation, span.0));
+                if name.contains("ProfilerStep") {
+                    last_step = last_step.max(span.0);
+                }
+            }
+            if stream != -1 {
+                let work = work.get(&(i as u32)).copied();
+                all.push(Event { name, kind, slice: i as u32, stream, correlation, span, work });
+            }
+        }
+        let is_cut = n_steps > 1;
+        if is_cut {
+            calls.retain(|call| call.1 < last_step);
+            let known: BTreeSet<i64> = calls.iter().map(|call| call.0).collect();
+            all.retain(|event| match event.correlation {
+                -1 => event.span.0 < last_step,
+                correlation => known.contains(&correlation),
+            });
+        }
+        all.sort_by_key(|event| event.span.0);
+        let first = first.map(|i| inwards(slices.ts[i], slices.dur[i]).0);
+        Events { gpu, all, is_cut, is_fractional, first }
+    }
+
+    /// Events in less than a microsecond last -1 µs to HTA, which makes sums smaller by that.
+    fn n_negative(&self) -> f64 {
+        self.all.iter().filter(|event| event.span.1 < event.span.0).count() as f64
+    }
+
+    fn launch(&self, event: &Event<'_>) -> Option<u32> {
+        event.work.map(|work| self.gpu.work[work].launch).filter(|launch| *launch != NONE)
+    }
+
+    fn span_of(&self, slice: u32) -> Span {
+        let slices = &self.gpu.trace.slices;
+        inwards(slices.ts[slice as usize], slices.dur[slice as usize])
+    }
+
+    fn union(&self, wanted: Type) -> Vec<Span> {
+        let of_type = self.all.iter().filter(|event| Type::of(event.name) == wanted);
+        let spans = of_type.map(|event| event.span).filter(|span| span.0 < span.1);
+        spans::union(spans)
+    }
+
+    /// Time of each type and of each overlap of types.
+    fn types(&self) -> BTreeMap<String, i64> {
+        let types = [
+            (Type::Computation, "COMPUTATION"),
+            (Type::Communication, "COMMUNICATION"),
+            (Type::Memory, "MEMORY"),
+        ];
+        let layers = types.map(|(of, _)| self.union(of));
+        let start = self.all.iter().map(|event| event.span.0).min().unwrap_or(0);
+        let end = self.all.iter().map(|event| event.span.1).max().unwrap_or(0);
+        let mut sums = BTreeMap::new();
+        spans::pieces([&layers[0], &layers[1], &layers[2]], (start, end), |piece, mask| {
+            let names: Vec<&str> =
+                (0..3).filter(|bit| mask & (1 << bit) != 0).map(|bit: usize| types[bit].1).collect();
+            if !names.is_empty() {
+                *sums.entry(names.join(" overlapping ")).or_default() += piece.1 - piece.0;
+            }
+        });
+        sums
+    }
+}
+
+/// Ranks, and HTA's output on all of them.
+pub fn compare(traces: &BTreeMap<i64, Trace>, golden: &Value, check: &mut Check) {
+    if golden.get("temporal_breakdown").is_none() {
+        return;
+    }
+    // Of all ranks together: with two, the last one of each rank is left out.
+    let mut steps = BTreeSet::new();
+    for trace in traces.values() {
+        let names = trace.slices.name.iter().filter_map(|name| trace.strings.get_opt(*name));
+        steps.extend(names.filter(|name| name.contains("ProfilerStep")));
+    }
+    let mut types: BTreeMap<String, i64> = BTreeMap::new();
+    let mut n_negative = 0.0;
+    for (rank, trace) in traces {
+        let run = Run::single(trace.clone());
+        let query = Query::default();
+        let context = analysis::Context::new(&run, &query);
+        let Some(gpu) = context.gpu().first() else { continue };
+        let events = Events::new(gpu, steps.len());
+        let is_rank = |row: &&BTreeMap<&str, &Value>| row["rank"].as_i64() == Some(*rank);
+        n_negative += events.n_negative();
+        for (name, time) in events.types() {
+            *types.entry(name).or_default() += time;
+        }
+        for row in rows(&golden["temporal_breakdown"]).iter().filter(is_rank) {
+            temporal(&events, row, check);
+        }
+        for row in rows(&golden["comm_comp_overlap"]).iter().filter(is_rank) {
+            overlap(&events, row, check);
+        }
+        let table = &golden["kernel_breakdown_all"][1];
+        let by_name: Vec<_> = rows(table).into_iter().filter(|row| is_rank(&row)).collect();
+        // Long tables are not kept whole.
+        let is_whole = table["row_count"].as_u64() == Some(rows(table).len() as u64);
+        names(&events, &by_name, is_whole, check);
+        let idle = &golden["idle_time_breakdown"][rank.to_string()]["breakdown"];
+        let report = (gpu_idle::INFO.run)(&context);
+        idle_by_stream(&events, &rows(idle), &report, check);
+        let queues = rows(&golden["queue_length_summary"]);
+        queue(&events, queues.into_iter().filter(|row| is_rank(&row)).collect(), &report, check);
+        launches(&events, &golden["launch_stats"][rank.to_string()], &report, check);
+    }
+    for row in rows(&golden["kernel_breakdown_all"][0]) {
+        let name = row["kernel_type"].as_str().unwrap();
+        let time = types.get(name).copied().unwrap_or(0);
+        check.near(format_args!("types: {name}"), time as f64, float(row["sum"]), n_negative);
+    }
+}
+
+fn float(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
+/// The parts of our own model, put to HTA's events.
+fn temporal(events: &Events<'_, '_>, row: &BTreeMap<&str, &Value>, check: &mut Check) {
+    let gpu = events.gpu;
+    let mut model = GpuTrace::new(gpu.trace);
+    let fills = gpu.trace.slices.name[0];
+    let plain = model.classes.of(gpu.trace, fills, Kind::Fill);
+    model.work = events
+        .all
+        .iter()
+        .filter_map(|event| {
+            let mut work = match event.work {
+                Some(work) => gpu.work[work],
+                None => Work { slice: event.slice, class: plain, ..*gpu.work.first()? },
+            };
+            let ours = match work.kind {
+                _ if event.work.is_none() => Type::Other,
+                Kind::Kernel if gpu.is_communication(&work) => Type::Communication,
+                Kind::Kernel if !gpu.is_copy(&work) => Type::Computation,
+                _ => Type::Memory,
+            };
+            match Type::of(event.name) {
+                same if same == ours => {}
+                Type::Computation => (work.kind, work.class) = (Kind::Kernel, plain),
+                Type::Memory | Type::Other => work.kind = Kind::Copy,
+                Type::Communication => panic!("{} is no communication", event.name),
+            }
+            (work.start, work.end) = (event.span.0, event.span.1.max(event.span.0));
+            Some(work)
+        })
+        .collect();
+    let activity = Activity::new(&model, 0);
+    let Some(window) = activity.window else { return };
+    let parts = activity.parts(window);
+    let n = events.n_negative();
+    check.near("kernel_time", parts.total as f64, float(row["kernel_time(us)"]), 0.0);
+    check.near("idle_time", parts.idle as f64, float(row["idle_time(us)"]), n);
+    check.near("compute_time", parts.kernels_only as f64, float(row["compute_time(us)"]), n);
+    let non_compute = parts.total - parts.idle - parts.kernels_only;
+    check.near("non_compute_time", non_compute as f64, float(row["non_compute_time(us)"]), n);
+    // Without rounding, where the same events count: a microsecond for each end of the window, two for each event.
+    if !events.is_cut && events.all.iter().all(|event| event.work.is_some()) {
+        let activity = Activity::new(gpu, 0);
+        let Some(window) = activity.window else { return };
+        let parts = activity.parts(window);
+        let n = if events.is_fractional { events.all.len() as f64 } else { 0.0 };
+        let us = |ns: i64| ns as f64 / 1000.0;
+        check.near("GPU time", us(parts.total), float(row["kernel_time(us)"]), 2.0 * n.min(1.0));
+        check.near("idle", us(parts.idle), float(row["idle_time(us)"]), 2.0 * n);
+    }
+}
+
+fn overlap(events: &Events<'_, '_>, row: &BTreeMap<&str, &Value>, check: &mut Check) {
+    let communication = spans::total(&events.union(Type::Communication));
+    let both: i64 = events
+        .types()
+        .iter()
+        .filter(|(name, _)| name.starts_with("COMPUTATION overlapping COMMUNICATION"))
+        .map(|(_, time)| *time)
+        .sum();
+    let got = (communication > 0).then(|| 100.0 * both as f64 / communication as f64);
+    check.same("some overlap", got.is_some(), row["comp_comm_overlap_pctg"].is_number());
+    if let Some(got) = got {
+        // Two decimals.
+        check.near("overlap", got, float(row["comp_comm_overlap_pctg"]), 0.0051);
+    }
+}
+
+/// Kernels by name, all of them.
+fn names(events: &Events<'_, '_>, golden: &[BTreeMap<&str, &Value>], is_whole: bool, check: &mut Check) {
+    let mut by_name: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
+    for event in events.all.iter().filter(|event| Type::of(event.name) != Type::Other) {
+        by_name.entry(event.name).or_default().push(event.span.1 - event.span.0);
+    }
+    if is_whole {
+        check.same("names", by_name.len(), golden.len());
+    }
+    for row in golden {
+        let name = row["name"].as_str().unwrap();
+        let Some(durations) = by_name.get(name) else {
+            check.that(format_args!("{name} is not there"), false);
+            continue;
+        };
+        let sum: i64 = durations.iter().sum();
+        let (min, max) = (durations.iter().min().unwrap(), durations.iter().max().unwrap());
+        for (column, got) in [("sum (us)", sum), ("min (us)", *min), ("max (us)", *max)] {
+            check.near(format_args!("{column} of {name}"), got as f64, float(row[column]), 0.0);
+        }
+        // The mean tells the count.
+        let mean = sum as f64 / durations.len() as f64;
+        check.near(format_args!("mean of {name}"), mean, float(row["mean (us)"]), 1e-6 + 1e-9 * mean.abs());
+    }
+}
+
+/// Gaps are from the end of the event that began before; HTA's limit of 30 is in microseconds.
+fn idle_by_stream(
+    events: &Events<'_, '_>,
+    golden: &[BTreeMap<&str, &Value>],
+    report: &Report,
+    check: &mut Check,
+) {
+    let mut sums: BTreeMap<(i64, &str), i64> = BTreeMap::new();
+    let mut last: BTreeMap<i64, i64> = BTreeMap::new();
+    let mut n_gaps: BTreeMap<i64, f64> = BTreeMap::new();
+    let mut n_unknown = 0;
+    for event in events.all.iter().filter(|event| event.kind.is_gpu_work()) {
+        if let Some(end) = last.insert(event.stream, event.span.1) {
+            let gap = event.span.0 - end;
+            let launch = events.launch(event).map(|launch| events.span_of(launch).0);
+            n_unknown += u32::from(launch.is_none());
+            let cause = match launch.or(events.first) {
+                Some(launch) if launch > end => "host_wait",
+                _ if gap < 30 => "kernel_wait",
+                _ => "other",
+            };
+            *sums.entry((event.stream, cause)).or_default() += gap;
+            *n_gaps.entry(event.stream).or_default() += 1.0;
+        }
+    }
+    let ours = report_of_idle(events, report);
+    for row in golden {
+        let (stream, cause) = (row["stream"].as_i64().unwrap(), row["idle_category"].as_str().unwrap());
+        let got = sums.get(&(stream, cause)).copied().unwrap_or(0);
+        check.near(format_args!("{cause} of stream {stream}"), got as f64, float(row["idle_time"]), 0.0);
+        if !events.is_cut && n_unknown == 0 {
+            let got = ours.get(&(stream, cause.to_string())).copied().unwrap_or(0.0);
+            let tolerance = if events.is_fractional { 2.0 * n_gaps.get(&stream).unwrap_or(&0.0) } else { 0.0 };
+            check.near(format_args!("report: {cause} of stream {stream}"), got, float(row["idle_time"]), tolerance);
+        }
+    }
+}
+
+/// Microseconds by stream and HTA's name of the cause.
+fn report_of_idle(events: &Events<'_, '_>, report: &Report) -> BTreeMap<(i64, String), f64> {
+    let table = if events.gpu.streams.len() > 1 { "idle_by_stream" } else { "idle" };
+    let mut sums = BTreeMap::new();
+    for row in cells(std::slice::from_ref(report), table, &["where", "cause", "time"]) {
+        let number = row[0].split_once("stream ").and_then(|(_, number)| number.parse().ok());
+        let stream = number.or(events.gpu.streams[0].number).unwrap();
+        let cause = match row[1].as_str() {
+            "waiting for the host" => "host_wait",
+            "between kernels" => "kernel_wait",
+            other => other,
+        };
+        sums.insert((stream, cause.to_string()), row[2].parse::<f64>().unwrap() / 1000.0);
+    }
+    sums
+}
+
+/// Calls of which HTA knows that they put something into a queue.
+const QUEUEING: &[&str] = &[
+    "cudaLaunchKernel",
+    "cudaLaunchKernelExC",
+    "cuLaunchKernel",
+    "cudaMemcpyAsync",
+    "cudaMemsetAsync",
+    "hipLaunchKernel",
+    "hipExtModuleLaunchKernel",
+    "hipMemcpyAsync",
+    "hipMemsetAsync",
+    "hipMemcpyWithStream",
+];
+
+fn queue(events: &Events<'_, '_>, golden: Vec<BTreeMap<&str, &Value>>, report: &Report, check: &mut Check) {
+    let mut changes: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+    let mut has_others = false;
+    for event in &events.all {
+        let Some(launch) = events.launch(event) else { continue };
+        if !QUEUEING.contains(&events.gpu.name(launch)) {
+            has_others = true;
+            continue;
+        }
+        changes.entry(event.stream).or_default().extend([(events.span_of(launch).0, 1), (event.span.0, -1)]);
+    }
+    check.same("streams with queues", changes.len(), golden.len());
+    let ours = cells(std::slice::from_ref(report), "queues", &["stream", "max"]);
+    for row in golden {
+        let stream = row["stream"].as_i64().unwrap();
+        let mut of_stream = changes.remove(&stream).unwrap_or_default();
+        check.near("queue_length_count", of_stream.len() as f64, float(row["queue_length_count"]), 0.0);
+        of_stream.sort_by_key(|(ts, by)| (*ts, -by));
+        let (mut length, mut max, mut max_settled) = (0, 0, 0);
+        for (i, (ts, by)) in of_stream.iter().enumerate() {
+            length += by;
+            max = max.max(length);
+            if of_stream.get(i + 1).is_none_or(|next| next.0 != *ts) {
+                max_settled = max_settled.max(length);
+            }
+        }
+        let wanted = float(row["queue_length_max"]);
+        check.near(format_args!("longest queue of {stream}"), max as f64, wanted, 0.0);
+        if !events.is_cut && !has_others {
+            let ours = ours.iter().find(|row| row[0] == stream.to_string());
+            let ours = ours.map_or(f64::NAN, |row| row[1].parse().unwrap());
+            // A length for no time at all is none to us: what starts in the microsecond of the next launch.
+            check.near(format_args!("report: longest queue of {stream}"), ours, wanted - (max - max_settled) as f64, 0.0);
+        }
+    }
+}
+
+const LAUNCHES: &[&str] = &["cudaLaunchKernel", "cudaLaunchKernelExC", "cudaMemcpyAsync", "cudaMemsetAsync"];
+
+fn launches(events: &Events<'_, '_>, golden: &Value, report: &Report, check: &mut Check) {
+    let mut pairs: Vec<[i64; 4]> = Vec::new();
+    for event in &events.all {
+        let Some(launch) = events.launch(event) else { continue };
+        if LAUNCHES.contains(&events.gpu.name(launch)) {
+            let call = events.span_of(launch);
+            let delay = (event.span.0 - call.1).max(0);
+            pairs.push([event.correlation, call.1 - call.0, event.span.1 - event.span.0, delay]);
+        }
+    }
+    check.near("pairs", pairs.len() as f64, float(&golden["pairs"]), 0.0);
+    for (number, column) in [(1, "cpu_duration"), (2, "gpu_duration"), (3, "launch_delay")] {
+        let mut values: Vec<i64> = pairs.iter().map(|pair| pair[number]).collect();
+        values.sort_unstable();
+        let of = &golden[column];
+        if !values.is_empty() {
+            let mean = values.iter().sum::<i64>() as f64 / values.len() as f64;
+            let half = (values[(values.len() - 1) / 2] + values[values.len() / 2]) as f64 / 2.0;
+            check.near(format_args!("mean {column}"), mean, float(&of["mean"]), 1e-6);
+            check.near(format_args!("median {column}"), half, float(&of["50%"]), 1e-6);
+            check.near(format_args!("least {column}"), values[0] as f64, float(&of["min"]), 0.0);
+            check.near(format_args!("most {column}"), values[values.len() - 1] as f64, float(&of["max"]), 0.0);
+        }
+    }
+    for row in rows(&golden["head"]) {
+        let wanted = ["correlation", "cpu_duration", "gpu_duration", "launch_delay"].map(|id| row[id].as_i64().unwrap());
+        check.that(format_args!("no launch {wanted:?}"), pairs.contains(&wanted));
+    }
+    let n = |is: &dyn Fn(&[i64; 4]) -> bool| pairs.iter().filter(|pair| is(pair)).count() as f64;
+    let wanted = [
+        ("short", "short_kernels", n(&|pair| pair[1] <= 50 && pair[2] < pair[1])),
+        ("slow", "runtime_outliers_over_50us", n(&|pair| pair[1] > 50)),
+        ("delayed", "launch_delay_over_100us", n(&|pair| pair[3] > 100)),
+        ("work", "pairs", pairs.len() as f64),
+    ];
+    let ours = cells(std::slice::from_ref(report), "launches", &["call", "short", "slow", "delayed", "work"]);
+    for (i, (column, theirs, got)) in wanted.into_iter().enumerate() {
+        check.near(theirs, got, float(&golden[theirs]), 0.0);
+        // Rounding moves what lies at a limit.
+        if !events.is_cut && !events.is_fractional {
+            let of_launches = ours.iter().filter(|row| LAUNCHES.contains(&row[0].as_str()));
+            let sum: f64 = of_launches.map(|row| row[i + 1].parse::<f64>().unwrap()).sum();
+            check.near(format_args!("report: {column}"), sum, float(&golden[theirs]), 0.0);
+        }
+    }
+}
