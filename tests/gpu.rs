@@ -16,7 +16,7 @@ mod tracelens;
 #[path = "gpu/wafer.rs"]
 mod wafer;
 
-use golden::{Recording, each_golden, each_recording, recordings};
+use golden::{Read, Recording, each_golden, each_recording, recordings};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use support::{Random, data_dirs, import};
@@ -45,8 +45,8 @@ fn kernels_agree_with_wafer() {
 
 #[test]
 fn sums_add_up() {
-    each_recording(|recording, check| {
-        let run = Run::single(recording.trace.clone());
+    each_recording(|Read { trace, .. }, check| {
+        let run = Run::single(trace.clone());
         let query = Query::default();
         let context = analysis::Context::new(&run, &query);
         for gpu in context.gpu() {
@@ -57,12 +57,19 @@ fn sums_add_up() {
                 let sum = whole.computation + whole.exposed_communication + whole.exposed_copies + whole.idle;
                 check.same("parts", sum, window.1 - window.0);
                 check.same("total", whole.total, window.1 - window.0);
-                check.same("communication", whole.hidden_communication, whole.communication - whole.exposed_communication);
+                check.same(
+                    "communication",
+                    whole.hidden_communication,
+                    whole.communication - whole.exposed_communication,
+                );
                 // Steps cut the window without a gap, so whatever holds of the whole holds of their sum.
                 let steps = step_windows(gpu, device, window);
                 if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
                     check.same("steps", (first.window.0, last.window.1), window);
-                    check.that("steps follow each other", steps.windows(2).all(|pair| pair[0].window.1 == pair[1].window.0));
+                    check.that(
+                        "steps follow each other",
+                        steps.windows(2).all(|pair| pair[0].window.1 == pair[1].window.0),
+                    );
                     let mut sum = Parts::default();
                     steps.iter().for_each(|step| sum.add(&activity.parts(step.window)));
                     check.same("parts of steps", sum, whole);
@@ -73,7 +80,8 @@ fn sums_add_up() {
             for table in ["kernels", "operations"] {
                 let found = reports.iter().flat_map(|report| report.tables()).find(|known| known.id == table);
                 if let Some(total) = found.and_then(|table| table.column("total")) {
-                    let by_name: f64 = (0..total.cells.len()).filter_map(|row| total.cells.get(row).as_f64()).sum();
+                    let by_name: f64 =
+                        (0..total.cells.len()).filter_map(|row| total.cells.get(row).as_f64()).sum();
                     check.same(table, by_name as i64, sum);
                 }
             }
@@ -99,9 +107,40 @@ fn a_cut_file_is_no_trouble() {
             let at = random.below(bytes.len() as u64) as usize;
             let Ok(trace) = import(&name, &bytes[..at], None) else { continue };
             let reports = analysis::reports(&Run::single(trace), &Query::default());
-            assert!(reports.iter().flat_map(|report| report.tables()).all(|table| table.is_sound()), "{name} cut at {at}");
+            assert!(
+                reports.iter().flat_map(|report| report.tables()).all(|table| table.is_sound()),
+                "{name} cut at {at}"
+            );
         }
     }
+}
+
+/// Forms of annotations as they were met, and whether work belongs to them that the GPU did long after they had ended.
+#[test]
+fn steps_of_servers_are_known() {
+    let wanted = |name: &str| match name {
+        "vllm-b200-prefill" => Some((Phase::Prefill, Some(888))),
+        "vllm-mi300-mixed-piecewise" => Some((Phase::Mixed, Some(8155 + 37))),
+        // A step of the scheduler around that of the model, or around nothing else: one step either way.
+        "vllm-mi300-decode-fullgraph" | "sglang-mi300-decode" => Some((Phase::Decode, Some(32))),
+        _ => None,
+    };
+    each_recording(|Read { name, trace }, check| {
+        let gpu = GpuTrace::new(trace);
+        let found: Vec<_> =
+            gpu.steps.steps.iter().map(|step| (step.what.phase, step.what.tokens())).collect();
+        if let Some(wanted) = wanted(name) {
+            check.same("steps", found, vec![wanted]);
+            check.that("some work is in no step", gpu.work.iter().all(|work| work.step == 0));
+        } else {
+            check.that("a phase", found.iter().all(|step| *step == (Phase::Unknown, None)));
+        }
+        check.same("captures", gpu.steps.n_captures, usize::from(name == "vllm-mi300-graph-capture"));
+        if name == "triton-a100" {
+            // Its one step is of another process than all calls.
+            check.that("the kernel is in no step", gpu.work.iter().all(|work| work.step == 0));
+        }
+    });
 }
 
 fn edge(name: &str) -> Trace {
@@ -115,7 +154,9 @@ fn annotations_tell_phases() {
     let slices = &trace.slices;
     let found: Vec<_> = (0..slices.len())
         .map(|i| Annotation::parse(trace.strings.get(slices.name[i])))
-        .map(|step| step.map(|step| (step.phase, step.context.map_or(0, |c| c.1), step.generation.map_or(0, |g| g.1))))
+        .map(|step| {
+            step.map(|step| (step.phase, step.context.map_or(0, |c| c.1), step.generation.map_or(0, |g| g.1)))
+        })
         .collect();
     // Tokens of prompts, and generated ones. The last two are steps that do not say what they did.
     let wanted = [
@@ -150,7 +191,10 @@ fn kernels(gpu: &GpuTrace<'_>) -> Vec<(String, Option<Phase>, String)> {
 fn work_belongs_to_the_step_that_launched_it() {
     let trace = edge("late-gpu-work.json");
     let of = |name: &str, phase| (name.to_string(), Some(phase), "cudaLaunchKernel".to_string());
-    assert_eq!(kernels(&GpuTrace::new(&trace)), [of("k_prefill", Phase::Prefill), of("k_decode", Phase::Decode)]);
+    assert_eq!(
+        kernels(&GpuTrace::new(&trace)),
+        [of("k_prefill", Phase::Prefill), of("k_decode", Phase::Decode)]
+    );
 }
 
 #[test]
@@ -168,9 +212,14 @@ fn a_graph_is_one_launch() {
     let context = analysis::Context::new(&run, &query);
     let gpu = &context.gpu()[0];
     assert_eq!(gpu.work.len(), 100);
-    assert!(gpu.work.iter().all(|work| work.launch == gpu.work[0].launch && work.op == NONE && work.step == NO_STEP));
+    assert!(
+        gpu.work
+            .iter()
+            .all(|work| work.launch == gpu.work[0].launch && work.op == NONE && work.step == NO_STEP)
+    );
     assert!(gpu.is_graph_launch(gpu.work[0].launch));
-    let cells = |table: &str, columns: &[&str]| golden::cells(&analysis::reports(&run, &query), table, columns);
+    let cells =
+        |table: &str, columns: &[&str]| golden::cells(&analysis::reports(&run, &query), table, columns);
     assert_eq!(cells("launches", &["call", "calls", "work"]), [["cudaGraphLaunch", "1", "100"]]);
     assert_eq!(cells("queues", &["stream", "max"]), [["7", "1"]]);
 }

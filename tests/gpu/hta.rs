@@ -77,8 +77,10 @@ impl<'a, 'b> Events<'a, 'b> {
     fn new(gpu: &'a GpuTrace<'b>, n_steps: usize) -> Events<'a, 'b> {
         let trace = gpu.trace;
         let slices = &trace.slices;
-        let is_fractional = slices.ts.iter().zip(&slices.dur).any(|(ts, dur)| ts % 1000 != 0 || dur % 1000 != 0);
-        let work: BTreeMap<u32, usize> = gpu.work.iter().enumerate().map(|(i, work)| (work.slice, i)).collect();
+        let is_fractional =
+            slices.ts.iter().zip(&slices.dur).any(|(ts, dur)| ts % 1000 != 0 || dur % 1000 != 0);
+        let work: BTreeMap<u32, usize> =
+            gpu.work.iter().enumerate().map(|(i, work)| (work.slice, i)).collect();
         let links = &trace.links;
         let mut all = Vec::new();
         let mut calls: Vec<(i64, i64)> = Vec::new();
@@ -188,6 +190,8 @@ pub fn compare(traces: &BTreeMap<i64, Trace>, golden: &Value, check: &mut Check)
         let context = analysis::Context::new(&run, &query);
         let Some(gpu) = context.gpu().first() else { continue };
         let events = Events::new(gpu, steps.len());
+        let numbers = golden["profiler_steps"].as_array().map(Vec::as_slice);
+        profiler_steps(&events, numbers.unwrap_or_default(), check);
         let is_rank = |row: &&BTreeMap<&str, &Value>| row["rank"].as_i64() == Some(*rank);
         n_negative += events.n_negative();
         for (name, time) in events.types() {
@@ -216,6 +220,18 @@ pub fn compare(traces: &BTreeMap<i64, Trace>, golden: &Value, check: &mut Check)
         let time = types.get(name).copied().unwrap_or(0);
         check.near(format_args!("types: {name}"), time as f64, float(row["sum"]), n_negative);
     }
+}
+
+/// The last step is left out, mostly.
+fn profiler_steps(events: &Events<'_, '_>, golden: &[Value], check: &mut Check) {
+    let gpu = events.gpu;
+    let numbers =
+        gpu.steps.steps.iter().filter_map(|step| gpu.name(step.slice).strip_prefix("ProfilerStep#"));
+    let mut numbers: Vec<i64> = numbers.map(|number| number.parse().unwrap()).collect();
+    if events.is_cut && numbers.len() > golden.len() {
+        numbers.pop();
+    }
+    check.same("steps", numbers, golden.iter().filter_map(Value::as_i64).collect());
 }
 
 fn float(value: &Value) -> f64 {
@@ -347,8 +363,14 @@ fn idle_by_stream(
         check.near(format_args!("{cause} of stream {stream}"), got as f64, float(row["idle_time"]), 0.0);
         if !events.is_cut && n_unknown == 0 {
             let got = ours.get(&(stream, cause.to_string())).copied().unwrap_or(0.0);
-            let tolerance = if events.is_fractional { 2.0 * n_gaps.get(&stream).unwrap_or(&0.0) } else { 0.0 };
-            check.near(format_args!("report: {cause} of stream {stream}"), got, float(row["idle_time"]), tolerance);
+            let tolerance =
+                if events.is_fractional { 2.0 * n_gaps.get(&stream).unwrap_or(&0.0) } else { 0.0 };
+            check.near(
+                format_args!("report: {cause} of stream {stream}"),
+                got,
+                float(row["idle_time"]),
+                tolerance,
+            );
         }
     }
 }
@@ -416,7 +438,12 @@ fn queue(events: &Events<'_, '_>, golden: Vec<BTreeMap<&str, &Value>>, report: &
             let ours = ours.iter().find(|row| row[0] == stream.to_string());
             let ours = ours.map_or(f64::NAN, |row| row[1].parse().unwrap());
             // A length for no time at all is none to us: what starts in the microsecond of the next launch.
-            check.near(format_args!("report: longest queue of {stream}"), ours, wanted - (max - max_settled) as f64, 0.0);
+            check.near(
+                format_args!("report: longest queue of {stream}"),
+                ours,
+                wanted - (max - max_settled) as f64,
+                0.0,
+            );
         }
     }
 }
@@ -444,11 +471,17 @@ fn launches(events: &Events<'_, '_>, golden: &Value, report: &Report, check: &mu
             check.near(format_args!("mean {column}"), mean, float(&of["mean"]), 1e-6);
             check.near(format_args!("median {column}"), half, float(&of["50%"]), 1e-6);
             check.near(format_args!("least {column}"), values[0] as f64, float(&of["min"]), 0.0);
-            check.near(format_args!("most {column}"), values[values.len() - 1] as f64, float(&of["max"]), 0.0);
+            check.near(
+                format_args!("most {column}"),
+                values[values.len() - 1] as f64,
+                float(&of["max"]),
+                0.0,
+            );
         }
     }
     for row in rows(&golden["head"]) {
-        let wanted = ["correlation", "cpu_duration", "gpu_duration", "launch_delay"].map(|id| row[id].as_i64().unwrap());
+        let wanted = ["correlation", "cpu_duration", "gpu_duration", "launch_delay"]
+            .map(|id| row[id].as_i64().unwrap());
         check.that(format_args!("no launch {wanted:?}"), pairs.contains(&wanted));
     }
     let n = |is: &dyn Fn(&[i64; 4]) -> bool| pairs.iter().filter(|pair| is(pair)).count() as f64;

@@ -90,7 +90,8 @@ fn launchers(gpu: &GpuTrace<'_>, sheet: &Value, check: &mut Check) {
     let mut ours: BTreeMap<(String, String, i64), (u64, i64)> = BTreeMap::new();
     for work in gpu.work.iter().filter(|work| work.kind == Kind::Kernel) {
         let stream = gpu.streams[work.stream as usize].number.unwrap_or(-1);
-        let sum = ours.entry((launcher(work).to_string(), gpu.name(work.slice).to_string(), stream)).or_default();
+        let sum =
+            ours.entry((launcher(work).to_string(), gpu.name(work.slice).to_string(), stream)).or_default();
         *sum = (sum.0 + 1, sum.1 + work.dur());
     }
     // With times of 1e15 µs it can not tell for one operator whether it lies in another one.

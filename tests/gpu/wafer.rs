@@ -47,13 +47,22 @@ fn facts(gpu: &GpuTrace<'_>, golden: &Value, check: &mut Check) {
         check.same("sm_count", first.n_sms, props["sm_count"].as_u64());
         check.same("warp_size", first.warp_size, props["warp_size"].as_u64());
         let gb = first.memory_bytes.map(|bytes| bytes as f64 / f64::from(1 << 30));
-        check.near("memory", gb.unwrap_or(f64::NAN), props["total_memory_gb"].as_f64().unwrap_or(f64::NAN), 1e-6);
+        check.near(
+            "memory",
+            gb.unwrap_or(f64::NAN),
+            props["total_memory_gb"].as_f64().unwrap_or(f64::NAN),
+            1e-6,
+        );
     }
     // What is not said is empty to it, rank 0 and a world of 1.
     let distributed = &golden["distributed"];
     if distributed["rank"].is_number() {
         check.same("rank", gpu.facts.rank.unwrap_or(0), distributed["rank"].as_i64().unwrap());
-        check.same("world_size", gpu.facts.world_size.unwrap_or(1), distributed["world_size"].as_i64().unwrap());
+        check.same(
+            "world_size",
+            gpu.facts.world_size.unwrap_or(1),
+            distributed["world_size"].as_i64().unwrap(),
+        );
         let backend = gpu.facts.backend.as_deref().unwrap_or("");
         check.same("backend", backend, distributed["backend"].as_str().unwrap());
         let version = gpu.facts.nccl_version.as_deref().unwrap_or("");
@@ -93,7 +102,10 @@ fn copies(gpu: &GpuTrace<'_>, golden: &Value, check: &mut Check) {
     let mut ours: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
     for work in gpu.work.iter().filter(|work| work.kind == Kind::Copy) {
         let name = gpu.name(work.slice);
-        let direction = ["HtoD", "DtoD", "DtoH"].into_iter().find(|direction| name.contains(direction)).unwrap_or("Other");
+        let direction = ["HtoD", "DtoD", "DtoH"]
+            .into_iter()
+            .find(|direction| name.contains(direction))
+            .unwrap_or("Other");
         let sum = ours.entry(direction).or_default();
         *sum = (sum.0 + 1, sum.1 + work.dur() as f64 / 1000.0);
     }

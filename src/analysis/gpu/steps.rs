@@ -26,6 +26,8 @@ pub struct Steps {
     pub steps: Vec<Step>,
     /// Ranges that are the capture of a graph.
     pub n_captures: usize,
+    /// Of which process a call is does not matter then: in some files ranges have another one than calls.
+    are_of_one_process: bool,
 }
 
 /// Number of a step that work belongs to; none.
@@ -64,7 +66,9 @@ impl Steps {
                 steps.push(Step { slice: i as u32, name, what, start, end, process });
             }
         }
-        Steps { steps: choose(steps), n_captures }
+        let steps = choose(steps);
+        let are_of_one_process = steps.windows(2).all(|pair| pair[0].process == pair[1].process);
+        Steps { steps, n_captures, are_of_one_process }
     }
 
     pub fn len(&self) -> usize {
@@ -80,7 +84,7 @@ impl Steps {
         let behind = self.steps.partition_point(|step| step.start <= ts);
         // Steps of one process follow each other; those of others may lie between them.
         for (i, step) in self.steps[..behind].iter().enumerate().rev().take(MAX_PROCESSES) {
-            if step.process == process {
+            if self.are_of_one_process || step.process == process {
                 return if ts < step.end || step.start == ts { i as u32 } else { NO_STEP };
             }
         }
