@@ -75,15 +75,27 @@ fn sums_add_up() {
                     check.same("parts of steps", sum, whole);
                 }
             }
-            let sum: i64 = gpu.work.iter().map(|work| work.dur()).sum();
+            let work: i64 = gpu.work.iter().map(|work| work.dur()).sum();
+            // Where nothing was launched in a step there is no table of steps.
+            let has_steps = |device: &u32| {
+                gpu.work
+                    .iter()
+                    .any(|work| work.step != NO_STEP && gpu.streams[work.stream as usize].device == *device)
+            };
+            let window =
+                |device: u32| Activity::new(gpu, device).window.map_or(0, |window| window.1 - window.0);
+            let devices = || 0..gpu.devices.len() as u32;
+            let wanted = [
+                ("kernels", "total", work),
+                ("operations", "total", work),
+                ("breakdown", "time", devices().map(window).sum()),
+                ("steps", "gpu_time", devices().filter(has_steps).map(window).sum()),
+            ];
             let reports = analysis::reports(&run, &query);
-            for table in ["kernels", "operations"] {
-                let found = reports.iter().flat_map(|report| report.tables()).find(|known| known.id == table);
-                if let Some(total) = found.and_then(|table| table.column("total")) {
-                    let by_name: f64 =
-                        (0..total.cells.len()).filter_map(|row| total.cells.get(row).as_f64()).sum();
-                    check.same(table, by_name as i64, sum);
-                }
+            for (table, column, wanted) in wanted {
+                let cells = golden::cells(&reports, table, &[column]);
+                let sum: i64 = cells.iter().map(|cells| cells[0].parse::<i64>().unwrap()).sum();
+                check.same(table, sum, wanted);
             }
             for report in &reports {
                 for table in report.tables().filter(|table| table.id == "coverage") {
@@ -195,6 +207,37 @@ fn work_belongs_to_the_step_that_launched_it() {
         kernels(&GpuTrace::new(&trace)),
         [of("k_prefill", Phase::Prefill), of("k_decode", Phase::Decode)]
     );
+}
+
+#[test]
+fn work_between_steps_is_in_none() {
+    let event = |cat: &str, name: &str, tid: u32, span: (u32, u32), args: &str| {
+        let (ts, dur) = (span.0, span.1 - span.0);
+        format!(
+            r#"{{"ph":"X","cat":"{cat}","name":"{name}","pid":1,"tid":{tid},"ts":{ts},"dur":{dur},"args":{{{args}}}}}"#
+        )
+    };
+    let mut events = vec![
+        event("user_annotation", "ProfilerStep#1", 1, (0, 10), r#""External id":8"#),
+        event("user_annotation", "ProfilerStep#2", 1, (20, 30), r#""External id":9"#),
+        event("gpu_user_annotation", "ProfilerStep#2", 7, (200, 220), r#""External id":9"#),
+    ];
+    // When each was launched, on another thread than that of the steps; and in which step.
+    let launches = [(0, 0), (5, 0), (10, NO_STEP), (15, NO_STEP), (20, 1), (29, 1), (30, NO_STEP)];
+    for (i, (ts, _)) in launches.iter().enumerate() {
+        let ids = format!(r#""correlation":{}"#, i + 1);
+        events.push(event("cuda_runtime", "cudaLaunchKernel", 2, (*ts, ts + 1), &ids));
+        events.push(event("kernel", "k", 7, (100 + i as u32, 101 + i as u32), &ids));
+    }
+    // Without a launch it belongs to the step that the GPU's own ranges tell, if it lies in one.
+    for (correlation, ts) in [(50, 200), (51, 219), (52, 230)] {
+        events.push(event("kernel", "k", 7, (ts, ts + 1), &format!(r#""correlation":{correlation}"#)));
+    }
+    let text = format!(r#"{{"schemaVersion":1,"traceEvents":[{}]}}"#, events.join(","));
+    let trace = import("steps", text.as_bytes(), None).unwrap();
+    let found: Vec<u32> = GpuTrace::new(&trace).work.iter().map(|work| work.step).collect();
+    let wanted = launches.iter().map(|launch| launch.1).chain([1, 1, NO_STEP]);
+    assert_eq!(found, wanted.collect::<Vec<_>>());
 }
 
 #[test]
