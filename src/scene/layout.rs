@@ -193,7 +193,7 @@ fn step_lines(lines: &Lines, width: f64) -> Scene {
     let base = HEAD + PLOT_HEIGHT;
     for line in &lines.lines {
         let mut corners: Vec<(f64, f64)> = Vec::with_capacity(line.points.len() * 2);
-        for (ts, value) in &line.points {
+        for (ts, value) in line.points.iter().filter(|point| point.1.is_finite()) {
             let (x, y) = (x_of(*ts), place(*value));
             // A value holds until the next.
             if let Some((_, before)) = corners.last().copied() {

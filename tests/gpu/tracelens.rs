@@ -4,7 +4,8 @@ use crate::golden::{Check, rows};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tracedrop::analysis::gpu::model::NONE;
-use tracedrop::analysis::gpu::parts::Activity;
+use tracedrop::analysis::gpu::parts::{Activity, Parts};
+use tracedrop::analysis::gpu::spans::{self, Span};
 use tracedrop::analysis::gpu::{GpuTrace, Kind, Work};
 use tracedrop::trace::Trace;
 
@@ -36,7 +37,7 @@ fn error(gpu: &GpuTrace<'_>) -> f64 {
 fn timeline(gpu: &GpuTrace<'_>, sheet: &Value, check: &mut Check) {
     let activity = Activity::new(gpu, 0);
     let Some(window) = activity.window else { return };
-    let parts = activity.parts(window);
+    let parts = with_their_communication(gpu, activity.parts(window), window);
     let end = error(gpu) * 2.0;
     for row in rows(sheet) {
         let name = row["type"].as_str().unwrap();
@@ -56,6 +57,30 @@ fn timeline(gpu: &GpuTrace<'_>, sheet: &Value, check: &mut Check) {
         let n = if name == "total_time" { 1.0 } else { gpu.work.len() as f64 };
         check.near(name, got as f64 / 1e6, float(row["time ms"]), 1e-9 + digits + n * end / 1000.0);
     }
+}
+
+/// TraceLens knows communication by three words in names, and so takes kernels such as `multimem_all_reduce_kernel` for
+/// computation. Where the two of us differ, its parts are those of its own rule.
+fn with_their_communication(gpu: &GpuTrace<'_>, ours: Parts, window: Span) -> Parts {
+    let theirs = |work: &Work| {
+        let name = gpu.name(work.slice).to_lowercase();
+        ["nccl", "rccl", "cross_device_reduce"].iter().any(|word| name.contains(word))
+    };
+    let differs = |work: &&Work| gpu.is_communication(work) != theirs(work);
+    if !gpu.work.iter().any(|work| differs(&work)) {
+        return ours;
+    }
+    // Theirs are fewer, never more.
+    assert!(gpu.work.iter().filter(differs).all(|work| gpu.is_communication(work)));
+    let communication = gpu.busy(0, theirs);
+    let computation = gpu.busy(0, |work| !theirs(work) && !gpu.is_copy(work));
+    let mut parts = Parts { computation: 0, exposed_communication: 0, communication: 0, ..ours };
+    spans::pieces([&computation[..], &communication], window, |(start, end), mask| {
+        parts.computation += if mask & 1 != 0 { end - start } else { 0 };
+        parts.exposed_communication += if mask == 2 { end - start } else { 0 };
+        parts.communication += if mask & 2 != 0 { end - start } else { 0 };
+    });
+    parts
 }
 
 /// Kernels of less than 10 µs, in bins from the shortest to the longest of them.
