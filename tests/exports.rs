@@ -165,7 +165,7 @@ fn slices(trace: &Trace) -> Vec<String> {
 
 /// The tables of one report as text, rows sorted, without the columns `but`.
 fn tables(trace: &Trace, report: &str, but: &[&str]) -> String {
-    let reports = analysis::reports(&Run::single(trace.clone()), &Query { top: 10 });
+    let reports = analysis::reports(&Run::single(trace.clone()), &Query { top: 10, ..Query::default() });
     let mut all = String::new();
     for table in reports.iter().filter(|it| it.id == report).flat_map(|report| report.tables()) {
         let columns = || table.columns.iter().filter(|column| !but.contains(&&*column.id));

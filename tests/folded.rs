@@ -25,7 +25,7 @@ fn read(bytes: &[u8], max_events: Option<usize>) -> Option<Session> {
         import.hold_at_most(max_events);
     }
     bytes.chunks(5000).for_each(|chunk| import.feed(chunk));
-    Some(Session::of_trace(import.finish().ok()?, Query { top: 50 }))
+    Some(Session::of_trace(import.finish().ok()?, Query { top: 50, ..Query::default() }))
 }
 
 fn report<'a>(session: &'a Session, id: &str) -> Option<&'a Report> {
@@ -159,7 +159,7 @@ fn parts_are_folded_too() {
             continue;
         }
         n_folded += 1;
-        let parts = Session::of_trace(trace, Query { top: 50 });
+        let parts = Session::of_trace(trace, Query { top: 50, ..Query::default() });
         let (ours, theirs) = (tables(report(&parts, "slices"), true), tables(report(&whole, "slices"), true));
         assert!(ours.iter().zip(&theirs).all(|(a, b)| agrees(a, b)), "{}", path.display());
     }

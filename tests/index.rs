@@ -93,9 +93,12 @@ fn an_index_says_what_the_trace_says() {
             // What was read from an index makes the same index.
             assert!(export(&mut reopened, "index") == index, "{name}");
             // Other questions are answered from the tables.
-            let query = Query { top: 3 };
-            session.set_query(query).unwrap();
-            assert!(shown(&reopen(&index, again.then_some(&bytes), query)) == shown(&session), "{name}");
+            let query = Query { top: 3, ..Query::default() };
+            session.set_query(query.clone()).unwrap();
+            assert!(
+                shown(&reopen(&index, again.then_some(&bytes), query.clone())) == shown(&session),
+                "{name}"
+            );
             reopened.set_query(query).unwrap();
             assert!(shown(&reopened) == shown(&session), "{name}");
         }
@@ -122,7 +125,7 @@ fn what_is_damaged_is_refused() {
         let Ok(damaged) = Index::open(Rc::new(bytes)) else { continue };
         let Ok(mut session) = Session::of_index(damaged, None, Query::default()) else { continue };
         // The head was whole, so the damage is in the tables, or between sections, or in the digest.
-        let _ = session.set_query(Query { top: 7 });
+        let _ = session.set_query(Query { top: 7, ..Query::default() });
     }
     assert!(Index::open(Rc::new(Vec::new())).is_err());
     assert!(Index::open(Rc::new(index::MAGIC.to_vec())).is_err());
@@ -157,7 +160,9 @@ fn what_is_made_up_is_refused() {
         }
         writer.finish(None).unwrap();
         let Ok(index) = Index::open(Rc::new(out)) else { continue };
-        let Ok(mut session) = Session::of_index(index, None, Query { top: 4 }) else { continue };
+        let Ok(mut session) = Session::of_index(index, None, Query { top: 4, ..Query::default() }) else {
+            continue;
+        };
         for exporter in session.exporters() {
             let result = session.export(exporter, &Options::default(), &mut io::sink());
             assert!(result.is_ok(), "{result:?}");

@@ -30,7 +30,7 @@ fn read(path: &Path) -> Vec<u8> {
 
 fn layout(trace: &Trace, top: u32, format: TextFormat) -> String {
     let run = Run::single(trace.clone());
-    (sway_summary::INFO.reference.unwrap())(&run, &Query { top }, format).unwrap()
+    (sway_summary::INFO.reference.unwrap())(&run, &Query { top, ..Query::default() }, format).unwrap()
 }
 
 fn import_forced(bytes: &[u8]) -> Trace {
@@ -353,7 +353,7 @@ fn report_says_what_was_computed_again() {
     ]
     .concat();
     let run = Run::single(import_forced(text.as_bytes()));
-    let report = (sway_summary::INFO.run)(&Context::new(&run, &Query { top: 2 }));
+    let report = (sway_summary::INFO.run)(&Context::new(&run, &Query { top: 2, ..Query::default() }));
     let table = report.tables().find(|table| table.id == "repeated_misses").unwrap();
     let value = |id: &str| table.column(id).unwrap().cells.get(0).plain();
     assert_eq!(table.n_rows(), 1);
@@ -372,7 +372,7 @@ fn report_says_what_was_computed_again() {
     };
     assert_eq!(fact("span_ms").as_deref(), Some("4010.000000000005"));
     assert_eq!(fact("overall_hit_rate").as_deref(), Some("0.2"));
-    let none = (sway_summary::INFO.run)(&Context::new(&run, &Query { top: 0 }));
+    let none = (sway_summary::INFO.run)(&Context::new(&run, &Query { top: 0, ..Query::default() }));
     assert!(none.tables().all(|table| table.id != "slowest"));
 }
 

@@ -72,15 +72,19 @@ pub enum TextFormat {
 }
 
 /// What the person asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Query {
     /// Length of lists of the slowest, the longest, the hottest.
     pub top: u32,
+    /// Rules that classify kernels, before those that come along; see [`crate::gpu::kernels`]. Mostly empty.
+    pub kernel_rules: String,
+    /// What GPUs can do, before what comes along; see [`crate::gpu::peaks`]. Mostly empty.
+    pub peaks: String,
 }
 
 impl Default for Query {
     fn default() -> Query {
-        Query { top: 10 }
+        Query { top: 10, kernel_rules: String::new(), peaks: String::new() }
     }
 }
 
@@ -104,7 +108,8 @@ impl<'a> Context<'a> {
     /// What GPUs did, trace by trace; only of traces that have to do with one.
     pub fn gpu(&self) -> &[gpu::GpuTrace<'a>] {
         self.gpu.get_or_init(|| {
-            self.run.traces.iter().filter(|trace| !trace.links.is_empty()).map(gpu::GpuTrace::new).collect()
+            let of_gpu = self.run.traces.iter().filter(|trace| !trace.links.is_empty());
+            of_gpu.map(|trace| gpu::GpuTrace::with_rules(trace, &self.query.kernel_rules)).collect()
         })
     }
 

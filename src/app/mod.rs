@@ -6,6 +6,7 @@
 mod blocks;
 mod browser;
 mod client;
+mod own_table;
 mod pool;
 mod screens;
 mod shelf;

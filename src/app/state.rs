@@ -5,6 +5,7 @@ use super::client::{Answer, Client, Event};
 use super::pool::{Helper, Pool};
 use super::shelf::Shelf;
 use super::words::words;
+use crate::app::own_table::first_query;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::analysis::Query;
@@ -387,7 +388,7 @@ impl Tab {
                 match source {
                     Source::File(file) => self.open_file(&client, file, afresh),
                     Source::Kept(entry) => {
-                        client.send(&Request::OpenKept { key: entry.key, query: Query::default() });
+                        client.send(&Request::OpenKept { key: entry.key, query: first_query() });
                     }
                 }
                 self.client.set_value(Some(client));
@@ -400,7 +401,7 @@ impl Tab {
         let is_large = blob.size() >= MIN_KEPT_BYTES && self.app.shelf.keeps.get_untracked();
         let keep = modified_ms.filter(|_| is_large).map(|modified_ms| Keep { modified_ms, afresh });
         let ports = if blob.size() < MIN_HELPED_BYTES { Vec::new() } else { self.take_helpers() };
-        let request = Request::Open { file_name: name, query: Query::default(), keep };
+        let request = Request::Open { file_name: name, query: first_query(), keep };
         client.send_with(&request, Some(blob), ports);
     }
 

@@ -107,6 +107,12 @@ pub struct Words {
     pub empty_report: &'static str,
     pub note_warning: &'static str,
     pub top_label: &'static str,
+    pub own_rules_title: &'static str,
+    pub own_rules_explanation: &'static str,
+    pub own_peaks_title: &'static str,
+    pub own_peaks_explanation: &'static str,
+    pub own_apply: &'static str,
+    pub own_clear: &'static str,
 
     pub no_rows: &'static str,
     pub nothing_matches: &'static str,
@@ -304,6 +310,15 @@ static ENGLISH: Words = Words {
     empty_report: "There is nothing to report on.",
     note_warning: "Mind:",
     top_label: "Rows per list",
+    own_rules_title: "Classify kernels yourself",
+    own_rules_explanation: "One rule a line, before those that come along: operation | family | library | conditions. Conditions are such as \
+                            “base starts my_kernel_” (the function), “space has my_lib” (its namespaces), “args has …”, with “&” between them. \
+                            Kept in this browser.",
+    own_peaks_title: "Say what your GPU can do",
+    own_peaks_explanation: "A heading and one line a GPU, with tabs between the fields: gpu, mem_gb_s (GB/s), and TFLOP/s as matrix_bf16, matrix_fp8, \
+                            vector_fp32 and so on. They come before those of the data sheets. Kept in this browser.",
+    own_apply: "Apply",
+    own_clear: "Remove",
 
     no_rows: "There are no rows.",
     nothing_matches: "No row holds these words.",

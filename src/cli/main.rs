@@ -13,9 +13,10 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;
-use tracedrop::analysis::Query;
+use tracedrop::analysis::{ANALYSES, Query};
 use tracedrop::engine::{self, Session};
 use tracedrop::export::{self, EXPORTERS, ExporterInfo, Options};
+use tracedrop::gpu::{kernels, peaks};
 use tracedrop::import::FORMATS;
 
 /// Reads traces and says what is slow.
@@ -34,13 +35,30 @@ enum Command {
     Export(ExportArgs),
     /// List the formats that are read and written.
     Formats,
+    /// Print a table that comes along: how kernels are classified, what GPUs can do.
+    Rules {
+        #[arg(value_enum)]
+        table: RuleTable,
+    },
 }
 
 #[derive(Args)]
 struct ReportArgs {
     /// Traces, plain or packed with gzip or zstd; `-` is standard input.
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "list", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Only this report, by its id; may be given several times.
+    #[arg(long, value_name = "ID")]
+    report: Vec<String>,
+    /// Rules for classes of GPU kernels, before those that come along; `tracedrop rules kernels` prints those.
+    #[arg(long, value_name = "FILE")]
+    kernel_rules: Option<PathBuf>,
+    /// What GPUs can do, before what comes along; `tracedrop rules peaks` prints that.
+    #[arg(long, value_name = "FILE")]
+    peaks: Option<PathBuf>,
+    /// List the reports there are, by id.
+    #[arg(long)]
+    list: bool,
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
     /// Length of the lists of slowest and longest.
@@ -94,6 +112,15 @@ enum Format {
     Csv,
 }
 
+/// Tables that can be read and extended.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RuleTable {
+    /// Names of kernels to what they do; for --kernel-rules.
+    Kernels,
+    /// GPUs to their peaks; for --peaks.
+    Peaks,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Color {
     Auto,
@@ -137,6 +164,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report(args),
         Command::Export(args) => write_export(args),
         Command::Formats => formats(),
+        Command::Rules { table } => print_rules(*table),
     };
     match outcome {
         Ok(code) => code,
@@ -165,6 +193,13 @@ fn usage(message: String) -> ExitCode {
 }
 
 fn report(args: &ReportArgs) -> io::Result<ExitCode> {
+    if args.list {
+        return list_reports();
+    }
+    if let Some(unknown) = args.report.iter().find(|id| !ANALYSES.iter().any(|analysis| analysis.id == **id))
+    {
+        return Ok(usage(format!("there is no report '{unknown}'; `tracedrop report --list` names them")));
+    }
     let format = match args.input.format() {
         Ok(format) => format,
         Err(message) => return Ok(usage(message)),
@@ -175,6 +210,10 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
     if args.files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
         return Ok(usage("standard input can be read only once".to_string()));
     }
+    let query = match args.query() {
+        Ok(query) => query,
+        Err(message) => return Ok(usage(message)),
+    };
     let stdout = io::stdout();
     let color = args.color == Color::Auto && stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let width = args.width.map_or_else(terminal_width, usize::from);
@@ -186,10 +225,18 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
     let as_list = several && matches!(args.format, Format::Json);
     let mut n_written = 0;
     for (n, file) in args.files.iter().enumerate() {
-        let Some(mut session) = read::open(file, format, Query { top: args.top }, &args.input) else {
+        let Some(mut session) = read::open(file, format, query.clone(), &args.input) else {
             code = ExitCode::from(1);
             continue;
         };
+        if !args.report.is_empty() {
+            session.keep_reports(|id| args.report.iter().any(|wanted| wanted == id));
+            if session.reports().is_empty() {
+                eprintln!("tracedrop: {}: holds nothing for {}", read::shown(file), args.report.join(", "));
+                code = ExitCode::from(1);
+                continue;
+            }
+        }
         if several && matches!(args.format, Format::Terminal) {
             writeln!(out, "{}==> {} <==", if n > 0 { "\n" } else { "" }, read::shown(file))?;
         }
@@ -215,6 +262,45 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
     }
     out.flush()?;
     Ok(code)
+}
+
+impl ReportArgs {
+    /// What is asked for; a message if a table of one's own can not be read.
+    fn query(&self) -> Result<Query, String> {
+        let text = |path: &Option<PathBuf>| match path {
+            Some(path) => {
+                std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+            }
+            None => Ok(String::new()),
+        };
+        let query =
+            Query { top: self.top, kernel_rules: text(&self.kernel_rules)?, peaks: text(&self.peaks)? };
+        // Whoever gives a table wants it to count.
+        if let Err(problems) = kernels::Rules::builtin().with(&query.kernel_rules) {
+            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            return Err(format!("--kernel-rules: {}", problems.join("\n")));
+        }
+        peaks::Peaks::with(&query.peaks).map_err(|problem| format!("--peaks: {problem}"))?;
+        Ok(query)
+    }
+}
+
+fn list_reports() -> io::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    let width = ANALYSES.iter().map(|analysis| analysis.id.len()).max().unwrap_or(0);
+    for analysis in ANALYSES {
+        writeln!(out, "{:width$}  {}", analysis.id, analysis.title)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_rules(table: RuleTable) -> io::Result<ExitCode> {
+    let text = match table {
+        RuleTable::Kernels => kernels::BUILTIN,
+        RuleTable::Peaks => peaks::BUILTIN,
+    };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn no_table(session: &Session, id: &str) -> String {

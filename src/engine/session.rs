@@ -83,7 +83,7 @@ impl Session {
         query: Query,
     ) -> Result<Session, ImportError> {
         let Head { source, ledger, .. } = &index.head;
-        let mut session = Session::empty(query);
+        let mut session = Session::empty(query.clone());
         let mut trace = Trace::default();
         (trace.source, trace.ledger) = (source.clone(), ledger.clone());
         session.run = Run::single(trace);
@@ -129,7 +129,7 @@ impl Session {
     pub fn index_end(&self, identity: Identity, now_ms: u64) -> Option<[(String, Vec<u8>); 2]> {
         let trace = self.run.traces.first().filter(|_| self.can_be_kept())?;
         let exporters: Vec<&str> = self.exporters().iter().map(|exporter| exporter.id).collect();
-        let head = Head::of(trace, self.query, &exporters, Some(identity), now_ms);
+        let head = Head::of(trace, self.query.clone(), &exporters, Some(identity), now_ms);
         Some([index::reports_section(&self.reports), index::head_section(head)])
     }
 
@@ -240,6 +240,12 @@ impl Session {
         &self.reports
     }
 
+    /// Lets go of reports that nobody asked for, by their ids.
+    pub fn keep_reports(&mut self, is_wanted: impl Fn(&str) -> bool) {
+        self.reports.retain(|report| is_wanted(&report.id));
+        self.order = None;
+    }
+
     /// A table with its rows in the order of `query`. `None` if there is no such table.
     pub fn table(&mut self, id: TableId, query: &TableQuery) -> Option<TableRef<'_>> {
         let report = self.reports.get(id.report as usize)?;
@@ -346,7 +352,7 @@ impl Session {
             },
             ledger: ledger_view(&trace.ledger),
             reports: self.reports.iter().map(report_view).collect(),
-            query: self.query,
+            query: self.query.clone(),
             partial: self.partial,
             exporters: self
                 .exporters()

@@ -28,7 +28,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     writer.write(name, &bytes)?;
     let exporters = EXPORTERS.iter().filter(|exporter| (exporter.applies)(input.run));
     let exporters: Vec<&str> = exporters.map(|exporter| exporter.id).collect();
-    let head = Head::of(trace, *input.query, &exporters, None, input.options.now_ms);
+    let head = Head::of(trace, input.query.clone(), &exporters, None, input.options.now_ms);
     let (name, bytes) = index::head_section(head);
     writer.write(name, &bytes)?;
     writer.finish(None).map(drop)

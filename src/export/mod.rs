@@ -87,6 +87,7 @@ fn reference_text(exporter: &ExporterInfo, input: &Input<'_>) -> Option<String> 
     ANALYSES
         .iter()
         .filter(|analysis| (analysis.applies)(input.run))
+        .filter(|analysis| input.document.reports.iter().any(|report| report.id == analysis.id))
         .filter_map(|analysis| analysis.reference)
         .find_map(|layout| layout(input.run, input.query, format))
 }

@@ -228,7 +228,7 @@ async fn open(
     query: Query,
     keep: Option<Keep>,
 ) {
-    match index::open(&blob, &file_name, query, keep).await {
+    match index::open(&blob, &file_name, query.clone(), keep).await {
         Some(Opened::Index(session)) => show(&state, session.map(|session| *session).map_err(failure)),
         Some(Opened::Kept(session, identity, digest)) => {
             show(&state, Ok(*session));
@@ -272,7 +272,7 @@ async fn read(
 ) -> bool {
     let mut progress = Reporter::new(blob.size() as u64);
     let begin = || {
-        let mut session = Session::new(&file_name, blob.size() as u64, None, query);
+        let mut session = Session::new(&file_name, blob.size() as u64, None, query.clone());
         if let Some(content) = BlobContent::new(blob) {
             session.can_read_again(Rc::new(content));
         }

@@ -2,9 +2,10 @@
 
 use super::kind::Kind;
 use crate::base::strings::StringId;
-use crate::gpu::kernels::Rules;
+use crate::gpu::kernels::{RuleError, Rules};
 use crate::trace::Trace;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 /// What a kernel, a copy or a fill does, by its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,18 +29,34 @@ pub type ClassId = u32;
 
 /// Classes of all names of a trace.
 pub struct Classes {
-    rules: &'static Rules,
+    rules: Cow<'static, Rules>,
+    /// What is wrong with rules that were given.
+    pub problems: Vec<RuleError>,
     all: Vec<Class>,
     by_name: FxHashMap<(StringId, bool), ClassId>,
 }
 
 impl Default for Classes {
     fn default() -> Classes {
-        Classes { rules: Rules::builtin(), all: Vec::new(), by_name: FxHashMap::default() }
+        Classes::new("")
     }
 }
 
 impl Classes {
+    /// With rules before those that come along. If any of them can not be read, none counts.
+    pub fn new(rules: &str) -> Classes {
+        let builtin = Rules::builtin();
+        let (rules, problems) = if rules.trim().is_empty() {
+            (Cow::Borrowed(builtin), Vec::new())
+        } else {
+            match builtin.with(rules) {
+                Ok(rules) => (Cow::Owned(rules), Vec::new()),
+                Err(problems) => (Cow::Borrowed(builtin), problems),
+            }
+        };
+        Classes { rules, problems, all: Vec::new(), by_name: FxHashMap::default() }
+    }
+
     /// The class of work of that name and kind.
     pub fn of(&mut self, trace: &Trace, name: StringId, kind: Kind) -> ClassId {
         let key = (name, kind == Kind::Kernel);

@@ -86,6 +86,11 @@ pub struct GpuTrace<'a> {
 impl<'a> GpuTrace<'a> {
     /// Links everything. Takes time and memory by the number of calls and kernels, and one look at each slice.
     pub fn new(trace: &'a Trace) -> GpuTrace<'a> {
+        GpuTrace::with_rules(trace, "")
+    }
+
+    /// The same, with rules for kernels before those that come along.
+    pub fn with_rules(trace: &'a Trace, kernel_rules: &str) -> GpuTrace<'a> {
         let kinds = Kinds::new(&trace.slices.category, &trace.strings);
         let steps = Steps::new(trace, &kinds);
         let facts = RunFacts::new(trace);
@@ -99,7 +104,7 @@ impl<'a> GpuTrace<'a> {
             work: Vec::new(),
             calls: Vec::new(),
             steps,
-            classes: Classes::default(),
+            classes: Classes::new(kernel_rules),
         };
         gpu.collect();
         gpu.link();

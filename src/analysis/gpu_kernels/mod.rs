@@ -26,6 +26,11 @@ pub fn applies(run: &Run) -> bool {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
+    if let Some(first) = context.gpu().first() {
+        for problem in &first.classes.problems {
+            report.warning(format!("Your rules for kernels do not count: {problem}"));
+        }
+    }
     for named in Named::all(context.gpu()) {
         add(&named, &mut report);
     }

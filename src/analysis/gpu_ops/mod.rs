@@ -12,6 +12,7 @@ use super::{AnalysisInfo, Context};
 use crate::base::strings::StringId;
 use crate::base::text::visible;
 use crate::base::units::Unit;
+use crate::gpu::peaks::Peaks;
 use crate::report::{Column, Report, Table};
 use rustc_hash::FxHashMap;
 use shapes::Instance;
@@ -22,7 +23,7 @@ pub const INFO: AnalysisInfo =
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     for named in Named::all(context.gpu()) {
-        add(&named, &mut report);
+        add(&named, &context.query.peaks, &mut report);
     }
     report
 }
@@ -62,7 +63,7 @@ fn launcher(gpu: &GpuTrace<'_>, launch: u32, op: u32) -> u32 {
     if at == NONE { launch } else { at }
 }
 
-fn add(named: &Named<'_, '_>, report: &mut Report) {
+fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
     let gpu = named.gpu;
     let mut launchers: FxHashMap<u32, Launcher> = FxHashMap::default();
     let mut not_known = (0u64, 0i64);
@@ -139,7 +140,14 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     .caption(caption)
     .if_empty("No work is linked to what launched it.");
     report.table(with_left_out(table, n_left_out));
-    match shapes::blocks(named, &instances) {
+    let peaks = match Peaks::with(peaks) {
+        Ok(peaks) => peaks,
+        Err(problem) => {
+            report.warning(format!("Your peaks do not count: {problem}"));
+            Peaks::builtin()
+        }
+    };
+    match shapes::blocks(named, &instances, &peaks) {
         Some((table, chart)) => {
             if let Some(chart) = chart {
                 report.chart(chart);

@@ -59,7 +59,11 @@ struct Inputs {
 
 /// A row for each operator and its inputs, and where they lie under the roofline if there is one. `None` if no inputs
 /// were recorded.
-pub fn blocks(named: &Named<'_, '_>, instances: &[Instance]) -> Option<(Table, Option<Chart>)> {
+pub fn blocks(
+    named: &Named<'_, '_>,
+    instances: &[Instance],
+    peaks: &Peaks,
+) -> Option<(Table, Option<Chart>)> {
     let gpu = named.gpu;
     let mut groups = groups(gpu, instances);
     if groups.iter().all(|group| group.key.signature == 0) {
@@ -68,7 +72,6 @@ pub fn blocks(named: &Named<'_, '_>, instances: &[Instance]) -> Option<(Table, O
     let total: i64 = groups.iter().map(|group| group.busy.total()).sum();
     read(gpu, &mut groups);
     let n_left_out = cut(&mut groups);
-    let peaks = Peaks::builtin();
     let peak = gpu_name(gpu).and_then(|name| peaks.of(&name));
     let categories = Categories::builtin();
     let text = |id: StringId| gpu.trace.strings.get_opt(id);
@@ -229,7 +232,7 @@ impl Inputs {
 fn described(args: &OpArgs) -> (String, String) {
     let mut shapes = String::new();
     let mut types: Vec<&str> = Vec::new();
-    for input in args.inputs.iter().filter(|input| input.is_tensor()) {
+    for input in args.inputs.iter().filter(|input| input.is_tensor() || !input.list.is_empty()) {
         if shapes.chars().count() > SHAPE_CHARS {
             shapes.push_str(" …");
             break;

@@ -2,6 +2,8 @@
 
 use super::FileCard;
 use crate::app::blocks::{ChartBlock, FactsBlock, NoteBlock, TableBlock};
+use crate::app::own_table::OwnTable;
+use crate::app::screens::OwnTableEditor;
 use crate::app::state::{Phase, Tab};
 use crate::app::widgets::InTurn;
 use crate::app::words::words;
@@ -144,6 +146,9 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
     let partial = Memo::new(move |_| {
         document.with(|document| document.as_ref().is_some_and(|document| document.partial))
     });
+    let query = Memo::new(move |_| {
+        document.with(|document| document.as_ref().map(|document| document.query.clone()).unwrap_or_default())
+    });
     let blocks = Memo::new(move |_| {
         with_report(document, id, |report| {
             report.blocks.iter().enumerate().map(|(at, block)| key_of(at, block)).collect::<Vec<_>>()
@@ -205,6 +210,10 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             </div>
             <TopChoice tab document id />
         </header>
+        {move || {
+            let table = id.with_value(|id| OwnTable::of_report(id))?;
+            Some(view! { <OwnTableEditor tab table query /> })
+        }}
         <Show when=move || blocks.with(|blocks| !blocks.is_empty()) fallback=|| view! { <p class="empty">{words().empty_report}</p> }>
             <For
                 each=move || blocks.get().into_iter().enumerate()
@@ -250,7 +259,10 @@ fn TopChoice(tab: Tab, document: Document, id: StoredValue<String>) -> impl Into
                     prop:value=move || top.get().to_string()
                     on:change:target=move |event| {
                         if let Ok(top) = event.target().value().parse() {
-                            tab.set_query(Query { top });
+                            let query = document.with_untracked(|document| {
+                                document.as_ref().map(|document| document.query.clone()).unwrap_or_default()
+                            });
+                            tab.set_query(Query { top, ..query });
                         }
                     }
                 >
