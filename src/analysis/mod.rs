@@ -10,6 +10,7 @@ pub mod gpu;
 pub mod gpu_breakdown;
 pub mod gpu_communication;
 pub mod gpu_cpu;
+pub mod gpu_critical_path;
 pub mod gpu_idle;
 pub mod gpu_kernels;
 pub mod gpu_layers;
@@ -37,6 +38,7 @@ pub const ANALYSES: &[&AnalysisInfo] = &[
     &gpu_layers::INFO,
     &gpu_idle::INFO,
     &gpu_cpu::INFO,
+    &gpu_critical_path::INFO,
     &gpu_communication::INFO,
     &gpu_memory::INFO,
     &overview::INFO,

@@ -176,6 +176,11 @@ impl<'a> GpuTrace<'a> {
         Some((*self.trace.threads.process.get(thread)?, *self.trace.threads.key.get(thread)?))
     }
 
+    /// The process of a slice's thread.
+    pub fn process_of(&self, slice: usize) -> Option<ProcessId> {
+        self.thread_of(slice).map(|(process, _)| process)
+    }
+
     /// From work to calls, operators and steps.
     fn link(&mut self) {
         let ops_by_external = self.ops_by_external_id();

@@ -1,0 +1,103 @@
+//! Operators and calls of each thread: what is in what, and what comes after what.
+
+use super::graph::{Edge, EdgeKind, Event, EventId, Graph, Node, end_of, start_of};
+use crate::analysis::gpu::spans::Span;
+use crate::analysis::gpu::{GpuTrace, Kind};
+use crate::base::strings::StringId;
+use crate::trace::slices::Class;
+use crate::trace::tracks::TrackId;
+use rustc_hash::FxHashMap;
+
+/// Calls that may do nothing but wait, so that their own time is that of what they wait for: HTA's `BLOCKING_SYNC_CALLS`,
+/// and what ROCm calls the same.
+const BLOCKING: &[&str] = &[
+    "cudaDeviceSynchronize",
+    "cudaStreamSynchronize",
+    "cudaEventQuery",
+    "cudaEventSynchronize",
+    "cudaMemcpy",
+    "cudaMemcpyAsync",
+    "hipDeviceSynchronize",
+    "hipStreamSynchronize",
+    "hipEventQuery",
+    "hipEventSynchronize",
+    "hipMemcpy",
+    "hipMemcpyAsync",
+    "hipMemcpyWithStream",
+];
+
+/// One thread, as far as it has been walked.
+#[derive(Default)]
+struct Thread {
+    /// What is open, outermost first.
+    open: Vec<EventId>,
+    /// The node before, while anything is open.
+    last: Option<Node>,
+    /// The end of the last outermost one.
+    last_outer: Option<Node>,
+}
+
+/// Adds events and edges of all threads. Events without duration are left out, as HTA does.
+pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span) {
+    let slices = &gpu.trace.slices;
+    let from = slices.ts.partition_point(|ts| *ts < window.0);
+    let to = slices.ts.partition_point(|ts| *ts <= window.1);
+    let mut blocking: FxHashMap<StringId, bool> = FxHashMap::default();
+    let mut numbers: FxHashMap<TrackId, usize> = FxHashMap::default();
+    let mut threads: Vec<Thread> = Vec::new();
+    let mut is_blocking: Vec<bool> = Vec::new();
+    for i in from..to {
+        let kind = gpu.kinds.get(slices.category[i]);
+        let is_thread = Class::of(slices.kind[i]) == Class::Thread;
+        if !matches!(kind, Kind::Op | Kind::Call) || !is_thread || slices.dur[i] <= 0 {
+            continue;
+        }
+        let event = graph.events.len() as EventId;
+        let (start, end) = (slices.ts[i], slices.ts[i].saturating_add(slices.dur[i]));
+        graph.events.push(Event { slice: i as u32, start, end });
+        let name = slices.name[i];
+        is_blocking.push(*blocking.entry(name).or_insert_with(|| {
+            kind == Kind::Call && gpu.trace.strings.get_opt(name).is_some_and(|name| BLOCKING.contains(&name))
+        }));
+        let number = *numbers.entry(slices.track[i]).or_insert(threads.len());
+        if number == threads.len() {
+            threads.push(Thread::default());
+        }
+        threads[number].close(graph, &is_blocking, start);
+        threads[number].enter(graph, event);
+    }
+    for thread in &mut threads {
+        thread.close(graph, &is_blocking, i64::MAX);
+    }
+    graph.n_cpu = graph.events.len();
+}
+
+impl Thread {
+    fn enter(&mut self, graph: &mut Graph, event: EventId) {
+        let start = start_of(event);
+        match (self.open.last(), self.last, self.last_outer) {
+            // Between two that are both in it, or before the first of them, the time is the outer one's.
+            (Some(outer), Some(last), _) => graph.connect(last, start, EdgeKind::Inside, *outer),
+            (None, _, Some(outer)) => graph.connect(outer, start, EdgeKind::Dependency, event),
+            _ => {}
+        }
+        self.open.push(event);
+        self.last = Some(start);
+    }
+
+    /// Closes what has ended at `now`.
+    fn close(&mut self, graph: &mut Graph, is_blocking: &[bool], now: i64) {
+        while let Some(event) = self.open.pop_if(|event| graph.events[*event as usize].end <= now) {
+            let end = end_of(event);
+            if let Some(from) = self.last {
+                let is_free = is_blocking[event as usize];
+                graph.edges.push(Edge { from, to: end, kind: EdgeKind::Inside, owner: event, is_free });
+            }
+            self.last = Some(end);
+            if self.open.is_empty() {
+                self.last = None;
+                self.last_outer = Some(end);
+            }
+        }
+    }
+}

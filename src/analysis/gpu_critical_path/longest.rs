@@ -1,0 +1,163 @@
+//! The longest path of a graph: one pass in topological order, in time and memory by the number of edges.
+
+use super::graph::{Edge, Graph, Node};
+
+/// The edges of a path, in order.
+#[derive(Clone, Default, Debug)]
+pub struct Longest {
+    /// Places in [`Graph::edges`].
+    pub edges: Vec<u32>,
+    /// Sum of their weights, in nanoseconds.
+    pub length: i64,
+    /// Edges that were left out as they closed a circle.
+    pub n_circular: u64,
+}
+
+/// No edge leads here; the path starts.
+const NO_EDGE: u32 = u32::MAX;
+
+struct Search<'a> {
+    graph: &'a Graph,
+    /// Edges by the node they leave: those of node `n` are `order[first[n]..first[n + 1]]`.
+    first: Vec<u32>,
+    order: Vec<u32>,
+    /// Edges into each node that have not been walked.
+    n_open: Vec<u32>,
+    is_queued: Vec<bool>,
+    queue: Vec<Node>,
+    /// The longest way to each node, and its last edge.
+    length: Vec<i64>,
+    via: Vec<u32>,
+    n_circular: u64,
+}
+
+/// The longest path. Of equal ways into a node the edge that was added first counts, of equal ends the one that is reached
+/// first: HTA's path, which is NetworkX's, is then the same edge by edge.
+pub fn longest(graph: &Graph) -> Longest {
+    let mut search = Search::new(graph);
+    search.start();
+    search.run();
+    search.result()
+}
+
+impl<'a> Search<'a> {
+    fn new(graph: &'a Graph) -> Search<'a> {
+        let n = graph.n_nodes();
+        let mut first = vec![0u32; n + 1];
+        let mut n_open = vec![0u32; n];
+        for edge in &graph.edges {
+            first[edge.from as usize + 1] += 1;
+            n_open[edge.to as usize] += 1;
+        }
+        for i in 0..n {
+            first[i + 1] += first[i];
+        }
+        let mut next = first.clone();
+        let mut order = vec![0u32; graph.edges.len()];
+        for (i, edge) in graph.edges.iter().enumerate() {
+            let place = &mut next[edge.from as usize];
+            order[*place as usize] = i as u32;
+            *place += 1;
+        }
+        Search {
+            graph,
+            first,
+            order,
+            n_open,
+            is_queued: vec![false; n],
+            queue: Vec::with_capacity(n),
+            length: vec![0; n],
+            via: vec![NO_EDGE; n],
+            n_circular: 0,
+        }
+    }
+
+    fn push(&mut self, node: Node) {
+        if !std::mem::replace(&mut self.is_queued[node as usize], true) {
+            self.queue.push(node);
+        }
+    }
+
+    /// Queues all nodes that no edge leads to, in the order in which edges name them.
+    fn start(&mut self) {
+        let graph = self.graph;
+        for edge in &graph.edges {
+            for node in [edge.from, edge.to] {
+                if self.n_open[node as usize] == 0 {
+                    self.push(node);
+                }
+            }
+        }
+    }
+
+    fn run(&mut self) {
+        let mut at = 0;
+        // Only if edges make circles is anything left when the queue is empty; it is taken up by time then.
+        let mut rest: Option<std::vec::IntoIter<Node>> = None;
+        loop {
+            while let Some(node) = self.queue.get(at) {
+                at += 1;
+                self.walk(*node);
+            }
+            if self.queue.len() == self.graph.n_nodes() {
+                return;
+            }
+            let rest = rest.get_or_insert_with(|| self.nodes_left().into_iter());
+            match rest.find(|node| !self.is_queued[*node as usize]) {
+                Some(node) => self.push(node),
+                None => return,
+            }
+        }
+    }
+
+    fn nodes_left(&self) -> Vec<Node> {
+        let all = 0..self.graph.n_nodes() as Node;
+        let mut left: Vec<Node> = all.filter(|node| !self.is_queued[*node as usize]).collect();
+        left.sort_unstable_by_key(|node| (self.graph.time(*node), *node));
+        left
+    }
+
+    fn walk(&mut self, node: Node) {
+        let (from, to) = (self.first[node as usize], self.first[node as usize + 1]);
+        for place in from..to {
+            let number = self.order[place as usize];
+            let edge: &Edge = &self.graph.edges[number as usize];
+            let next = edge.to as usize;
+            if self.is_queued[next] {
+                self.n_circular += 1;
+                continue;
+            }
+            let length = self.length[node as usize].saturating_add(self.graph.weight(edge));
+            // A way that weighs less than nothing is worse than to start anew.
+            let is_better = length > self.length[next]
+                || (length == self.length[next] && (self.via[next] == NO_EDGE || number < self.via[next]));
+            if length >= 0 && is_better {
+                self.length[next] = length;
+                self.via[next] = number;
+            }
+            self.n_open[next] -= 1;
+            if self.n_open[next] == 0 {
+                self.push(edge.to);
+            }
+        }
+    }
+
+    fn result(self) -> Longest {
+        let mut end: Option<Node> = None;
+        for node in &self.queue {
+            if end.is_none_or(|end| self.length[*node as usize] > self.length[end as usize]) {
+                end = Some(*node);
+            }
+        }
+        let mut longest = Longest { n_circular: self.n_circular, ..Longest::default() };
+        let Some(mut node) = end else { return longest };
+        longest.length = self.length[node as usize];
+        while self.via[node as usize] != NO_EDGE {
+            let edge = self.via[node as usize];
+            longest.edges.push(edge);
+            node = self.graph.edges[edge as usize].from;
+        }
+        longest.edges.reverse();
+        longest
+    }
+}

@@ -1,0 +1,175 @@
+//! The path as people read it: stretches of time, and what each is spent in.
+
+use super::graph::{EdgeKind, EventId, Graph};
+use super::longest::longest;
+use crate::analysis::gpu::spans::Span;
+use crate::analysis::gpu::{GpuTrace, Kind};
+
+/// What bounds a stretch of the path; HTA's `bound_by`, with copies and fills apart from its "compute".
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Bound {
+    /// Operators and calls: HTA's `cpu_bound`.
+    Cpu,
+    /// Kernels: HTA's `gpu_compute_bound`.
+    Compute,
+    /// Collectives: HTA's `gpu_communication_bound`.
+    Communication,
+    /// Copies and fills; HTA counts them as `gpu_compute_bound`.
+    Memory,
+    /// Between a call and its work: HTA's `gpu_kernel_launch_overhead`.
+    Launch,
+    /// Between work of one stream: HTA's `gpu_kernel_kernel_overhead`.
+    BetweenWork,
+    /// What one waits for of the other takes no time of its own: HTA has no name for it.
+    Link,
+}
+
+impl Bound {
+    /// All of them, in the order of the report.
+    pub const ALL: [Bound; 7] = [
+        Bound::Cpu,
+        Bound::Compute,
+        Bound::Communication,
+        Bound::Memory,
+        Bound::Launch,
+        Bound::BetweenWork,
+        Bound::Link,
+    ];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Cpu => "CPU",
+            Bound::Compute => "GPU: computation",
+            Bound::Communication => "GPU: communication",
+            Bound::Memory => "GPU: copies and fills",
+            Bound::Launch => "launch",
+            Bound::BetweenWork => "between work of the GPU",
+            Bound::Link => "dependencies and waits",
+        }
+    }
+}
+
+/// A stretch of the path, one for each edge of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Nanoseconds on the trace's clock. What weighs nothing ends where it starts.
+    pub start: i64,
+    pub end: i64,
+    pub kind: EdgeKind,
+    pub bound: Bound,
+    /// What the time is spent in; for a launch, a pause or a wait what comes after it.
+    pub slice: u32,
+}
+
+impl Segment {
+    /// Nanoseconds.
+    pub fn dur(&self) -> i64 {
+        self.end - self.start
+    }
+}
+
+/// The critical path of a window.
+#[derive(Clone, Default, Debug)]
+pub struct CriticalPath {
+    /// In order. Where one does not start at the end of the one before, that one or the next weighs nothing.
+    pub segments: Vec<Segment>,
+    /// Sum of all segments, in nanoseconds.
+    pub length: i64,
+    /// From the first start of anything in the graph to the last end.
+    pub extent: Option<Span>,
+    /// Of the whole graph.
+    pub n_nodes: usize,
+    pub n_edges: usize,
+    /// Edges that could not be, as they made a circle.
+    pub n_circular: u64,
+    /// Whether the trace says who waited for whom.
+    pub has_sync: bool,
+}
+
+impl CriticalPath {
+    /// Of all that starts on the CPU in `window` (nanoseconds on the trace's clock, both ends included) and the work that
+    /// it launched.
+    pub fn new(gpu: &GpuTrace<'_>, window: Span) -> CriticalPath {
+        let graph = Graph::new(gpu, window);
+        let longest = longest(&graph);
+        let mut path = CriticalPath {
+            length: longest.length,
+            extent: graph
+                .events
+                .iter()
+                .map(|event| (event.start, event.end))
+                .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
+            n_nodes: graph.n_nodes(),
+            n_edges: graph.edges.len(),
+            n_circular: longest.n_circular,
+            has_sync: graph.has_sync,
+            segments: Vec::with_capacity(longest.edges.len()),
+        };
+        for edge in longest.edges {
+            path.push(gpu, &graph, edge);
+        }
+        path
+    }
+
+    fn push(&mut self, gpu: &GpuTrace<'_>, graph: &Graph, edge: u32) {
+        let edge = &graph.edges[edge as usize];
+        let weight = graph.weight(edge);
+        let to = graph.time(edge.to);
+        let start = graph.time(edge.from).min(to);
+        if weight < 0 {
+            self.cut_back(to, -weight);
+        }
+        self.segments.push(Segment {
+            start,
+            end: start.saturating_add(weight.max(0)),
+            kind: edge.kind,
+            bound: bound(gpu, graph, edge.kind, edge.owner),
+            slice: graph.events[edge.owner as usize].slice,
+        });
+    }
+
+    /// The path goes back to `ts`: the last `ns` nanoseconds that it has counted it would count twice.
+    fn cut_back(&mut self, ts: i64, mut ns: i64) {
+        for segment in self.segments.iter_mut().rev() {
+            if ns <= 0 && segment.end <= ts {
+                return;
+            }
+            let part = ns.clamp(0, segment.dur());
+            ns -= part;
+            segment.end -= part;
+            if segment.dur() == 0 {
+                segment.start = segment.start.min(ts);
+                segment.end = segment.start;
+            }
+        }
+    }
+
+    /// Time and number of the segments for which `is` holds.
+    pub fn sum(&self, is: impl Fn(&Segment) -> bool) -> (i64, u64) {
+        let some = self.segments.iter().filter(|segment| is(segment));
+        some.fold((0, 0), |(ns, n), segment| (ns + segment.dur(), n + 1))
+    }
+}
+
+fn bound(gpu: &GpuTrace<'_>, graph: &Graph, kind: EdgeKind, owner: EventId) -> Bound {
+    match kind {
+        EdgeKind::Dependency | EdgeKind::Sync => return Bound::Link,
+        EdgeKind::Launch => return Bound::Launch,
+        EdgeKind::BetweenWork => return Bound::BetweenWork,
+        EdgeKind::Inside => {}
+    }
+    let Some(work) =
+        graph.work.get((owner as usize).wrapping_sub(graph.n_cpu)).filter(|_| graph.is_gpu(owner))
+    else {
+        return Bound::Cpu;
+    };
+    let work = &gpu.work[*work as usize];
+    if gpu.is_copy(work) || work.kind == Kind::Fill {
+        Bound::Memory
+    } else if gpu.is_communication(work) {
+        Bound::Communication
+    } else {
+        Bound::Compute
+    }
+}

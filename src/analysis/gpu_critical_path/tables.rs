@@ -1,0 +1,213 @@
+//! The path as tables.
+
+use super::graph::EdgeKind;
+use super::path::{Bound, CriticalPath, Segment};
+use crate::analysis::gpu::stats::share;
+use crate::analysis::gpu::{GpuTrace, Kind, Named};
+use crate::analysis::timeline::{cut, integers, shown, texts, thread_label, with_left_out};
+use crate::base::strings::StringId;
+use crate::base::units::Unit;
+use crate::report::{Column, Facts, Table};
+use rustc_hash::FxHashMap;
+
+impl Bound {
+    /// As the summary says it.
+    pub(super) fn phrase(self) -> &'static str {
+        match self {
+            Bound::Cpu => "operators and calls on the CPU",
+            Bound::Compute => "computation on the GPU",
+            Bound::Communication => "communication on the GPU",
+            Bound::Memory => "copies and fills on the GPU",
+            Bound::Launch => "delays between launches and their work",
+            Bound::BetweenWork => "pauses between work of the GPU",
+            Bound::Link => "waits",
+        }
+    }
+}
+
+/// How long it is, and how large the graph.
+pub fn facts(named: &Named<'_, '_>, path: &CriticalPath) -> Facts {
+    let mut facts = Facts::new(named.title("The path"));
+    facts.push("length", "length", path.length, Unit::Ns);
+    if let (Some(first), Some(last)) = (path.segments.first(), path.segments.last()) {
+        let passed = last.end.saturating_sub(first.start);
+        facts
+            .push("passed", "from its start to its end", passed, Unit::Ns)
+            .hint("more than its length: what weighs nothing is not in that");
+    }
+    if let Some((start, end)) = path.extent {
+        facts
+            .push("window", "window", end.saturating_sub(start), Unit::Ns)
+            .hint("from the first start to the last end of all that was looked at");
+    }
+    facts.push("segments", "segments", path.segments.len() as u64, Unit::Count);
+    facts.push("nodes", "nodes of the graph", path.n_nodes as u64, Unit::Count).hint("starts and ends");
+    facts.push("edges", "edges of the graph", path.n_edges as u64, Unit::Count);
+    facts
+}
+
+/// By what bounds it; the parts are the whole.
+pub fn bounds(named: &Named<'_, '_>, what: &str, path: &CriticalPath) -> Table {
+    let rows: Vec<(Bound, i64, u64)> = Bound::ALL
+        .into_iter()
+        .map(|bound| {
+            let (ns, n) = path.sum(|segment| segment.bound == bound);
+            (bound, ns, n)
+        })
+        .filter(|row| row.2 > 0)
+        .collect();
+    Table::new(
+        named.id("critical_path"),
+        named.title("What bounds it"),
+        vec![
+            Column::key("bound", "bound by", texts(rows.iter().map(|row| Some(row.0.name())))),
+            integers("time", "time", Unit::Ns, rows.iter().map(|row| row.1)).with_bar(),
+            Column::float("share", "share", Unit::Ratio, rows.iter().map(|row| share(row.1, path.length)).collect()),
+            Column::counts("segments", "segments", Unit::Count, rows.iter().map(|row| row.2)),
+        ],
+    )
+    .caption(format!(
+        "Of {what}: all that starts on the CPU in it, and the work it launched. A launch counts where the stream had nothing else \
+         to do, else the pause after the work before. Dependencies and waits join parts of the path and take no time of \
+         their own."
+    ))
+    .if_empty("There is nothing on the path.")
+}
+
+/// What a segment is called.
+fn kind_name(gpu: &GpuTrace<'_>, segment: &Segment) -> &'static str {
+    match segment.kind {
+        EdgeKind::Dependency => return "dependency",
+        EdgeKind::Launch => return "launch",
+        EdgeKind::BetweenWork => return "between work",
+        EdgeKind::Sync => return "wait",
+        EdgeKind::Inside => {}
+    }
+    match gpu.kinds.get(gpu.trace.slices.category[segment.slice as usize]) {
+        Kind::Op => "operator",
+        Kind::Call => "GPU call",
+        Kind::Copy => "copy",
+        Kind::Fill => "fill",
+        _ if segment.bound == Bound::Communication => "communication",
+        _ => "kernel",
+    }
+}
+
+#[derive(Default)]
+struct Sums {
+    count: u64,
+    ns: i64,
+    max: i64,
+}
+
+/// By kind and name.
+pub fn names(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
+    let gpu = named.gpu;
+    let mut by_name: FxHashMap<(&'static str, StringId), Sums> = FxHashMap::default();
+    for segment in path.segments.iter().filter(|segment| segment.dur() > 0) {
+        let name = gpu.trace.slices.name[segment.slice as usize];
+        let sums = by_name.entry((kind_name(gpu, segment), name)).or_default();
+        sums.count += 1;
+        sums.ns = sums.ns.saturating_add(segment.dur());
+        sums.max = sums.max.max(segment.dur());
+    }
+    let mut rows: Vec<(&'static str, &str, Sums)> = by_name
+        .into_iter()
+        .map(|((kind, name), sums)| (kind, shown(gpu.trace.strings.get_opt(name)), sums))
+        .collect();
+    rows.sort_by(|a, b| b.2.ns.cmp(&a.2.ns).then_with(|| (a.1, a.0).cmp(&(b.1, b.0))));
+    let n_left_out = cut(&mut rows);
+    let table = Table::new(
+        named.id("critical_names"),
+        named.title("What is on it"),
+        vec![
+            Column::key("kind", "kind", texts(rows.iter().map(|row| Some(row.0)))),
+            Column::key("name", "name", texts(rows.iter().map(|row| Some(row.1)))),
+            integers("time", "time", Unit::Ns, rows.iter().map(|row| row.2.ns)).with_bar(),
+            Column::float(
+                "share",
+                "share",
+                Unit::Ratio,
+                rows.iter().map(|row| share(row.2.ns, path.length)).collect(),
+            ),
+            Column::counts("count", "segments", Unit::Count, rows.iter().map(|row| row.2.count)),
+            integers("max", "longest", Unit::Ns, rows.iter().map(|row| row.2.max)),
+        ],
+    )
+    .sorted_by("time", true)
+    .caption(
+        "Time of the path by name. Of operators and calls it is their own: what they call has rows of its own. Launches and pauses \
+         go by the name of the work after them.",
+    )
+    .if_empty("There is nothing on the path.");
+    with_left_out(table, n_left_out)
+}
+
+/// In order. What takes no time is left out, but for waits: they are where the path goes from one to another.
+pub fn segments(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
+    let gpu = named.gpu;
+    let is_shown = |segment: &&Segment| segment.dur() > 0 || segment.kind == EdgeKind::Sync;
+    let mut rows: Vec<&Segment> = path.segments.iter().filter(is_shown).collect();
+    let n_left_out = cut(&mut rows);
+    let start = gpu.trace.span().map_or(0, |(start, _)| start);
+    let slices = &gpu.trace.slices;
+    let places = Places::new(gpu);
+    let table = Table::new(
+        named.id("critical_segments"),
+        named.title("The path"),
+        vec![
+            integers(
+                "start",
+                "start",
+                Unit::NsOffset,
+                rows.iter().map(|row| row.start.saturating_sub(start)),
+            )
+            .as_key(),
+            integers("time", "time", Unit::Ns, rows.iter().map(|row| row.dur())).with_bar(),
+            Column::text("kind", "kind", texts(rows.iter().map(|row| Some(kind_name(gpu, row))))),
+            Column::text(
+                "name",
+                "name",
+                texts(
+                    rows.iter()
+                        .map(|row| Some(shown(gpu.trace.strings.get_opt(slices.name[row.slice as usize])))),
+                ),
+            ),
+            Column::text("where", "where", texts(rows.iter().map(|row| places.get(gpu, row.slice)))),
+        ],
+    )
+    .caption("In order of time. What takes no time is left out, but for waits for the GPU.")
+    .if_empty("There is nothing on the path.");
+    with_left_out(table, n_left_out)
+}
+
+/// How threads and streams are called, by track.
+struct Places {
+    by_track: Vec<Option<String>>,
+}
+
+impl Places {
+    fn new(gpu: &GpuTrace<'_>) -> Places {
+        let tracks = &gpu.trace.tracks;
+        let mut by_track: Vec<Option<String>> = tracks
+            .thread
+            .iter()
+            .map(|thread| thread.map(|thread| thread_label(gpu.trace, thread.0 as usize)))
+            .collect();
+        let mut is_stream = vec![false; by_track.len()];
+        for work in &gpu.work {
+            // All work of a track is of one stream.
+            let track = gpu.trace.slices.track[work.slice as usize].0 as usize;
+            if !std::mem::replace(&mut is_stream[track], true) {
+                let device = gpu.device_label(gpu.streams[work.stream as usize].device);
+                by_track[track] = Some(format!("{device}, stream {}", gpu.stream_label(work.stream)));
+            }
+        }
+        Places { by_track }
+    }
+
+    fn get(&self, gpu: &GpuTrace<'_>, slice: u32) -> Option<&str> {
+        let track = gpu.trace.slices.track[slice as usize].0 as usize;
+        self.by_track.get(track)?.as_deref()
+    }
+}
