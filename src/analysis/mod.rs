@@ -16,6 +16,7 @@ pub mod gpu_kernels;
 pub mod gpu_layers;
 pub mod gpu_memory;
 pub mod gpu_ops;
+pub mod gpu_ranks;
 pub mod hot_frames;
 pub mod ledger;
 pub mod longest;
@@ -32,6 +33,7 @@ use std::cell::OnceCell;
 pub const ANALYSES: &[&AnalysisInfo] = &[
     &sway_summary::INFO,
     &hot_frames::INFO,
+    &gpu_ranks::INFO,
     &gpu_breakdown::INFO,
     &gpu_kernels::INFO,
     &gpu_ops::INFO,

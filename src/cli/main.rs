@@ -44,7 +44,7 @@ enum Command {
 
 #[derive(Args)]
 struct ReportArgs {
-    /// Traces, plain or packed with gzip or zstd; `-` is standard input.
+    /// Traces, plain or packed with gzip or zstd; `-` is standard input, a folder stands for the traces in it.
     #[arg(required_unless_present = "list", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Only this report, by its id; may be given several times.
@@ -59,6 +59,9 @@ struct ReportArgs {
     /// List the reports there are, by id.
     #[arg(long)]
     list: bool,
+    /// One report on all files together, as on the ranks of a distributed run, instead of one on each.
+    #[arg(long)]
+    together: bool,
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
     /// Length of the lists of slowest and longest.
@@ -210,32 +213,71 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
     if args.files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
         return Ok(usage("standard input can be read only once".to_string()));
     }
+    let files = read::with_folders_opened(&args.files);
     let query = match args.query() {
         Ok(query) => query,
         Err(message) => return Ok(usage(message)),
     };
-    let stdout = io::stdout();
-    let color = args.color == Color::Auto && stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let width = args.width.map_or_else(terminal_width, usize::from);
-    let mut out = io::BufWriter::new(stdout.lock());
+    let open = |file: &Path| read::open(file, format, query.clone(), &args.input);
+    if args.together { report_together(args, &files, &open) } else { report_each(args, &files, &open) }
+}
+
+/// One report on all files. What can not be read is said and left out.
+fn report_together(
+    args: &ReportArgs,
+    files: &[PathBuf],
+    open: &dyn Fn(&Path) -> Option<Session>,
+) -> io::Result<ExitCode> {
+    let sessions: Vec<Session> = files.iter().filter_map(|file| open(file)).collect();
+    let n_read = sessions.len();
+    if n_read == 0 {
+        return Ok(ExitCode::from(1));
+    }
+    let mut session = Session::together(sessions).map_err(io::Error::other)?;
+    if !keep_wanted(args, &mut session, "the traces together") {
+        return Ok(ExitCode::from(1));
+    }
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if let Some(wrong) = write_report(args, &mut session, &mut out)? {
+        return Ok(wrong);
+    }
+    out.flush()?;
+    Ok(if n_read == files.len() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Lets go of the reports that were not asked for; says so and gives `false` if nothing is left.
+fn keep_wanted(args: &ReportArgs, session: &mut Session, name: &str) -> bool {
+    if args.report.is_empty() {
+        return true;
+    }
+    session.keep_reports(|id| args.report.iter().any(|wanted| wanted == id));
+    let is_left = !session.reports().is_empty();
+    if !is_left {
+        eprintln!("tracedrop: {name}: holds nothing for {}", args.report.join(", "));
+    }
+    is_left
+}
+
+/// A report on each file, one after the other.
+fn report_each(
+    args: &ReportArgs,
+    files: &[PathBuf],
+    open: &dyn Fn(&Path) -> Option<Session>,
+) -> io::Result<ExitCode> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
     let mut code = ExitCode::SUCCESS;
-    let options = Options { width: width as u32, color, ..Options::default() };
-    let several = args.files.len() > 1;
+    let several = files.len() > 1;
     // Several documents in one stream would be no JSON.
     let as_list = several && matches!(args.format, Format::Json);
     let mut n_written = 0;
-    for (n, file) in args.files.iter().enumerate() {
-        let Some(mut session) = read::open(file, format, query.clone(), &args.input) else {
+    for (n, file) in files.iter().enumerate() {
+        let Some(mut session) = open(file) else {
             code = ExitCode::from(1);
             continue;
         };
-        if !args.report.is_empty() {
-            session.keep_reports(|id| args.report.iter().any(|wanted| wanted == id));
-            if session.reports().is_empty() {
-                eprintln!("tracedrop: {}: holds nothing for {}", read::shown(file), args.report.join(", "));
-                code = ExitCode::from(1);
-                continue;
-            }
+        if !keep_wanted(args, &mut session, &read::shown(file).to_string()) {
+            code = ExitCode::from(1);
+            continue;
         }
         if several && matches!(args.format, Format::Terminal) {
             writeln!(out, "{}==> {} <==", if n > 0 { "\n" } else { "" }, read::shown(file))?;
@@ -244,17 +286,8 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
             out.write_all(if n_written == 0 { b"[\n" } else { b",\n" })?;
         }
         n_written += 1;
-        let mut out = LineEnd { inner: &mut out, last: b'\n' };
-        match &args.table {
-            Some(id) => match session.table_csv(id) {
-                Some(text) => out.write_all(text.as_bytes())?,
-                None => return Ok(usage(no_table(&session, id))),
-            },
-            None => session.export(args.format.exporter(), &options, &mut out)?,
-        }
-        // The JSON of the reference ends without a line end; a shell wants one.
-        if out.last != b'\n' {
-            out.write_all(b"\n")?;
+        if let Some(wrong) = write_report(args, &mut session, &mut out)? {
+            return Ok(wrong);
         }
     }
     if as_list {
@@ -301,6 +334,31 @@ fn print_rules(table: RuleTable) -> io::Result<ExitCode> {
     };
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the reports of one session, or the one table that is wanted. `Some` if there is no such table.
+fn write_report(
+    args: &ReportArgs,
+    session: &mut Session,
+    out: &mut dyn Write,
+) -> io::Result<Option<ExitCode>> {
+    let color =
+        args.color == Color::Auto && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let width = args.width.map_or_else(terminal_width, usize::from);
+    let options = Options { width: width as u32, color, ..Options::default() };
+    let mut out = LineEnd { inner: out, last: b'\n' };
+    match &args.table {
+        Some(id) => match session.table_csv(id) {
+            Some(text) => out.write_all(text.as_bytes())?,
+            None => return Ok(Some(usage(no_table(session, id)))),
+        },
+        None => session.export(args.format.exporter(), &options, &mut out)?,
+    }
+    // The JSON of the reference ends without a line end; a shell wants one.
+    if out.last != b'\n' {
+        out.write_all(b"\n")?;
+    }
+    Ok(None)
 }
 
 fn no_table(session: &Session, id: &str) -> String {

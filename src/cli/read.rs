@@ -6,7 +6,7 @@ use crate::crew;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::base::text;
@@ -26,6 +26,28 @@ pub fn shown(path: &Path) -> String {
     text::visible(&path.display().to_string())
 }
 
+/// Endings of the files in a folder that are taken for traces.
+const ENDINGS: [&str; 7] = [".json", ".jsonl", ".ndjson", ".trace", ".gz", ".zst", ".tdx"];
+
+/// `paths` with each folder replaced by the traces directly in it, in order of name; one without any stays.
+pub fn with_folders_opened(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for path in paths {
+        let mut inside: Vec<PathBuf> = std::fs::read_dir(path)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| {
+                let name = path.to_string_lossy().to_ascii_lowercase();
+                path.is_file() && ENDINGS.iter().any(|ending| name.ends_with(ending))
+            })
+            .collect();
+        inside.sort();
+        if inside.is_empty() { files.push(path.clone()) } else { files.append(&mut inside) }
+    }
+    files
+}
+
 /// Reads `path` whole. `None`, with the reason on standard error, if there is nothing to report on.
 pub fn open(
     path: &Path,
@@ -43,7 +65,7 @@ pub fn open(
     } else {
         match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => {
-                return complain(&"is a directory; name the trace files in it");
+                return complain(&"is a directory without trace files");
             }
             Ok(metadata) => match File::open(path) {
                 Ok(file) => (Box::new(file), if metadata.is_file() { metadata.len() } else { 0 }),

@@ -74,6 +74,20 @@ impl Session {
         session
     }
 
+    /// Several files that are read already, in one: reports are on all of them, each with its own account of what was
+    /// read. The question is that of the first. An error if the tables of one can not be read from its index.
+    pub fn together(sessions: Vec<Session>) -> Result<Session, ImportError> {
+        let mut session =
+            Session::empty(sessions.first().map(|first| first.query.clone()).unwrap_or_default());
+        for mut one in sessions {
+            one.load()?;
+            session.partial |= one.partial;
+            session.run.traces.append(&mut one.run.traces);
+        }
+        session.make_reports();
+        Ok(session)
+    }
+
     /// A file that was read before. `again` is that file, for what is not in the index, if it is at hand.
     ///
     /// Tables are read when they are needed, which may fail then.
@@ -117,7 +131,7 @@ impl Session {
     /// Whether an index says all that is known: single slices that were given up can not be had from one.
     pub fn can_be_kept(&self) -> bool {
         let is_whole = !self.partial && self.index.is_none();
-        self.run.traces.first().is_some_and(|trace| is_whole && trace.folded.is_none())
+        matches!(&self.run.traces[..], [trace] if is_whole && trace.folded.is_none())
     }
 
     /// What an index of this file is written from: a section of its tables, by number. `None` behind the last one.
@@ -312,9 +326,12 @@ impl Session {
 
     /// Why an exporter has nothing to write.
     pub fn why_not_exported(&self) -> &'static str {
-        match self.run.traces.iter().any(|trace| trace.folded.is_some()) {
-            true => "the trace has more events than are held, so single ones are not there to be written",
-            false => "there is nothing to write in this format",
+        if self.run.traces.iter().any(|trace| trace.folded.is_some()) {
+            "the trace has more events than are held, so single ones are not there to be written"
+        } else if self.run.traces.len() > 1 {
+            "this format holds one trace, and these are several; export them one by one"
+        } else {
+            "there is nothing to write in this format"
         }
     }
 
@@ -340,17 +357,18 @@ impl Session {
     pub fn document(&self) -> Option<DocumentView> {
         let trace = self.run.traces.first()?;
         let source = &trace.source;
+        let names: Vec<&str> = self.run.traces.iter().map(|trace| trace.source.file_name.as_str()).collect();
         Some(DocumentView {
             file: FileView {
-                name: source.file_name.clone(),
-                bytes: trace.ledger.file_bytes,
+                name: names.join(", "),
+                bytes: self.run.traces.iter().map(|trace| trace.ledger.file_bytes).sum(),
                 format_id: source.format.to_string(),
                 format_title: super::format_title(source.format),
                 producer: source.producer.clone(),
                 compression: source.compression.iter().map(|name| name.to_string()).collect(),
                 index: self.index_view,
             },
-            ledger: ledger_view(&trace.ledger),
+            ledger: ledgers_view(self.run.traces.iter().map(|trace| &trace.ledger)),
             reports: self.reports.iter().map(report_view).collect(),
             query: self.query.clone(),
             partial: self.partial,
@@ -362,6 +380,27 @@ impl Session {
                 .collect(),
         })
     }
+}
+
+/// The account of all files; of several, added up.
+fn ledgers_view<'a>(ledgers: impl Iterator<Item = &'a Ledger>) -> LedgerView {
+    let add = |all: TallyView, one: TallyView| TallyView {
+        records: all.records.saturating_add(one.records),
+        bytes: all.bytes.saturating_add(one.bytes),
+    };
+    let views = ledgers.map(ledger_view);
+    views
+        .reduce(|mut all, one| {
+            all.file_bytes_read = all.file_bytes_read.saturating_add(one.file_bytes_read);
+            all.content_bytes = all.content_bytes.saturating_add(one.content_bytes);
+            all.framing_bytes = all.framing_bytes.saturating_add(one.framing_bytes);
+            all.kept = add(all.kept, one.kept);
+            all.repaired = add(all.repaired, one.repaired);
+            all.skipped = add(all.skipped, one.skipped);
+            all.issues.extend(one.issues);
+            all
+        })
+        .unwrap_or_else(|| ledger_view(&Ledger::default()))
 }
 
 fn ledger_view(ledger: &Ledger) -> LedgerView {

@@ -1,6 +1,7 @@
 //! What is known of a collective operation: from the arguments of its kernel, or of the operator that recorded it.
 
 use super::facts::{integer, text};
+use super::kind::Kind;
 use super::model::{GpuTrace, NONE, Work};
 use crate::trace::builder::for_each_member;
 
@@ -17,37 +18,46 @@ pub struct Collective {
     pub group_size: Option<u64>,
     /// Name of the process group, with its description where that says more.
     pub group: String,
+    /// Ranks of the group as the profiler writes them, `[0, 1]`, cut behind the thirtieth; empty if not said.
+    pub ranks: String,
 }
 
 impl Collective {
     /// Of a piece of communication.
     pub fn of(gpu: &GpuTrace<'_>, work: &Work) -> Collective {
+        Collective::with_number(gpu, work).0
+    }
+
+    /// Of a piece of communication, with the number (`Seq`) that its group counts it by, where the profiler says it.
+    pub fn with_number(gpu: &GpuTrace<'_>, work: &Work) -> (Collective, Option<i64>) {
         let mut collective = Collective::default();
-        collective.read(gpu, work.slice);
+        let mut number = collective.read(gpu, work.slice);
         if collective.name.is_empty() && work.op != NONE {
-            collective.read(gpu, work.op);
+            number = collective.read(gpu, work.op);
             // Operators of other layers lie between.
             let mut at = work.op;
             while collective.name.is_empty() {
                 match gpu.op_of(at) {
                     Some(outer) => {
                         at = outer;
-                        collective.read(gpu, outer);
+                        number = collective.read(gpu, outer);
                     }
                     None => break,
                 }
             }
         }
         if collective.name.is_empty() {
-            collective.name = kernel_collective(gpu.name(work.slice)).to_string();
+            let name = annotated(gpu, work).unwrap_or_else(|| kernel_collective(gpu.name(work.slice)));
+            collective.name = name.to_string();
         }
-        collective
+        (collective, number)
     }
 
-    fn read(&mut self, gpu: &GpuTrace<'_>, slice: u32) {
-        let Some(raw) = gpu.trace.args.get(gpu.trace.slices.args_of(slice as usize)) else { return };
+    /// Takes over what the arguments of `slice` say; their number of the collective, if any.
+    fn read(&mut self, gpu: &GpuTrace<'_>, slice: u32) -> Option<i64> {
+        let raw = gpu.trace.args.get(gpu.trace.slices.args_of(slice as usize))?;
         let unsigned = |value: &[u8]| integer(value).and_then(|value| u64::try_from(value).ok());
-        let mut description = None;
+        let (mut description, mut number) = (None, None);
         for_each_member(&raw, |key, value| match key.bytes {
             b"Collective name" => self.name = text(value).unwrap_or_default(),
             b"dtype" => self.dtype = text(value).unwrap_or_default(),
@@ -56,6 +66,10 @@ impl Collective {
             b"Group size" => self.group_size = unsigned(value),
             b"Process Group Name" => self.group = text(value).unwrap_or_default(),
             b"Process Group Description" => description = text(value),
+            b"Process Group Ranks" => {
+                self.ranks = text(value).filter(|text| text != "[]").unwrap_or_default()
+            }
+            b"Seq" => number = integer(value),
             _ => {}
         });
         if let Some(description) = description.filter(|text| !text.is_empty() && text != "undefined")
@@ -64,6 +78,7 @@ impl Collective {
         {
             self.group = format!("{} ({description})", self.group);
         }
+        number
     }
 
     /// What it is, whatever it is called.
@@ -82,6 +97,11 @@ impl Collective {
         } else {
             CollectiveKind::Other
         }
+    }
+
+    /// Whether nobody can be through with it before everybody has begun.
+    pub fn is_synchronising(&self) -> bool {
+        self.kind() != CollectiveKind::Other || self.name.contains("barrier")
     }
 
     /// Bytes of the whole message, as nccl-tests count it: what comes out of an all-gather, what goes into the others.
@@ -117,8 +137,16 @@ pub enum CollectiveKind {
     Other,
 }
 
+/// What the range around the launch says, where operators have no arguments yet (before 2024): `nccl:all_to_all`.
+fn annotated<'a>(gpu: &GpuTrace<'a>, work: &Work) -> Option<&'a str> {
+    let name = |slice: usize| gpu.name(slice as u32).strip_prefix("nccl:");
+    let range = (work.launch != NONE)
+        .then(|| gpu.around(work.launch, |i, kind| kind == Kind::Annotation && name(i).is_some()))??;
+    name(range as usize)
+}
+
 /// What a kernel's name says: `ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)`.
-fn kernel_collective(name: &str) -> &str {
+pub fn kernel_collective(name: &str) -> &'static str {
     const NAMES: [(&str, &str); 11] = [
         ("allreduce", "all-reduce"),
         ("all_reduce", "all-reduce"),
@@ -162,7 +190,7 @@ mod tests {
             elements_in: Some(100),
             elements_out: Some(800),
             group_size: Some(8),
-            group: String::new(),
+            ..Collective::default()
         };
         assert_eq!((of("allreduce").message_bytes(), of("allreduce").bus_factor()), (Some(200), Some(1.75)));
         assert_eq!(

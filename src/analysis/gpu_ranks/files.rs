@@ -1,0 +1,217 @@
+//! Which rank each file is of, and which files belong together.
+
+use crate::analysis::gpu::GpuTrace;
+use crate::analysis::gpu::facts::integer;
+use crate::base::units::format_ns;
+use rustc_hash::FxHashMap;
+
+/// Clocks of computers differ by less. What lies farther apart was recorded at another time.
+const MAX_APART_NS: i64 = 60_000_000_000;
+
+/// A file whose rank is known.
+pub struct Rank<'a, 'b> {
+    /// What its GPUs did.
+    pub gpu: &'a GpuTrace<'b>,
+    /// Its number in the run.
+    pub rank: i64,
+    /// The number is from the file's name, as the file itself does not say it.
+    pub is_from_name: bool,
+    /// Nanoseconds to add to the trace's times for those since the Unix epoch: `baseTimeNanoseconds`, 0 where times are
+    /// that already.
+    pub base: i64,
+    /// Nanoseconds of the steps of its clock: 1000 where all times are whole microseconds, else 1.
+    pub resolution: i64,
+}
+
+/// A file that is not compared.
+pub struct LeftOut<'a> {
+    /// Name of the file.
+    pub file: &'a str,
+    /// Its rank, if that is known.
+    pub rank: Option<i64>,
+    /// Half a sentence.
+    pub why: String,
+}
+
+/// The files of one run.
+pub struct Files<'a, 'b> {
+    /// In order of rank, each only once.
+    pub ranks: Vec<Rank<'a, 'b>>,
+    /// What is not compared, and why.
+    pub left_out: Vec<LeftOut<'b>>,
+    /// Ranks of the whole run as its files say.
+    pub world_size: Option<i64>,
+}
+
+impl<'a, 'b> Files<'a, 'b> {
+    /// Sorts `traces` by rank. Left out are files without work of a GPU, of unknown rank, recorded at another time than
+    /// most, of a run of another size than most, and all files of a rank that has several.
+    pub fn new(traces: &'a [GpuTrace<'b>]) -> Files<'a, 'b> {
+        let mut files = Files { ranks: Vec::new(), left_out: Vec::new(), world_size: None };
+        for gpu in traces {
+            files.add(gpu);
+        }
+        files.leave_out_other_times();
+        files.leave_out_other_sizes();
+        files.leave_out_doubles();
+        files.ranks.sort_by_key(|rank| rank.rank);
+        files
+    }
+
+    fn add(&mut self, gpu: &'a GpuTrace<'b>) {
+        let file = gpu.trace.source.file_name.as_str();
+        let said = gpu.facts.rank;
+        let Some(rank) = said.or_else(|| rank_in_name(file)) else {
+            let why = "its rank is not known: the file has no distributedInfo, and its name no rank or worker with a number";
+            return self.left_out.push(LeftOut { file, rank: None, why: why.to_string() });
+        };
+        if gpu.work.is_empty() {
+            let why = "it holds no work of a GPU".to_string();
+            return self.left_out.push(LeftOut { file, rank: Some(rank), why });
+        }
+        let base = gpu.trace.source.metadata.iter().find(|(key, _)| key == "baseTimeNanoseconds");
+        self.ranks.push(Rank {
+            gpu,
+            rank,
+            is_from_name: said.is_none(),
+            base: base.and_then(|(_, value)| integer(value.as_bytes())).unwrap_or(0),
+            resolution: resolution(gpu),
+        });
+    }
+
+    /// Leaves out every file for which `why` has a reason.
+    fn leave_out(&mut self, why: impl Fn(&Rank<'_, '_>) -> Option<String>) {
+        let left_out = &mut self.left_out;
+        self.ranks.retain(|rank| {
+            let Some(why) = why(rank) else { return true };
+            left_out.push(LeftOut {
+                file: rank.gpu.trace.source.file_name.as_str(),
+                rank: Some(rank.rank),
+                why,
+            });
+            false
+        });
+    }
+
+    fn leave_out_other_times(&mut self) {
+        let mut windows: Vec<(i64, i64)> = self.ranks.iter().map(Rank::window).collect();
+        windows.sort_unstable();
+        // Files that follow each other within the limit are of one time.
+        let mut times: Vec<(i64, i64, usize)> = Vec::new();
+        for (start, end) in windows {
+            match times.last_mut() {
+                Some((_, last, n)) if start.saturating_sub(*last) <= MAX_APART_NS => {
+                    *last = end.max(*last);
+                    *n += 1;
+                }
+                _ => times.push((start, end, 1)),
+            }
+        }
+        // Of equal numbers the first.
+        let Some((from, to, _)) = times.into_iter().rev().max_by_key(|(_, _, n)| *n) else { return };
+        self.leave_out(|rank| {
+            let (start, end) = rank.window();
+            let (apart, word) = match start {
+                start if start > to => (start.saturating_sub(to), "after"),
+                _ => (from.saturating_sub(end), "before"),
+            };
+            (apart > 0 && !(from..=to).contains(&start)).then(|| {
+                format!(
+                    "it was recorded {} {word} the others, so it is of another run or another part of it",
+                    format_ns(apart)
+                )
+            })
+        });
+    }
+
+    fn leave_out_other_sizes(&mut self) {
+        let mut counts: Vec<(i64, usize)> = Vec::new();
+        for size in self.ranks.iter().filter_map(|rank| rank.gpu.facts.world_size) {
+            match counts.iter_mut().find(|(known, _)| *known == size) {
+                Some((_, n)) => *n += 1,
+                None => counts.push((size, 1)),
+            }
+        }
+        let Some((most, _)) = counts.into_iter().rev().max_by_key(|(_, n)| *n) else { return };
+        self.world_size = Some(most);
+        self.leave_out(|rank| {
+            let size = rank.gpu.facts.world_size.filter(|size| *size != most)?;
+            Some(format!("it is of a run of {size} ranks, the others of one of {most}"))
+        });
+    }
+
+    fn leave_out_doubles(&mut self) {
+        let mut counts: FxHashMap<i64, u64> = FxHashMap::default();
+        self.ranks.iter().for_each(|rank| *counts.entry(rank.rank).or_default() += 1);
+        self.leave_out(|rank| {
+            let n = counts.get(&rank.rank).copied().filter(|n| *n > 1)?;
+            Some(format!("{n} files are of rank {}, and nothing says which is the right one", rank.rank))
+        });
+    }
+
+    /// Ranks of the run of which there is no file to compare; `None` if the files do not say how many there are.
+    pub fn n_missing(&self) -> Option<u64> {
+        let world = u64::try_from(self.world_size?).ok()?;
+        Some(world.saturating_sub(self.ranks.len() as u64))
+    }
+}
+
+impl Rank<'_, '_> {
+    /// Nanoseconds since the epoch, by the clock of its own computer.
+    pub fn wall(&self, ts: i64) -> i64 {
+        ts.saturating_add(self.base)
+    }
+
+    /// From the start of its first work to the end of its last, by [`Rank::wall`].
+    fn window(&self) -> (i64, i64) {
+        let start = self.gpu.work.first().map_or(0, |work| work.start);
+        let end = self.gpu.work.iter().map(|work| work.end).max().unwrap_or(start);
+        (self.wall(start), self.wall(end))
+    }
+}
+
+fn resolution(gpu: &GpuTrace<'_>) -> i64 {
+    let is_whole = gpu.work.iter().all(|work| work.start % 1000 == 0 && work.end % 1000 == 0);
+    if is_whole { 1000 } else { 1 }
+}
+
+/// The number behind the last `rank` in a file's name, or else behind the last `worker`, joined or with one of `-`, `_`,
+/// `.`, `=` or a space between: `rank-3.json`, `worker12_step_4.json`, `dp0_tp1_rank1.pt.trace.json`.
+pub fn rank_in_name(name: &str) -> Option<i64> {
+    let lower = name.to_ascii_lowercase();
+    ["rank", "worker"].iter().find_map(|word| {
+        let mut at = lower.rmatch_indices(word);
+        at.find_map(|(start, _)| {
+            let is_word = !lower[..start].ends_with(|c: char| c.is_alphanumeric());
+            let rest = &lower[start + word.len()..];
+            let rest = rest.strip_prefix(['-', '_', '.', '=', ' ']).unwrap_or(rest);
+            let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            rest[..end].parse().ok().filter(|_| is_word)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_in_names() {
+        for (name, rank) in [
+            ("rank0.json.gz", Some(0)),
+            ("sampled-rank1.json.gz", Some(1)),
+            ("trace_rank_12.json", Some(12)),
+            ("Rank-3.pt.trace.json", Some(3)),
+            ("worker7_step_12.1694128201545.pt.trace.json", Some(7)),
+            ("dp0_pp0_tp1_rank5.168.pt.trace.json.gz", Some(5)),
+            ("worker4_rank2.json", Some(2)),
+            ("crank4.json", None),
+            ("ranking.json", None),
+            ("rank99999999999999999999.json", None),
+            ("step3.json", None),
+            ("été_rank.json", None),
+        ] {
+            assert_eq!(rank_in_name(name), rank, "{name}");
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The tables on ranks.
+
+use super::clocks::Clock;
+use super::waits::{RankWaits, Shared, Times};
+use super::{RankTime, Ranks};
+use crate::analysis::gpu::collective::Collective;
+use crate::analysis::gpu::parts::Parts;
+use crate::analysis::gpu::stats::share;
+use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::units::Unit;
+use crate::report::{Column, Table};
+use rustc_hash::FxHashMap;
+
+/// Collectives that differ in nothing but their place.
+struct Kind<'a> {
+    first: &'a Shared,
+    n: u64,
+    latency: i64,
+    /// Those whose times are known.
+    n_timed: u64,
+    start_skew: i64,
+    end_skew: i64,
+    wait: i64,
+}
+
+impl Ranks<'_, '_> {
+    /// Where the time of each rank went, side by side.
+    pub(super) fn ranks_table(&self) -> Table {
+        let rows = &self.times;
+        let part = |id, label: &str, get: fn(&Parts) -> i64| {
+            integers(id, label, Unit::Ns, rows.iter().map(move |row| get(&row.parts)))
+        };
+        let rank = |row: &RankTime| self.files.ranks.get(row.rank);
+        let clock = |row: &RankTime| self.clocks.clocks.get(row.rank).copied().flatten();
+        let of_clock = |id, label: &str, get: fn(Clock) -> i64| {
+            Column::integer(id, label, Unit::Ns, rows.iter().map(|row| clock(row).map(get)).collect())
+        };
+        let reference = |row: &RankTime| clock(row).map(|clock| self.label(clock.reference));
+        let mut columns = vec![
+            Column::integer("rank", "rank", Unit::Id, rows.iter().map(|row| Some(rank(row)?.rank)).collect())
+                .as_key(),
+            Column::text(
+                "file",
+                "file",
+                texts(rows.iter().map(|row| Some(rank(row)?.gpu.trace.source.file_name.as_str()))),
+            ),
+            Column::key(
+                "device",
+                "GPU",
+                texts(rows.iter().map(|row| Some(rank(row)?.gpu.device_label(row.device)))),
+            ),
+            part("total", "total", |parts| parts.total),
+            part("busy", "busy", Parts::busy),
+            part("computation", "computation", |parts| parts.computation).with_bar(),
+            part("exposed_communication", "exposed comm.", |parts| parts.exposed_communication),
+            part("exposed_copies", "exposed copies", |parts| parts.exposed_copies),
+            part("idle", "idle", |parts| parts.idle),
+            part("communication", "communication", |parts| parts.communication),
+            of_clock("offset", "clock offset", |clock| clock.offset)
+                .hint("to be added to its times for those of the reference"),
+            of_clock("uncertainty", "uncertainty", |clock| clock.uncertainty)
+                .hint("of the offset, either way"),
+        ];
+        let references = rows.iter().filter_map(reference).collect::<std::collections::BTreeSet<_>>();
+        if references.len() > 1 {
+            columns.push(
+                Column::text("reference", "reference", texts(rows.iter().map(reference))).hint(
+                    "the rank whose clock the offset leads to; ranks of different ones are not compared",
+                ),
+            );
+        }
+        let caption = "Computation, exposed communication, exposed copies and idle time add up to the total, which runs from the GPU's first \
+                       work to the end of its last. Offsets are estimated from collectives that end on all ranks at once; 0 where the clocks \
+                       agree within what is uncertain.";
+        Table::new("ranks", "Ranks side by side", columns)
+            .caption(caption)
+            .sorted_by("rank", false)
+            .if_empty("No file can be compared.")
+    }
+
+    /// Files that were not compared.
+    pub(super) fn left_out_table(&self) -> Table {
+        let rows = &self.files.left_out;
+        Table::new(
+            "left_out",
+            "Files that are not compared",
+            vec![
+                Column::key("file", "file", texts(rows.iter().map(|row| Some(row.file)))),
+                Column::integer("rank", "rank", Unit::Id, rows.iter().map(|row| row.rank).collect()),
+                Column::text("why", "why", texts(rows.iter().map(|row| Some(row.why.as_str())))),
+            ],
+        )
+    }
+
+    /// Who comes last and who waits.
+    pub(super) fn stragglers_table(&self) -> Table {
+        let waits = &self.waits.ranks;
+        let mut rows: Vec<usize> = (0..waits.len()).filter(|rank| waits[*rank].n_collectives > 0).collect();
+        rows.sort_by_key(|rank| (std::cmp::Reverse(waits[*rank].held_up), waits[*rank].wait));
+        let time = |id, label: &str, get: fn(&RankWaits) -> i64| {
+            integers(id, label, Unit::Ns, rows.iter().map(|rank| get(&waits[*rank])))
+        };
+        let count = |id, label: &str, get: fn(&RankWaits) -> u64| {
+            Column::counts(id, label, Unit::Count, rows.iter().map(|rank| get(&waits[*rank])))
+        };
+        let of = |rank: usize| self.files.ranks.get(rank);
+        Table::new(
+            "stragglers",
+            "Stragglers",
+            vec![
+                Column::integer("rank", "rank", Unit::Id, rows.iter().map(|rank| Some(of(*rank)?.rank)).collect()).as_key(),
+                time("held_up", "held up", |waits| waits.held_up)
+                    .with_bar()
+                    .hint("how much later than the second last it came, over the collectives in which it came last"),
+                count("last", "times last", |waits| waits.n_last).hint("where clocks are known well enough to tell"),
+                count("first", "times first", |waits| waits.n_first),
+                count("collectives", "collectives", |waits| waits.n_collectives),
+                time("wait", "waiting", |waits| waits.wait).hint("from its own start to that of the last rank"),
+                Column::integer(
+                    "mean_wait",
+                    "mean wait",
+                    Unit::Ns,
+                    rows.iter().map(|rank| mean(waits[*rank].wait, waits[*rank].n_collectives)).collect(),
+                ),
+                time("wire", "on the wire", RankWaits::wire).hint("what remains of its time in collectives"),
+                time("communication", "in collectives", |waits| waits.communication),
+                Column::float(
+                    "share",
+                    "share waiting",
+                    Unit::Ratio,
+                    rows.iter().map(|rank| share(waits[*rank].wait, waits[*rank].communication)).collect(),
+                ),
+            ],
+        )
+        .sorted_by("held_up", true)
+        .caption(
+            "A rank that comes last lets the others wait, and waits least itself. Over collectives that all ranks of a group have to \
+             begin before any can end, by clocks put right.",
+        )
+        .if_empty("There is no collective that tells who waited for whom.")
+    }
+
+    /// Sums by collective, group, type and size.
+    pub(super) fn kinds_table(&self) -> Table {
+        let mut rows = self.kinds();
+        let n_left_out = cut(&mut rows);
+        let of = |row: &Kind<'_>| self.collective(row.first);
+        let integer = |id, label: &str, get: fn(&Kind<'_>) -> Option<i64>| {
+            Column::integer(id, label, Unit::Ns, rows.iter().map(get).collect())
+        };
+        let table = Table::new(
+            "collective_kinds",
+            "Collectives by kind",
+            vec![
+                Column::key(
+                    "collective",
+                    "collective",
+                    texts(rows.iter().map(|row| Some(of(row)?.name.as_str()))),
+                ),
+                Column::key("group", "group", texts(rows.iter().map(|row| self.group(row.first)))),
+                Column::key(
+                    "dtype",
+                    "type",
+                    texts(
+                        rows.iter().map(|row| Some(of(row)?.dtype.as_str()).filter(|text| !text.is_empty())),
+                    ),
+                ),
+                Column::unsigned(
+                    "message",
+                    "message",
+                    Unit::Bytes,
+                    rows.iter().map(|row| row.first.message).collect(),
+                )
+                .as_key(),
+                Column::counts(
+                    "ranks",
+                    "ranks",
+                    Unit::Count,
+                    rows.iter().map(|row| row.first.n_ranks as u64),
+                )
+                .hint("of which there are files to compare"),
+                Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.n)),
+                integers("latency", "latency", Unit::Ns, rows.iter().map(|row| row.latency))
+                    .with_bar()
+                    .hint("shortest over ranks, added up"),
+                integer("mean_latency", "mean latency", |row| mean(row.latency, row.n)),
+                integer("mean_start_skew", "mean start skew", |row| mean(row.start_skew, row.n_timed))
+                    .hint("latest start minus earliest"),
+                integer("mean_end_skew", "mean end skew", |row| mean(row.end_skew, row.n_timed)),
+                integer("wait", "waiting", |row| (row.n_timed > 0).then_some(row.wait))
+                    .hint("of all ranks together"),
+            ],
+        );
+        with_left_out(table.sorted_by("latency", true), n_left_out)
+            .if_empty("No collective was found on more than one rank.")
+    }
+
+    fn kinds(&self) -> Vec<Kind<'_>> {
+        let mut numbers: FxHashMap<(usize, u32, Option<u64>), usize> = FxHashMap::default();
+        let mut rows: Vec<Kind<'_>> = Vec::new();
+        for shared in &self.waits.collectives {
+            let number =
+                *numbers.entry((shared.sequence, shared.kind, shared.message)).or_insert_with(|| {
+                    let (latency, n_timed, start_skew, end_skew, wait) = (0, 0, 0, 0, 0);
+                    rows.push(Kind { first: shared, n: 0, latency, n_timed, start_skew, end_skew, wait });
+                    rows.len() - 1
+                });
+            let row = &mut rows[number];
+            row.n += 1;
+            row.latency = row.latency.saturating_add(shared.latency);
+            if let Some(times) = &shared.times {
+                row.n_timed += 1;
+                row.start_skew = row.start_skew.saturating_add(times.start_skew);
+                row.end_skew = row.end_skew.saturating_add(times.end_skew);
+                row.wait = row.wait.saturating_add(times.total_wait);
+            }
+        }
+        rows.sort_by_key(|row| std::cmp::Reverse(row.latency));
+        rows
+    }
+
+    /// Each collective of several ranks, those that were waited for most first.
+    pub(super) fn collectives_table(&self) -> Table {
+        let mut rows: Vec<&Shared> = self.waits.collectives.iter().collect();
+        let wait = |row: &Shared| row.times.as_ref().map_or(-1, |times| times.longest_wait);
+        rows.sort_by_key(|row| (std::cmp::Reverse(wait(row)), row.sequence, row.k));
+        let n_left_out = cut(&mut rows);
+        let start = rows.iter().filter_map(|row| Some(row.times.as_ref()?.start)).min().unwrap_or(0);
+        let timed = |id, label: &str, unit, get: &dyn Fn(&Times) -> i64| {
+            Column::integer(id, label, unit, rows.iter().map(|row| row.times.as_ref().map(get)).collect())
+        };
+        let rank = |id, label: &str, get: fn(&Times) -> Option<usize>| {
+            let number = |row: &&Shared| Some(self.files.ranks.get(get(row.times.as_ref()?)?)?.rank);
+            Column::integer(id, label, Unit::Id, rows.iter().map(number).collect())
+        };
+        let bandwidth = |row: &Shared| Some(share(i64::try_from(row.message?).ok()?, row.latency)? * 1e9);
+        let bus = |row: &Shared| Some(bandwidth(row)? * self.collective(row)?.bus_factor()?);
+        let matched = |row: &Shared| Some(self.sequences.sequences.get(row.sequence)?.matched_by.name());
+        let table = Table::new(
+            "collectives_across_ranks",
+            "Collectives across ranks",
+            vec![
+                Column::key("group", "group", texts(rows.iter().map(|row| self.group(row)))),
+                Column::key("collective", "collective", texts(rows.iter().map(|row| Some(self.collective(row)?.name.as_str())))),
+                Column::counts("number", "number", Unit::Id, rows.iter().map(|row| row.k as u64 + 1))
+                    .as_key()
+                    .hint("it is the so-many-th of its group and name"),
+                Column::text("matched_by", "matched by", texts(rows.iter().map(|row| matched(row)))),
+                timed("start", "start", Unit::NsOffset, &|times| times.start.saturating_sub(start))
+                    .hint("on the rank that came first"),
+                Column::counts("ranks", "ranks", Unit::Count, rows.iter().map(|row| row.n_ranks as u64)),
+                Column::unsigned("message", "message", Unit::Bytes, rows.iter().map(|row| row.message).collect()),
+                integers("latency", "latency", Unit::Ns, rows.iter().map(|row| row.latency)).hint("shortest over ranks"),
+                timed("start_skew", "start skew", Unit::Ns, &|times| times.start_skew).hint("latest start minus earliest"),
+                timed("end_skew", "end skew", Unit::Ns, &|times| times.end_skew),
+                timed("longest_wait", "longest wait", Unit::Ns, &|times| times.longest_wait)
+                    .with_bar()
+                    .hint("of the rank that waited longest"),
+                rank("first", "first", |times| Some(times.first)),
+                rank("last", "last", |times| times.is_last_certain.then_some(times.last))
+                    .hint("the rank that came last, where clocks are known well enough to tell"),
+                timed("held_up", "held up", Unit::Ns, &|times| times.held_up).hint("by how much the last came behind the one before it"),
+                Column::float("algorithm", "algorithm bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bandwidth(row)).collect())
+                    .hint("message by the latency"),
+                Column::float("bus", "bus bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bus(row)).collect())
+                    .hint("the same times 2(n − 1)/n for all-reduce, (n − 1)/n for reduce-scatter, all-gather and all-to-all"),
+            ],
+        );
+        with_left_out(table.sorted_by("longest_wait", true), n_left_out)
+            .if_empty("No collective was found on more than one rank.")
+    }
+
+    fn collective(&self, shared: &Shared) -> Option<&Collective> {
+        self.sequences.kinds.get(shared.kind as usize)
+    }
+
+    fn group(&self, shared: &Shared) -> Option<&str> {
+        Some(self.sequences.sequences.get(shared.sequence)?.group.as_str())
+    }
+}
+
+/// Mean of `n` that add up to `sum`, rounded to the nearest.
+fn mean(sum: i64, n: u64) -> Option<i64> {
+    let n = i64::try_from(n).ok().filter(|n| *n > 0)?;
+    Some(sum.saturating_add(n / 2) / n)
+}
