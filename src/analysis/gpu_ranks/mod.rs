@@ -78,6 +78,10 @@ impl<'a, 'b> Ranks<'a, 'b> {
     fn report(&self) -> Report {
         let mut report = Report::new(INFO.id, INFO.title);
         report.summary = self.summary();
+        if self.files.ranks.len() < 2 {
+            report.table(self.left_out_table());
+            return report;
+        }
         report.facts(self.facts());
         self.add_warnings(&mut report);
         report.table(self.ranks_table());
@@ -105,7 +109,7 @@ impl<'a, 'b> Ranks<'a, 'b> {
     }
 
     /// Largest computation of a GPU by the mean of all: 1 if all compute as long.
-    fn imbalance(&self) -> Option<f64> {
+    pub fn imbalance(&self) -> Option<f64> {
         let all = || self.times.iter().map(|time| time.parts.computation);
         let sum: i64 = all().fold(0, i64::saturating_add);
         share(all().max()?, sum).map(|share| share * self.times.len() as f64)
@@ -211,9 +215,6 @@ impl<'a, 'b> Ranks<'a, 'b> {
     }
 
     fn warn_of_clocks(&self, report: &mut Report) {
-        if self.files.ranks.len() < 2 {
-            return;
-        }
         if !self.clocks.are_any_comparable() {
             let n = self.clocks.is_same.iter().flatten().count();
             report.warning(if n == 0 {
@@ -238,6 +239,28 @@ impl<'a, 'b> Ranks<'a, 'b> {
                 "{word} {}: no collective that runs at the same time as on other ranks, so how far {their} apart is not known and {are} \
                  not compared.",
                 alone.join(", ")
+            ));
+        }
+        self.warn_of_others(report);
+    }
+
+    /// Says of which ranks some collectives are not those of the others.
+    fn warn_of_others(&self, report: &mut Report) {
+        let mut ranks: Vec<usize> = Vec::new();
+        for (sequence, same) in self.sequences.sequences.iter().zip(&self.clocks.is_same) {
+            let differing =
+                sequence.lines.iter().zip(same).filter(|(_, same)| sequence.is_synchronising && !**same);
+            ranks.extend(differing.map(|(line, _)| line.rank));
+        }
+        ranks.sort_unstable();
+        ranks.dedup();
+        ranks.retain(|rank| self.clocks.clocks[*rank].is_some());
+        if !ranks.is_empty() {
+            let labels: Vec<String> = ranks.into_iter().map(|rank| self.label(rank)).collect();
+            report.warning(format!(
+                "Some collectives of rank {} do not run at the same time as those of the same number on other ranks of their group, \
+                 so they are not the same ones and are left out.",
+                labels.join(", ")
             ));
         }
     }

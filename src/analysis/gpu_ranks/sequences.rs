@@ -3,7 +3,7 @@
 use super::files::Rank;
 use crate::analysis::gpu::collective::{Collective, CollectiveKind, kernel_collective};
 use crate::analysis::gpu::steps::NO_STEP;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 
 /// A collective on one rank.
@@ -184,7 +184,7 @@ impl Finder {
         let mut kinds: Vec<(Collective, u32)> = self.kinds.into_iter().collect();
         kinds.sort_by_key(|(_, number)| *number);
         let kinds: Vec<Collective> = kinds.into_iter().map(|(kind, _)| kind).collect();
-        let mut keys: Vec<(Key, Vec<(usize, Vec<Found>)>)> = self.by_key.into_iter().collect();
+        let mut keys: Vec<(Key, _)> = self.by_key.into_iter().collect();
         keys.sort_by(|(a, _), (b, _)| (&a.group, &a.ranks, &a.name).cmp(&(&b.group, &b.ranks, &b.name)));
         let (together, alone): (Vec<_>, Vec<_>) = keys.into_iter().partition(|(_, lines)| lines.len() > 1);
         Sequences {
@@ -254,17 +254,14 @@ fn match_by_number(lines: &mut [(usize, Vec<Found>)]) -> bool {
             }
         }
     }
-    let is_common = |found: &Found| {
-        found.number.and_then(|number| n_lines.get(&number)).is_some_and(|(_, n)| *n == lines.len())
-    };
-    if !lines.iter().any(|(_, found)| found.iter().any(is_common)) {
+    let n = lines.len();
+    let common: FxHashSet<i64> =
+        n_lines.into_iter().filter(|(_, (_, in_lines))| *in_lines == n).map(|(number, _)| number).collect();
+    if common.is_empty() {
         return false;
     }
-    let n = lines.len();
     for (_, found) in lines {
-        found.retain(|found| {
-            found.number.and_then(|number| n_lines.get(&number)).is_some_and(|(_, in_lines)| *in_lines == n)
-        });
+        found.retain(|found| found.number.is_some_and(|number| common.contains(&number)));
         found.sort_by_key(|found| found.number);
     }
     true
@@ -283,11 +280,10 @@ fn match_by_step(lines: &mut [(usize, Vec<Found>)]) -> bool {
     let Some((first, others)) = counts.split_first() else { return false };
     let is_equal =
         |step: u32| step != NO_STEP && others.iter().all(|counts| counts.get(&step) == first.get(&step));
-    let equal: Vec<u32> = first.keys().copied().filter(|step| is_equal(*step)).collect();
+    let equal: FxHashSet<u32> = first.keys().copied().filter(|step| is_equal(*step)).collect();
     if equal.is_empty() {
         return false;
     }
-    let equal: rustc_hash::FxHashSet<u32> = equal.into_iter().collect();
     for (_, found) in lines {
         found.retain(|found| equal.contains(&found.step));
         // In order of start within each.

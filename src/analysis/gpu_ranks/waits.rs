@@ -18,7 +18,7 @@ pub struct Shared {
     pub n_ranks: usize,
     /// The shortest duration over ranks, which is that of a rank that hardly waits (TraceLens: `comm_latency`).
     pub latency: i64,
-    /// What clocks have to be known for; `None` if they are not, or if ranks do not wait for all others in it.
+    /// What clocks are needed for; `None` if ranks do not wait for all others in it.
     pub times: Option<Times>,
 }
 
@@ -70,7 +70,7 @@ impl RankWaits {
 
 /// Everything there is to say of waiting.
 pub struct Waits {
-    /// In order of sequence and k.
+    /// In order of sequence and k. Those of which all ranks wait for all others are only here if clocks are known.
     pub collectives: Vec<Shared>,
     /// By rank.
     pub ranks: Vec<RankWaits>,
@@ -95,25 +95,27 @@ impl Waits {
     }
 
     fn add(&mut self, number: usize, sequence: &Sequence, same: &[bool], clocks: &Clocks) {
-        let lines = comparable(sequence, same, clocks);
+        let lines = match sequence.is_synchronising {
+            true => comparable(sequence, same, clocks),
+            false => sequence.lines.iter().collect(),
+        };
+        if lines.len() < 2 {
+            return;
+        }
         let mut placed: Vec<Placed> = Vec::with_capacity(lines.len());
-        let n = sequence.lines.first().map_or(0, |line| line.parts.len());
-        for k in 0..n {
-            let parts = || sequence.lines.iter().filter_map(|line| line.parts.get(k));
+        for k in 0..lines.first().map_or(0, |line| line.parts.len()) {
+            let parts = || lines.iter().filter_map(|line| line.parts.get(k));
             let Some(shortest) = parts().min_by_key(|part| part.dur()) else { continue };
             placed.clear();
             placed.extend(lines.iter().filter_map(|line| Some(place(line.rank, line.parts.get(k)?, clocks))));
-            let times = self.times(&placed, clocks);
+            let times = if sequence.is_synchronising { self.times(&placed, clocks) } else { None };
             self.collectives.push(Shared {
                 sequence: number,
                 k,
                 kind: shortest.kind,
                 message: shortest.message,
-                n_ranks: if placed.len() > 1 { placed.len() } else { sequence.lines.len() },
-                latency: match placed.len() {
-                    0 | 1 => shortest.dur(),
-                    _ => placed.iter().map(|part| part.end - part.start).min().unwrap_or(0),
-                },
+                n_ranks: lines.len(),
+                latency: shortest.dur(),
                 times,
             });
         }
@@ -121,9 +123,6 @@ impl Waits {
 
     /// Times of one collective; its waits are added to those of ranks.
     fn times(&mut self, placed: &[Placed], clocks: &Clocks) -> Option<Times> {
-        if placed.len() < 2 {
-            return None;
-        }
         // The last of equals, which is the highest rank.
         let last = placed.iter().max_by_key(|part| part.start)?;
         let first = placed.iter().rev().min_by_key(|part| part.start)?;
@@ -173,9 +172,6 @@ fn place(rank: usize, part: &Part, clocks: &Clocks) -> Placed {
 
 /// The lines whose times can be compared with each other: of the reference that most of them share.
 fn comparable<'a>(sequence: &'a Sequence, same: &[bool], clocks: &Clocks) -> Vec<&'a Line> {
-    if !sequence.is_synchronising {
-        return Vec::new();
-    }
     let reference =
         |line: &Line| clocks.clocks.get(line.rank).copied().flatten().map(|clock| clock.reference);
     let lines: Vec<&Line> =

@@ -1,0 +1,590 @@
+//! Many ranks read together: the reference outputs of TraceLens and HTA, and made-up ranks whose clocks and stragglers are
+//! known.
+//!
+//! Where TraceLens' goldens are not followed, and why:
+//! - `summary_long` is empty, and the columns on groups, names and sizes are null: TraceLens knows these from the arguments of
+//!   kernels alone, which these files do not have. Names here are from the ranges around the launches.
+//! - `implicit_sync_summary` is one row there, as all collectives are "Unknown"; here it is one a kind. Its sums are compared.
+//! - Its order of stragglers is by total wait, here by what the others would have been spared.
+//! - Of nccl-sampled2 there is nothing but `long` there, as 126 ranks are missing; here, because the two ranks' collectives
+//!   do not run at the same time.
+
+mod support;
+
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use support::{Random, data_dirs, import};
+use tracedrop::analysis::gpu_ranks::clocks::Clocks;
+use tracedrop::analysis::gpu_ranks::sequences::{MatchedBy, Sequences};
+use tracedrop::analysis::gpu_ranks::waits::{Times, Waits};
+use tracedrop::analysis::gpu_ranks::{self, Ranks};
+use tracedrop::analysis::{Context, Query};
+use tracedrop::engine::Session;
+use tracedrop::export;
+use tracedrop::report::{Block, Report};
+use tracedrop::trace::{Run, Trace};
+
+fn read(path: &Path) -> Trace {
+    let name = path.file_name().unwrap().to_string_lossy();
+    import(&name, &fs::read(path).unwrap(), None).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn with_ranks<T>(traces: Vec<Trace>, look: impl FnOnce(&Ranks<'_, '_>, &Report) -> T) -> T {
+    let (run, query) = (Run { traces }, Query::default());
+    let context = Context::new(&run, &query);
+    let report = (gpu_ranks::INFO.run)(&context);
+    look(&Ranks::new(context.gpu()), &report)
+}
+
+/// Everything that a report says in words.
+fn words(report: &Report) -> String {
+    let mut words = vec![report.summary.clone()];
+    words.extend(report.blocks.iter().filter_map(|block| match block {
+        Block::Note(note) => Some(note.text.clone()),
+        _ => None,
+    }));
+    words.join("\n")
+}
+
+/// A sheet of a golden: a cell by its column and row.
+struct Sheet<'a>(&'a Value);
+
+impl Sheet<'_> {
+    fn rows(&self) -> &[Value] {
+        self.0["rows"].as_array().unwrap()
+    }
+
+    fn number(&self, row: &Value, column: &str) -> f64 {
+        let columns = self.0["columns"].as_array().unwrap();
+        let at =
+            columns.iter().position(|name| name == column).unwrap_or_else(|| panic!("no column {column}"));
+        row[at].as_f64().unwrap_or_else(|| panic!("{column}: {}", row[at]))
+    }
+}
+
+fn golden(dir: &Path, name: &str) -> Value {
+    let path = dir.join("golden").join(name);
+    serde_json::from_slice(&fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+        .unwrap()
+}
+
+#[track_caller]
+fn assert_us(ns: i64, us: f64, what: &str) {
+    assert!((ns as f64 / 1e3 - us).abs() < 0.05, "{what}: {ns} ns instead of {us} µs");
+}
+
+/// Start and duration of each collective of each rank, in order of start.
+fn long(ranks: &Ranks<'_, '_>) -> Vec<Vec<(i64, i64)>> {
+    let mut all = vec![Vec::new(); ranks.files.ranks.len()];
+    for line in ranks.sequences.sequences.iter().flat_map(|sequence| &sequence.lines) {
+        all[line.rank].extend(line.parts.iter().map(|part| (part.start, part.dur())));
+    }
+    all.iter_mut().for_each(|parts| parts.sort_unstable());
+    all
+}
+
+fn check_long(ranks: &Ranks<'_, '_>, golden: &Value) {
+    let sheet = Sheet(&golden["long"]);
+    let all = long(ranks);
+    let mut n = 0;
+    for row in sheet.rows() {
+        let rank = sheet.number(row, "rank") as i64;
+        let Some(at) = ranks.files.ranks.iter().position(|known| known.rank == rank) else { continue };
+        let (start, dur) = all[at][sheet.number(row, "index_in_group") as usize];
+        assert_eq!(start, sheet.number(row, "ts") as i64 * 1000, "rank {rank}");
+        assert_us(dur, sheet.number(row, "dur"), "duration");
+        n += 1;
+    }
+    assert_eq!(n, all.iter().map(Vec::len).sum::<usize>());
+}
+
+/// Times of all collectives in order of start.
+fn by_start(waits: &Waits) -> Vec<(&Times, i64)> {
+    let mut all: Vec<(&Times, i64)> =
+        waits.collectives.iter().map(|shared| (shared.times.as_ref().unwrap(), shared.latency)).collect();
+    all.sort_by_key(|(times, _)| times.start);
+    all
+}
+
+fn check_implicit_sync(waits: &Waits, golden: &Value) {
+    let sheet = Sheet(&golden["implicit_sync"]);
+    let mut rows: Vec<&Value> = sheet.rows().iter().collect();
+    rows.sort_by_key(|row| row[0].as_str().unwrap().parse::<u32>().unwrap());
+    let ours = by_start(waits);
+    assert_eq!(rows.len(), ours.len());
+    for (row, (times, latency)) in rows.iter().zip(&ours) {
+        assert_us(*latency, sheet.number(row, "comm_latency"), "latency");
+        assert_us(times.start_skew, sheet.number(row, "skew in start time"), "start skew");
+        assert_us(times.end_skew, sheet.number(row, "skew in end time"), "end skew");
+        assert_eq!(times.first as f64, sheet.number(row, "earliest arrival rank"));
+        let waits: Vec<f64> =
+            (0..8).map(|rank| sheet.number(row, &format!("rank_{rank}_wait_time"))).collect();
+        assert_us(times.total_wait / 8, sheet.number(row, "avg_wait_time"), "mean wait");
+        assert_us(times.longest_wait, waits.iter().copied().fold(0.0, f64::max), "longest wait");
+        assert_eq!(waits[times.last], 0.0);
+    }
+    let summary = Sheet(&golden["implicit_sync_summary"]);
+    let row = &summary.rows()[0];
+    let mean = |get: fn(&(&Times, i64)) -> i64| ours.iter().map(get).sum::<i64>() / ours.len() as i64;
+    assert_eq!(ours.len() as f64, summary.number(row, "count"));
+    assert_us(mean(|row| row.1), summary.number(row, "comm_latency_mean"), "mean latency");
+    assert_us(
+        mean(|row| row.0.start_skew),
+        summary.number(row, "skew in start time_mean"),
+        "mean start skew",
+    );
+    assert_us(mean(|row| row.0.end_skew), summary.number(row, "skew in end time_mean"), "mean end skew");
+    let total: i64 = ours.iter().map(|row| row.1).sum();
+    assert_us(total, summary.number(row, "Total comm latency (ms)") * 1e3, "total latency");
+}
+
+fn check_stragglers(waits: &Waits, golden: &Value) {
+    let sheet = Sheet(&golden["straggler"]);
+    assert_eq!(sheet.rows().len(), waits.ranks.len());
+    for row in sheet.rows() {
+        let rank = &waits.ranks[sheet.number(row, "rank") as usize];
+        assert_us(rank.wait, sheet.number(row, "total_wait_time_us"), "wait");
+        assert_us(rank.communication, sheet.number(row, "total_nccl_dur_us"), "communication");
+        assert_eq!(rank.n_collectives as f64, sheet.number(row, "num_collectives"));
+        assert_eq!(rank.n_last as f64, sheet.number(row, "times_arrived_last"));
+        assert_eq!(rank.n_first as f64, sheet.number(row, "times_arrived_first"));
+        let mean = rank.wait as f64 / rank.n_collectives as f64 / 1e3;
+        assert!((mean - sheet.number(row, "mean_wait_time_us")).abs() < 0.051);
+    }
+}
+
+/// HTA's "compute" is without fills; times of this set are whole microseconds, so all is exact.
+fn check_breakdown(ranks: &Ranks<'_, '_>, golden: &Value) {
+    let sheet = Sheet(&golden["temporal_breakdown"]);
+    for time in &ranks.times {
+        let rank = ranks.files.ranks[time.rank].rank as f64;
+        let row = sheet.rows().iter().find(|row| sheet.number(row, "rank") == rank).unwrap();
+        assert_us(time.parts.idle, sheet.number(row, "idle_time(us)"), "idle");
+        assert_us(time.parts.kernels_only, sheet.number(row, "compute_time(us)"), "compute");
+        assert_us(time.parts.total, sheet.number(row, "kernel_time(us)"), "total");
+    }
+}
+
+/// The two files beside the checkout are the first of the eight, which are in the corpus.
+#[test]
+fn dlrm_is_as_in_tracelens_and_hta() {
+    for dir in data_dirs("pytorch") {
+        let paths: Vec<PathBuf> = support::files(&dir.join("dlrm8"), &[".json.gz"]);
+        let n = paths.len();
+        let nccl = golden(&dir, "tracelens/nccl-dlrm8.json");
+        with_ranks(paths.iter().map(|path| read(path)).collect(), |ranks, report| {
+            assert_eq!(ranks.files.ranks.len(), n);
+            assert!(ranks.files.left_out.is_empty());
+            check_long(ranks, &nccl);
+            // A bare clone has the times of all ranks apart from what else is compared of the first.
+            let of_all = dir.join("golden/hta/dlrm8-ranks.json");
+            let name = if of_all.exists() { "hta/dlrm8-ranks.json" } else { "hta/dlrm8.json" };
+            check_breakdown(ranks, &golden(&dir, name));
+            // All clocks agree, as all GPUs are of one computer.
+            for clock in ranks.clocks.clocks.iter().flatten() {
+                assert!(clock.offset == 0 && clock.uncertainty <= 10_000, "{clock:?}");
+            }
+            assert_eq!(ranks.clocks.clocks.iter().flatten().count(), n);
+            let names: Vec<&str> = ranks.sequences.kinds.iter().map(|kind| kind.name.as_str()).collect();
+            assert!(names.contains(&"all_to_all") && names.contains(&"all_reduce"), "{names:?}");
+            assert_eq!(words(report).contains("6 ranks of the run are not here"), n == 2);
+            if n == 8 {
+                let raw = Waits::new(n, &ranks.sequences, &Clocks::raw(n, &ranks.sequences));
+                check_implicit_sync(&raw, &nccl);
+                check_stragglers(&raw, &nccl);
+                assert!(report.summary.contains("Rank 7 holds the others up most"), "{}", report.summary);
+            }
+        });
+    }
+}
+
+#[test]
+fn collectives_at_different_times_are_not_compared() {
+    let Some(dir) = data_dirs("pytorch").into_iter().nth(1) else { return };
+    let traces = (0..2).map(|rank| read(&dir.join(format!("sampled-rank{rank}.json.gz")))).collect();
+    with_ranks(traces, |ranks, report| {
+        let nccl = golden(&dir, "tracelens/nccl-sampled2.json");
+        check_long(ranks, &nccl);
+        assert!(Sheet(&nccl["implicit_sync"]).rows().is_empty() && ranks.waits.collectives.is_empty());
+        assert!(ranks.clocks.clocks.iter().all(Option::is_none));
+        assert!(words(report).contains("Times across ranks are not compared"), "{}", words(report));
+    });
+}
+
+/// Made-up ranks of one computer or several. Times are nanoseconds.
+struct Made {
+    world: i64,
+    /// By rank: what its clock shows too little.
+    behind: Vec<i64>,
+    /// By rank: how much later than the others it comes to each collective.
+    late: Vec<i64>,
+    n: usize,
+    /// What ends on different ranks differ by, at most.
+    jitter: u64,
+}
+
+const BASE: i64 = 1_767_189_312_000_000_000;
+const BEGIN: i64 = 1_000_000_000;
+const STEP: i64 = 1_000_000;
+const WIRE: i64 = 50_000;
+
+fn us(ns: i64) -> Value {
+    serde_json::from_str(&format!("{}.{:03}", ns / 1000, ns % 1000)).unwrap()
+}
+
+fn kernel(name: &str, start: i64, dur: i64, args: Value) -> Value {
+    let mut all = json!({"stream": 20, "device": 0, "correlation": start});
+    all.as_object_mut().unwrap().extend(args.as_object().cloned().unwrap_or_default());
+    json!({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 20, "ts": us(start), "dur": us(dur), "args": all})
+}
+
+const ALL_REDUCE: &str = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+
+fn group(ranks: &[i64]) -> Value {
+    json!({"Collective name": "allreduce", "dtype": "BFloat16", "In msg nelems": 1_000_000, "Out msg nelems": 1_000_000,
+           "Group size": ranks.len(), "Process Group Name": format!("{}", 7 + ranks[0]),
+           "Process Group Ranks": format!("{ranks:?}")})
+}
+
+fn file(name: &str, rank: Option<i64>, world: i64, events: Vec<Value>) -> Trace {
+    let mut file = json!({"schemaVersion": 1, "deviceProperties": [], "baseTimeNanoseconds": BASE, "traceEvents": events});
+    if let Some(rank) = rank {
+        file["distributedInfo"] = json!({"backend": "nccl", "rank": rank, "world_size": world});
+    }
+    import(name, file.to_string().as_bytes(), None).unwrap()
+}
+
+impl Made {
+    fn new(n_ranks: usize) -> Made {
+        Made { world: n_ranks as i64, behind: vec![0; n_ranks], late: vec![0; n_ranks], n: 40, jitter: 0 }
+    }
+
+    /// The k-th collective of `ranks` on one of them, by its own clock: start and duration.
+    fn collective(&self, ranks: &[i64], rank: i64, k: usize) -> (i64, i64) {
+        let due = BEGIN + k as i64 * STEP;
+        // Reproducible, so that all ranks agree on when each of them comes.
+        let random = |rank: i64, what: u64| {
+            let mut random =
+                Random(0x9e37_79b9_7f4a_7c15 ^ ((rank as u64 + 1) << 40) ^ ((k as u64 + 1) << 8) ^ what);
+            random.next();
+            random.next();
+            random.next()
+        };
+        let start = |rank: i64| due + self.late[rank as usize] + (random(rank, 1) % 30_000) as i64;
+        let all_there = ranks.iter().map(|rank| start(*rank)).max().unwrap();
+        let end = all_there + WIRE + (random(rank, 2) % (self.jitter + 1)) as i64;
+        (start(rank) - self.behind[rank as usize], end - start(rank))
+    }
+
+    fn events(&self, ranks: &[i64], rank: i64, from: usize, args: &dyn Fn(usize) -> Value) -> Vec<Value> {
+        let event = |k| {
+            let (start, dur) = self.collective(ranks, rank, k);
+            kernel(ALL_REDUCE, start, dur, args(k))
+        };
+        let compute = kernel(
+            "gemm",
+            BEGIN - STEP - self.behind[rank as usize],
+            400_000 + rank * 100_000,
+            json!({"stream": 7}),
+        );
+        std::iter::once(compute).chain((from..self.n).map(event)).collect()
+    }
+
+    /// All ranks in one group.
+    fn traces(&self) -> Vec<Trace> {
+        let all: Vec<i64> = (0..self.world).collect();
+        let of = |rank: i64| {
+            let events = self.events(&all, rank, 0, &|_| group(&all));
+            file(&format!("rank{rank}.json"), Some(rank), self.world, events)
+        };
+        all.iter().map(|rank| of(*rank)).collect()
+    }
+}
+
+#[track_caller]
+fn assert_clocks(ranks: &Ranks<'_, '_>, behind: &[i64]) {
+    for (rank, clock) in ranks.clocks.clocks.iter().enumerate() {
+        let clock = clock.unwrap_or_else(|| panic!("rank {rank} has no clock"));
+        let truth = behind[rank] - behind[clock.reference];
+        assert!(
+            (clock.offset - truth).abs() <= clock.uncertainty,
+            "rank {rank}: {clock:?}, in truth {truth}"
+        );
+        assert!(clock.uncertainty < 20_000, "rank {rank}: {clock:?}");
+    }
+}
+
+#[test]
+fn clocks_and_stragglers_are_found() {
+    let made = Made {
+        behind: vec![0, 137_001, -2_345_678, 900],
+        late: vec![0, 0, 0, 300_000],
+        jitter: 4_000,
+        ..Made::new(4)
+    };
+    with_ranks(made.traces(), |ranks, report| {
+        assert_clocks(ranks, &made.behind);
+        // That of the last rank agrees with the first's within what can be known.
+        assert_eq!(ranks.clocks.clocks[3].unwrap().offset, 0);
+        assert_ne!(ranks.clocks.clocks[1].unwrap().offset, 0);
+        let waits = &ranks.waits.ranks;
+        assert_eq!(waits.iter().map(|rank| rank.n_last).collect::<Vec<_>>(), [0, 0, 0, 40]);
+        assert!(waits[3].wait < 40 * 10_000 && waits[3].held_up > 40 * 250_000, "{:?}", waits[3]);
+        for rank in &waits[..3] {
+            assert!((rank.wait - 40 * 300_000).abs() < 40 * 50_000, "{rank:?}");
+            assert!((rank.wire() - 40 * WIRE).abs() < 40 * 15_000, "{rank:?}");
+        }
+        assert!(report.summary.contains("Rank 3 holds the others up most: it comes last in 40 of 40"));
+        // With clocks as they are, another one would be blamed.
+        let raw = Waits::new(4, &ranks.sequences, &Clocks::raw(4, &ranks.sequences));
+        assert_eq!(raw.ranks[2].n_last, 40);
+        assert_eq!(ranks.sequences.sequences[0].matched_by, MatchedBy::Order);
+        // 400, 500, 600 and 700 µs.
+        assert!((ranks.imbalance().unwrap() - 700.0 / 550.0).abs() < 1e-9);
+    });
+}
+
+#[test]
+fn bandwidth_is_of_the_shortest() {
+    with_ranks(Made { late: vec![0, 500_000], ..Made::new(2) }.traces(), |ranks, report| {
+        let shared = &ranks.waits.collectives[0];
+        assert_eq!((shared.latency, shared.message), (WIRE, Some(2_000_000)));
+        let table = report.tables().find(|table| table.id == "collectives_across_ranks").unwrap();
+        let bandwidth = |id: &str| table.column(id).unwrap().cells.get(0);
+        // 2 MB in 50 µs; 2(n − 1)/n of two ranks is 1.
+        assert_eq!(bandwidth("algorithm"), tracedrop::report::Value::Float(40e9));
+        assert_eq!(bandwidth("bus"), bandwidth("algorithm"));
+    });
+}
+
+#[test]
+fn few_collectives_tell_less() {
+    let made = Made { behind: vec![0, 5_000_000], n: 3, jitter: 4_000, ..Made::new(2) };
+    with_ranks(made.traces(), |ranks, _| {
+        let clock = ranks.clocks.clocks[1].unwrap();
+        assert!((clock.offset - 5_000_000).abs() <= clock.uncertainty, "{clock:?}");
+        assert!(clock.uncertainty > 30_000, "three could all have ended late: {clock:?}");
+    });
+}
+
+/// Ranks 0 and 3 have no group in common, nor have 1 and 2.
+#[test]
+fn clocks_are_joined_over_groups() {
+    let made = Made { behind: vec![0, 50_000_000, -70_000_000, 9_000_000], jitter: 2_000, ..Made::new(4) };
+    let groups: [&[i64]; 3] = [&[0, 1], &[0, 2], &[2, 3]];
+    let of = |rank: i64| {
+        let mine = groups.iter().filter(|group| group.contains(&rank));
+        let events = mine.flat_map(|ranks| made.events(ranks, rank, 0, &|_| group(ranks))).collect();
+        file(&format!("rank{rank}.json"), Some(rank), 4, events)
+    };
+    with_ranks((0..4).map(of).collect(), |ranks, _| {
+        assert_clocks(ranks, &made.behind);
+        assert!(ranks.clocks.clocks.iter().flatten().all(|clock| clock.reference == 0));
+        let of = |rank: usize| ranks.clocks.clocks[rank].unwrap().uncertainty;
+        assert!(of(3) > of(2), "what is not known adds up");
+    });
+    // Without the group between them there are two pairs.
+    let of = |rank: i64| {
+        let ranks: &[i64] = if rank < 2 { &[0, 1] } else { &[2, 3] };
+        file(&format!("rank{rank}.json"), Some(rank), 4, made.events(ranks, rank, 0, &|_| group(ranks)))
+    };
+    with_ranks((0..4).map(of).collect(), |ranks, report| {
+        let references: Vec<usize> =
+            ranks.clocks.clocks.iter().flatten().map(|clock| clock.reference).collect();
+        assert_eq!(references, [0, 0, 2, 2]);
+        assert_eq!(ranks.clocks.uncertainty(0, 2), None);
+        assert!(report.tables().any(|table| table.column("reference").is_some()));
+    });
+}
+
+#[test]
+fn a_missing_rank_is_said() {
+    let mut traces = Made { late: vec![0, 200_000, 0, 0], ..Made::new(4) }.traces();
+    traces.remove(2);
+    with_ranks(traces, |ranks, report| {
+        assert_eq!(ranks.files.ranks.iter().map(|rank| rank.rank).collect::<Vec<_>>(), [0, 1, 3]);
+        assert!(words(report).contains("1 rank of the run is not here"));
+        assert_eq!(ranks.waits.ranks[1].n_last, 40);
+        assert_eq!(ranks.waits.collectives[0].n_ranks, 3);
+    });
+}
+
+#[test]
+fn files_that_do_not_belong_are_left_out() {
+    let made = Made::new(4);
+    let reasons = |traces: Vec<Trace>| {
+        with_ranks(traces, |ranks, report| {
+            assert_eq!(report.tables().any(|table| table.id == "left_out"), !ranks.files.left_out.is_empty());
+            let left_out = ranks.files.left_out.iter();
+            (ranks.files.ranks.len(), left_out.map(|file| file.why.clone()).collect::<Vec<_>>())
+        })
+    };
+    // Two files of one rank.
+    let mut traces = made.traces();
+    traces.push(traces[1].clone());
+    let (n, why) = reasons(traces);
+    assert!(n == 3 && why.len() == 2 && why[0].contains("2 files are of rank 1"), "{why:?}");
+    // A run of another size.
+    let mut traces = made.traces();
+    traces[3] = Made::new(8).traces().remove(3);
+    let (n, why) = reasons(traces);
+    assert!(n == 3 && why[0].contains("a run of 8 ranks"), "{why:?}");
+    // Another time.
+    let mut traces = made.traces();
+    traces[3] = Made { behind: vec![-3_600_000_000_000; 4], ..Made::new(4) }.traces().remove(3);
+    let (n, why) = reasons(traces);
+    assert!(n == 3 && why[0].contains("after the others"), "{why:?}");
+    // No rank, or only in the name.
+    let all: Vec<i64> = (0..4).collect();
+    let events = |rank| made.events(&all, rank, 0, &|_| group(&all));
+    let traces = vec![
+        file("a.json", None, 4, events(0)),
+        file("run_worker1.json", None, 4, events(1)),
+        file("rank-2.json", None, 4, events(2)),
+    ];
+    with_ranks(traces, |ranks, report| {
+        assert_eq!(ranks.files.ranks.iter().map(|rank| rank.rank).collect::<Vec<_>>(), [1, 2]);
+        assert!(ranks.files.left_out[0].why.contains("its rank is not known"));
+        assert!(words(report).contains("taken from the file's name"));
+        assert_eq!(ranks.files.n_missing(), None);
+    });
+}
+
+#[test]
+fn a_rank_without_collectives_is_not_compared() {
+    let mut traces = Made::new(3).traces();
+    traces[1] = file("rank1.json", Some(1), 3, vec![kernel("gemm", BEGIN, 500_000, json!({}))]);
+    with_ranks(traces, |ranks, report| {
+        let known: Vec<bool> = ranks.clocks.clocks.iter().map(Option::is_some).collect();
+        assert_eq!(known, [true, false, true]);
+        assert!(
+            words(report).contains("Rank 1: no collective that runs at the same time"),
+            "{}",
+            words(report)
+        );
+        assert_eq!((ranks.waits.ranks[1].n_collectives, ranks.waits.ranks[0].n_collectives), (0, 40));
+    });
+    // None has any.
+    let of = |rank: i64| {
+        file(&format!("rank{rank}.json"), Some(rank), 2, vec![kernel("gemm", BEGIN, 5_000, json!({}))])
+    };
+    with_ranks((0..2).map(of).collect(), |ranks, report| {
+        assert!(ranks.waits.collectives.is_empty());
+        assert!(words(report).contains("no collective in common"), "{}", words(report));
+    });
+}
+
+/// One rank's recording begins three collectives later.
+#[test]
+fn collectives_are_matched_by_number_or_step() {
+    let made = Made { behind: vec![0, 40_000], ..Made::new(2) };
+    let all = [0, 1];
+    let matched = |events: &dyn Fn(i64, usize) -> Vec<Value>| {
+        let of =
+            |rank: i64| file(&format!("rank{rank}.json"), Some(rank), 2, events(rank, 3 * rank as usize));
+        with_ranks((0..2).map(of).collect(), |ranks, report| {
+            let sequence = &ranks.sequences.sequences[0];
+            let lens: Vec<usize> = sequence.lines.iter().map(|line| line.parts.len()).collect();
+            let right = ranks.clocks.clocks[1]
+                .is_some_and(|clock| (clock.offset - 40_000).abs() <= clock.uncertainty);
+            (sequence.matched_by, lens, sequence.n_unmatched, right, words(report))
+        })
+    };
+    let numbered = |k: usize| {
+        let mut args = group(&all);
+        args["Seq"] = json!(k + 100);
+        args
+    };
+    let (by, lens, n_unmatched, right, words) =
+        matched(&|rank, from| made.events(&all, rank, from, &numbered));
+    assert_eq!((by, &lens[..], n_unmatched, right), (MatchedBy::Number, &[37, 37][..], 3, true));
+    assert!(words.contains("3 collectives of single ranks have no counterpart"), "{words}");
+    // Steps of eight collectives, launched long before they run.
+    let stepped = |rank: i64, from: usize| {
+        let mut events = made.events(&all, rank, from, &|k| {
+            let mut args = group(&all);
+            args["correlation"] = json!(k + 1);
+            args
+        });
+        let cpu = |cat: &str, name: String, ts: usize, dur: usize, args: Value| json!({"ph": "X", "cat": cat, "name": name, "pid": 5, "tid": 5, "ts": ts, "dur": dur, "args": args});
+        for k in from..made.n {
+            events.push(cpu(
+                "cuda_runtime",
+                "cudaLaunchKernel".into(),
+                100 * k,
+                5,
+                json!({"correlation": k + 1}),
+            ));
+        }
+        for step in 0..made.n / 8 {
+            events.push(cpu("user_annotation", format!("ProfilerStep#{step}"), 800 * step, 790, json!({})));
+        }
+        events
+    };
+    let (by, lens, n_unmatched, right, _) = matched(&stepped);
+    assert_eq!((by, &lens[..], n_unmatched, right), (MatchedBy::Step, &[32, 32][..], 13, true));
+    // Nothing tells: said, and what is wrong by three places is not taken for right.
+    let (by, _, n_unmatched, _, words) =
+        matched(&|rank, from| made.events(&all, rank, from, &|_| group(&all)));
+    assert_eq!((by, n_unmatched), (MatchedBy::UnequalOrder, 3));
+    assert!(words.contains("which may be wrong"), "{words}");
+}
+
+#[test]
+fn sizes_that_differ_are_said() {
+    let made = Made::new(2);
+    let of = |rank: i64| {
+        let events = made.events(&[0, 1], rank, 0, &|k| {
+            let mut args = group(&[0, 1]);
+            if (k as i64, rank) == (5, 1) {
+                args["In msg nelems"] = json!(7);
+            }
+            args
+        });
+        file(&format!("rank{rank}.json"), Some(rank), 2, events)
+    };
+    with_ranks((0..2).map(of).collect(), |ranks, report| {
+        assert_eq!(ranks.sequences.sequences[0].n_differing, 1);
+        assert!(words(report).contains("messages of different sizes"));
+    });
+}
+
+#[test]
+fn one_file_has_no_report_on_ranks() {
+    let mut traces = Made::new(2).traces();
+    let applies = |traces: Vec<Trace>| (gpu_ranks::INFO.applies)(&Run { traces });
+    assert!(applies(traces.clone()));
+    traces.pop();
+    assert!(!applies(traces));
+    assert!(!applies(Vec::new()));
+    with_ranks(Vec::new(), |ranks, _| assert!(ranks.files.ranks.is_empty()));
+    let none: &[_] = &[];
+    assert!(Sequences::new(none).sequences.is_empty());
+}
+
+#[test]
+fn sessions_are_put_together() {
+    let sessions = |n: usize| -> Vec<Session> {
+        let query = Query { top: 3, ..Query::default() };
+        Made::new(n).traces().into_iter().map(|trace| Session::of_trace(trace, query)).collect()
+    };
+    let mut session = Session::together(sessions(3)).unwrap();
+    assert_eq!((session.query().top, session.run().traces.len()), (3, 3));
+    assert_eq!(session.reports()[0].id, "gpu-ranks");
+    let document = session.document().unwrap();
+    assert_eq!(document.file.name, "rank0.json, rank1.json, rank2.json");
+    assert_eq!(document.ledger.kept.records, 3 * 41);
+    // Each file keeps its own account.
+    let mut text = Vec::new();
+    session.export(export::find("json").unwrap(), &export::Options::default(), &mut text).unwrap();
+    let text: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(text["source"].as_array().unwrap().len(), 3);
+    // An index is of one trace.
+    let index = export::find("index").unwrap();
+    assert!(session.export(index, &export::Options::default(), &mut Vec::new()).is_err());
+    assert!(session.why_not_exported().contains("holds one trace"));
+    assert!(!session.can_be_kept());
+    assert!(Session::together(sessions(1)).unwrap().can_be_kept());
+    assert!(Session::together(Vec::new()).unwrap().document().is_none());
+}
