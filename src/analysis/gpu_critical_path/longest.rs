@@ -161,3 +161,75 @@ impl<'a> Search<'a> {
         longest
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::graph::{EdgeKind, Event};
+    use super::*;
+
+    /// A graph of events at random times with edges between random nodes; without circles if `is_forward`.
+    fn graph(seed: u64, is_forward: bool) -> Graph {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut below = |n: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % n
+        };
+        let mut graph = Graph::default();
+        for slice in 0..2 + below(8) as u32 {
+            let start = below(20) as i64;
+            graph.events.push(Event { slice, start, end: start + below(9) as i64 });
+        }
+        graph.n_cpu = graph.events.len();
+        let n = graph.n_nodes() as u64;
+        for _ in 0..below(4 * n) {
+            let (mut from, mut to) = (below(n) as Node, below(n) as Node);
+            let key = |node: Node| (graph.time(node), node);
+            if is_forward && key(from) > key(to) {
+                (from, to) = (to, from);
+            }
+            let kind = [EdgeKind::Inside, EdgeKind::Dependency, EdgeKind::Launch][below(3) as usize];
+            if from != to {
+                graph.connect(from, to, kind, from / 2);
+            }
+        }
+        graph
+    }
+
+    /// The same by going over all edges again and again.
+    fn plain(graph: &Graph) -> i64 {
+        let mut length = vec![0; graph.n_nodes()];
+        for _ in 0..graph.n_nodes() {
+            for edge in &graph.edges {
+                let by = length[edge.from as usize] + graph.weight(edge);
+                length[edge.to as usize] = by.max(length[edge.to as usize]);
+            }
+        }
+        length.into_iter().max().unwrap_or(0)
+    }
+
+    #[test]
+    fn it_is_the_longest() {
+        for seed in 1..2000 {
+            let graph = graph(seed, true);
+            let longest = longest(&graph);
+            assert_eq!((longest.length, longest.n_circular), (plain(&graph), 0), "{seed}");
+            let edges: Vec<&Edge> = longest.edges.iter().map(|edge| &graph.edges[*edge as usize]).collect();
+            assert_eq!(edges.iter().map(|edge| graph.weight(edge)).sum::<i64>(), longest.length);
+            assert!(edges.windows(2).all(|pair| pair[0].to == pair[1].from));
+        }
+    }
+
+    #[test]
+    fn circles_end() {
+        let mut n_circular = 0;
+        for seed in 1..2000 {
+            let graph = graph(seed, false);
+            let longest = longest(&graph);
+            assert!(longest.length >= 0 && longest.edges.len() < graph.n_nodes(), "{seed}");
+            n_circular += longest.n_circular;
+        }
+        assert!(n_circular > 0);
+    }
+}

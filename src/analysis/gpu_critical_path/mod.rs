@@ -79,7 +79,11 @@ fn choose(gpu: &GpuTrace<'_>) -> (String, CriticalPath) {
         let path = CriticalPath::new(gpu, (step.start, step.end));
         if !path.segments.is_empty() {
             let name = visible(gpu.trace.strings.get_opt(step.name).unwrap_or(""));
-            return (format!("the longest of {} steps, {name}", gpu.steps.len()), path);
+            let what = match gpu.steps.len() {
+                1 => format!("the only step ({name})"),
+                n => format!("the longest of {n} steps ({name})"),
+            };
+            return (what, path);
         }
     }
     let window: Span = gpu.trace.span().unwrap_or((0, 0));
