@@ -27,7 +27,7 @@ impl Bound {
 
 /// How long it is, and how large the graph.
 pub fn facts(named: &Named<'_, '_>, path: &CriticalPath) -> Facts {
-    let mut facts = Facts::new(named.title("The path"));
+    let mut facts = Facts::new(named.title("Length"));
     facts.push("length", "length", path.length, Unit::Ns);
     if let (Some(first), Some(last)) = (path.segments.first(), path.segments.last()) {
         let passed = last.end.saturating_sub(first.start);
