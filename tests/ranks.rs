@@ -567,7 +567,7 @@ fn one_file_has_no_report_on_ranks() {
 fn sessions_are_put_together() {
     let sessions = |n: usize| -> Vec<Session> {
         let query = Query { top: 3, ..Query::default() };
-        Made::new(n).traces().into_iter().map(|trace| Session::of_trace(trace, query)).collect()
+        Made::new(n).traces().into_iter().map(|trace| Session::of_trace(trace, query.clone())).collect()
     };
     let mut session = Session::together(sessions(3)).unwrap();
     assert_eq!((session.query().top, session.run().traces.len()), (3, 3));
