@@ -524,11 +524,18 @@ fn collectives_are_matched_by_number_or_step() {
     };
     let (by, lens, n_unmatched, right, _) = matched(&stepped);
     assert_eq!((by, &lens[..], n_unmatched, right), (MatchedBy::Step, &[32, 32][..], 13, true));
-    // Nothing tells: said, and what is wrong by three places is not taken for right.
-    let (by, _, n_unmatched, _, words) =
-        matched(&|rank, from| made.events(&all, rank, from, &|_| group(&all)));
-    assert_eq!((by, n_unmatched), (MatchedBy::UnequalOrder, 3));
-    assert!(words.contains("which may be wrong"), "{words}");
+    // Nothing tells but when they end.
+    let plain = |_: usize| group(&all);
+    let (by, lens, n_unmatched, right, _) = matched(&|rank, from| made.events(&all, rank, from, &plain));
+    assert_eq!((by, &lens[..], n_unmatched, right), (MatchedBy::Fit, &[37, 37][..], 3, true));
+    // Not even that.
+    let even = |rank: i64, from: usize| -> Vec<Value> {
+        let start = |k: usize| BEGIN + k as i64 * STEP + rank * 100;
+        (from..20).map(|k| kernel(ALL_REDUCE, start(k), WIRE, group(&all))).collect()
+    };
+    let (by, _, _, right, words) = matched(&even);
+    assert_eq!((by, right), (MatchedBy::UnequalOrder, false));
+    assert!(words.contains("nothing tells which is which"), "{words}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! begun on all. The first gives an estimate, the second tells whether it can be true.
 
 use super::files::Rank;
-use super::sequences::{Line, Sequences};
+use super::sequences::{Line, MatchedBy, Sequences};
 use rustc_hash::FxHashMap;
 
 /// How exactly the profiler brings times of a GPU to the clock of its computer, in nanoseconds: some microseconds. What
@@ -79,8 +79,8 @@ impl Clocks {
         let mut pairs: FxHashMap<(usize, usize), Pair> = FxHashMap::default();
         let mut is_same = Vec::with_capacity(sequences.sequences.len());
         for sequence in &sequences.sequences {
-            if !sequence.is_synchronising {
-                is_same.push(vec![false; sequence.lines.len()]);
+            if !sequence.is_synchronising || sequence.matched_by == MatchedBy::UnequalOrder {
+                is_same.push(vec![sequence.matched_by != MatchedBy::UnequalOrder; sequence.lines.len()]);
                 continue;
             }
             let (hub, same) = agreement(&sequence.lines);

@@ -201,8 +201,7 @@ impl<'a, 'b> Ranks<'a, 'b> {
         }
         if self.sequences.sequences.iter().any(|sequence| sequence.matched_by == MatchedBy::UnequalOrder) {
             report.warning(
-                "Ranks have different numbers of some collectives and no steps that tell them apart; these were taken in order from the \
-                 first one on, which may be wrong.",
+                "Ranks have different numbers of some collectives, and nothing tells which is which; these are not compared.",
             );
         }
         let n_differing = sum(|sequence| sequence.n_differing);
@@ -248,6 +247,9 @@ impl<'a, 'b> Ranks<'a, 'b> {
     fn warn_of_others(&self, report: &mut Report) {
         let mut ranks: Vec<usize> = Vec::new();
         for (sequence, same) in self.sequences.sequences.iter().zip(&self.clocks.is_same) {
+            if sequence.matched_by == MatchedBy::UnequalOrder {
+                continue;
+            }
             let differing =
                 sequence.lines.iter().zip(same).filter(|(_, same)| sequence.is_synchronising && !**same);
             ranks.extend(differing.map(|(line, _)| line.rank));

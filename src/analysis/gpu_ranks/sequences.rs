@@ -42,7 +42,10 @@ pub enum MatchedBy {
     Order,
     /// Ranks have different numbers in all, but the same in some steps: in order of start in those.
     Step,
-    /// Ranks have different numbers: in order of start from the first one on, which may be wrong.
+    /// Ranks have different numbers: in order of start, moved to where differences of ends vary least by far.
+    Fit,
+    /// Ranks have different numbers, and nothing tells which is which: in order of start from the first one on. Not to be
+    /// compared.
     UnequalOrder,
 }
 
@@ -53,6 +56,7 @@ impl MatchedBy {
             MatchedBy::Number => "number",
             MatchedBy::Order => "order",
             MatchedBy::Step => "order in a step",
+            MatchedBy::Fit => "order, moved to fit",
             MatchedBy::UnequalOrder => "order, numbers differ",
         }
     }
@@ -106,9 +110,15 @@ struct Found {
     step: u32,
 }
 
+/// All of one key on one rank, in order of start.
+struct Raw {
+    rank: usize,
+    found: Vec<Found>,
+}
+
 /// Collects and matches. Time goes with the number of collectives of all ranks.
 struct Finder {
-    by_key: FxHashMap<Key, Vec<(usize, Vec<Found>)>>,
+    by_key: FxHashMap<Key, Vec<Raw>>,
     kinds: FxHashMap<Collective, u32>,
     steps: FxHashMap<String, u32>,
     is_by_kernel: bool,
@@ -152,11 +162,11 @@ impl Finder {
             };
             let step = steps.get(work.step as usize).copied().unwrap_or(NO_STEP);
             let lines = self.by_key.entry(key).or_default();
-            if lines.last().is_none_or(|(last, _)| *last != number) {
-                lines.push((number, Vec::new()));
+            if lines.last().is_none_or(|line| line.rank != number) {
+                lines.push(Raw { rank: number, found: Vec::new() });
             }
-            if let Some((_, found)) = lines.last_mut() {
-                found.push(Found { part, number: of_group, step });
+            if let Some(line) = lines.last_mut() {
+                line.found.push(Found { part, number: of_group, step });
             }
         }
     }
@@ -184,24 +194,24 @@ impl Finder {
         let mut kinds: Vec<(Collective, u32)> = self.kinds.into_iter().collect();
         kinds.sort_by_key(|(_, number)| *number);
         let kinds: Vec<Collective> = kinds.into_iter().map(|(kind, _)| kind).collect();
-        let mut keys: Vec<(Key, _)> = self.by_key.into_iter().collect();
+        let mut keys: Vec<(Key, Vec<Raw>)> = self.by_key.into_iter().collect();
         keys.sort_by(|(a, _), (b, _)| (&a.group, &a.ranks, &a.name).cmp(&(&b.group, &b.ranks, &b.name)));
         let (together, alone): (Vec<_>, Vec<_>) = keys.into_iter().partition(|(_, lines)| lines.len() > 1);
         Sequences {
             sequences: together.into_iter().map(|(key, lines)| sequence(key, lines, &kinds)).collect(),
             kinds,
-            n_alone: alone.iter().flat_map(|(_, lines)| lines).map(|(_, found)| found.len() as u64).sum(),
+            n_alone: alone.iter().flat_map(|(_, lines)| lines).map(|line| line.found.len() as u64).sum(),
             is_by_kernel: self.is_by_kernel,
         }
     }
 }
 
-fn sequence(key: Key, mut lines: Vec<(usize, Vec<Found>)>, kinds: &[Collective]) -> Sequence {
-    let n_found: usize = lines.iter().map(|(_, found)| found.len()).sum();
+fn sequence(key: Key, mut lines: Vec<Raw>, kinds: &[Collective]) -> Sequence {
+    let n_found: usize = lines.iter().map(|line| line.found.len()).sum();
     let matched_by = match_lines(&mut lines);
     let lines: Vec<Line> = lines
         .into_iter()
-        .map(|(rank, found)| Line { rank, parts: found.into_iter().map(|found| found.part).collect() })
+        .map(|line| Line { rank: line.rank, parts: line.found.into_iter().map(|found| found.part).collect() })
         .collect();
     let n_matched: usize = lines.iter().map(|line| line.parts.len()).sum();
     let first = lines.first().map_or(&[][..], |line| &line.parts);
@@ -225,11 +235,11 @@ fn sequence(key: Key, mut lines: Vec<(usize, Vec<Found>)>, kinds: &[Collective])
 }
 
 /// Leaves in each line what all of them have, in the same order.
-fn match_lines(lines: &mut [(usize, Vec<Found>)]) -> MatchedBy {
+fn match_lines(lines: &mut [Raw]) -> MatchedBy {
     if match_by_number(lines) {
         return MatchedBy::Number;
     }
-    let lens = || lines.iter().map(|(_, found)| found.len());
+    let lens = || lines.iter().map(|line| line.found.len());
     let shortest = lens().min().unwrap_or(0);
     if lens().all(|len| len == shortest) {
         return MatchedBy::Order;
@@ -237,15 +247,18 @@ fn match_lines(lines: &mut [(usize, Vec<Found>)]) -> MatchedBy {
     if match_by_step(lines) {
         return MatchedBy::Step;
     }
-    lines.iter_mut().for_each(|(_, found)| found.truncate(shortest));
+    if match_by_fit(lines) {
+        return MatchedBy::Fit;
+    }
+    lines.iter_mut().for_each(|line| line.found.truncate(shortest));
     MatchedBy::UnequalOrder
 }
 
 /// False, and nothing happens, if not every part has a number of its own, or none is on all ranks.
-fn match_by_number(lines: &mut [(usize, Vec<Found>)]) -> bool {
+fn match_by_number(lines: &mut [Raw]) -> bool {
     let mut n_lines: FxHashMap<i64, (usize, usize)> = FxHashMap::default();
-    for (line, (_, found)) in lines.iter().enumerate() {
-        for found in found {
+    for (line, raw) in lines.iter().enumerate() {
+        for found in &raw.found {
             let Some(number) = found.number else { return false };
             match n_lines.entry(number) {
                 Entry::Vacant(entry) => drop(entry.insert((line, 1))),
@@ -260,7 +273,7 @@ fn match_by_number(lines: &mut [(usize, Vec<Found>)]) -> bool {
     if common.is_empty() {
         return false;
     }
-    for (_, found) in lines {
+    for Raw { found, .. } in lines {
         found.retain(|found| found.number.is_some_and(|number| common.contains(&number)));
         found.sort_by_key(|found| found.number);
     }
@@ -268,12 +281,12 @@ fn match_by_number(lines: &mut [(usize, Vec<Found>)]) -> bool {
 }
 
 /// False, and nothing happens, if no step has as many parts on all ranks.
-fn match_by_step(lines: &mut [(usize, Vec<Found>)]) -> bool {
+fn match_by_step(lines: &mut [Raw]) -> bool {
     let counts: Vec<FxHashMap<u32, usize>> = lines
         .iter()
-        .map(|(_, found)| {
+        .map(|line| {
             let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
-            found.iter().for_each(|found| *counts.entry(found.step).or_default() += 1);
+            line.found.iter().for_each(|found| *counts.entry(found.step).or_default() += 1);
             counts
         })
         .collect();
@@ -284,12 +297,67 @@ fn match_by_step(lines: &mut [(usize, Vec<Found>)]) -> bool {
     if equal.is_empty() {
         return false;
     }
-    for (_, found) in lines {
+    for Raw { found, .. } in lines {
         found.retain(|found| equal.contains(&found.step));
         // In order of start within each.
         found.sort_by_key(|found| found.step);
     }
     true
+}
+
+/// Recordings begin and end at most so many collectives apart, or nothing is tried.
+const MAX_MOVE: usize = 32;
+
+/// So many collectives are looked at to see whether they fit.
+const N_SAMPLES: usize = 256;
+
+/// Moves lines against the first to where the differences of ends vary least: what is the same collective ends on all ranks
+/// at once. False, and nothing happens, if no place is better by far than the next best.
+fn match_by_fit(lines: &mut [Raw]) -> bool {
+    let Some((first, others)) = lines.split_first() else { return false };
+    let mut moves: Vec<isize> = vec![0];
+    for line in others {
+        let Some(by) = best_move(&first.found, &line.found) else { return false };
+        moves.push(by);
+    }
+    // What of the first line is in all others.
+    let from = moves.iter().map(|by| (-by).max(0)).max().unwrap_or(0);
+    let len = |line: &Raw| line.found.len() as isize;
+    let to = lines.iter().zip(&moves).map(|(line, by)| len(line) - by).min().unwrap_or(0);
+    if to <= from {
+        return false;
+    }
+    for (line, by) in lines.iter_mut().zip(&moves) {
+        line.found.truncate((to + by) as usize);
+        line.found.drain(..(from + by) as usize);
+    }
+    true
+}
+
+/// By how many places the k-th of `b` lies behind that of `a`.
+fn best_move(a: &[Found], b: &[Found]) -> Option<isize> {
+    let n = MAX_MOVE as isize;
+    let mut tried: Vec<(i64, usize, isize)> =
+        (-n..=n).filter_map(|by| Some((spread(a, b, by)?, by.unsigned_abs(), by))).collect();
+    tried.sort_unstable();
+    let (best, _, by) = *tried.first()?;
+    let is_clear = tried.get(1).is_none_or(|(next, _, _)| *next > best.saturating_mul(2));
+    is_clear.then_some(by)
+}
+
+/// Between which bounds nine tenths of the differences of ends lie, in nanoseconds; `None` if too few are left.
+fn spread(a: &[Found], b: &[Found], by: isize) -> Option<i64> {
+    let a = a.get((-by).max(0) as usize..)?;
+    let b = b.get(by.max(0) as usize..)?;
+    let n = a.len().min(b.len());
+    if 2 * n < a.len().max(b.len()) || n < 4 {
+        return None;
+    }
+    let both = a.iter().zip(b).step_by(n.div_ceil(N_SAMPLES));
+    let mut differences: Vec<i64> = both.map(|(a, b)| a.part.end.saturating_sub(b.part.end)).collect();
+    differences.sort_unstable();
+    let margin = differences.len() / 20;
+    Some(differences.get(differences.len() - 1 - margin)?.saturating_sub(*differences.get(margin)?))
 }
 
 /// Sizes of all-to-all and of reduce-scatter may differ by rank; those of the others can not.

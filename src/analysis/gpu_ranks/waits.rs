@@ -95,10 +95,7 @@ impl Waits {
     }
 
     fn add(&mut self, number: usize, sequence: &Sequence, same: &[bool], clocks: &Clocks) {
-        let lines = match sequence.is_synchronising {
-            true => comparable(sequence, same, clocks),
-            false => sequence.lines.iter().collect(),
-        };
+        let lines = comparable(sequence, same, clocks);
         if lines.len() < 2 {
             return;
         }
@@ -170,12 +167,15 @@ fn place(rank: usize, part: &Part, clocks: &Clocks) -> Placed {
     Placed { rank, start: clocks.time(rank, part.start), end: clocks.time(rank, part.end) }
 }
 
-/// The lines whose times can be compared with each other: of the reference that most of them share.
+/// The lines that are the same collectives, and whose times can be compared with each other where that is wanted.
 fn comparable<'a>(sequence: &'a Sequence, same: &[bool], clocks: &Clocks) -> Vec<&'a Line> {
     let reference =
         |line: &Line| clocks.clocks.get(line.rank).copied().flatten().map(|clock| clock.reference);
     let lines: Vec<&Line> =
         sequence.lines.iter().zip(same).filter(|(_, same)| **same).map(|(line, _)| line).collect();
+    if !sequence.is_synchronising {
+        return lines;
+    }
     // Lines that are the same collectives have been joined with each other, so there is only one.
     let of = lines.iter().find_map(|line| reference(line));
     lines.into_iter().filter(|line| of.is_some() && reference(line) == of).collect()
