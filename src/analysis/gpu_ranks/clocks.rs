@@ -136,7 +136,9 @@ impl Pair {
         let at =
             |percent: usize| self.differences.get(((n * percent).div_ceil(100)).clamp(1, n) - 1).copied();
         let (low, high) = if n < MIN_FOR_SPREAD { self.bounds? } else { (at(5)?, at(95)?) };
-        let uncertainty = offset.saturating_sub(low).max(high.saturating_sub(offset)).max(resolution);
+        // Bounds may contradict each other, by little.
+        let distance = |bound: i64| bound.saturating_sub(offset).saturating_abs();
+        let uncertainty = distance(low).max(distance(high)).max(resolution);
         Some(Estimate { offset, uncertainty, n })
     }
 }
