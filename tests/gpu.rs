@@ -160,6 +160,41 @@ fn edge(name: &str) -> Trace {
     import(name, &std::fs::read(path).unwrap(), None).unwrap()
 }
 
+/// Whoever tries the sample should find something in each report.
+#[test]
+fn the_sample_shows_what_the_reports_can_do() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/www/samples/gpu-serving.json");
+    let trace = import("gpu-serving.json", &std::fs::read(path).unwrap(), None).unwrap();
+    assert_eq!((trace.ledger.repaired.records, trace.ledger.skipped.records), (0, 0));
+    let reports = analysis::reports(&Run::single(trace), &Query::default());
+    let summary = |id: &str| {
+        let report = reports.iter().find(|report| report.id == id);
+        report.unwrap_or_else(|| panic!("no {id}")).summary.clone()
+    };
+    let cells = |table: &str, columns: &[&str]| golden::cells(&reports, table, columns);
+    let numbers = |table: &str, column: &str| -> Vec<f64> {
+        cells(table, &[column]).iter().filter_map(|row| row[0].parse().ok()).collect()
+    };
+    let coverage = numbers("coverage", "coverage");
+    assert!(coverage.len() == 5 && coverage.iter().all(|share| *share > 0.99), "{coverage:?}");
+    assert_eq!(cells("phases", &["phase", "steps"]), [["prefill", "1"], ["decode", "8"], ["mixed", "1"]]);
+    assert!(summary("gpu-layers").starts_with("8 layers"), "{}", summary("gpu-layers"));
+    assert!(summary("gpu-cpu").contains(": schedule ran"), "{}", summary("gpu-cpu"));
+    assert!(cells("operations", &["operation"]).iter().all(|row| row[0] != "Other"));
+    // Products of matrices are neither at the roof nor on the floor.
+    let mut n_products = 0;
+    for row in cells("shapes", &["name", "of_roofline"]).iter().filter(|row| row[0] == "aten::mm") {
+        n_products += 1;
+        let share: f64 = row[1].parse().unwrap();
+        assert!((0.2..=0.8).contains(&share), "{row:?}");
+    }
+    assert!(n_products > 10, "{n_products}");
+    // Some of the communication is hidden, and most of it is not.
+    let hidden = numbers("collectives", "hidden");
+    assert!(hidden.iter().any(|share| *share > 0.3) && hidden.contains(&0.0), "{hidden:?}");
+    assert!(!cells("live", &["op"]).is_empty());
+}
+
 #[test]
 fn annotations_tell_phases() {
     let trace = edge("annotations.json");

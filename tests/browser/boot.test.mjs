@@ -1,7 +1,9 @@
 // The page starts, and says so plainly when it cannot.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { DIST, openPage, siteAndBrowser } from './support.mjs';
 
 const given = siteAndBrowser();
@@ -38,6 +40,13 @@ test('the samples named in their list are in memory', async () => {
     for (const key of ['id', 'title', 'description', 'format', 'name']) assert.ok(sample[key], `${sample.id}: ${key}`);
   }
   await page.context().close();
+});
+
+test('the sample of a GPU is what its program writes', async () => {
+  const path = (name) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+  const made = execFileSync(process.execPath, [path('tools/make-gpu-sample.mjs')], { encoding: 'utf8', maxBuffer: 4e6 });
+  assert.ok(made === (await readFile(path('www/samples/gpu-serving.json'), 'utf8')), 'run tools/make-gpu-sample.mjs');
+  assert.ok(made.length < 900_000, `${made.length} bytes are many for a page that loads all samples`);
 });
 
 test('a worker can be started after the lock, again and again', async () => {

@@ -25,6 +25,11 @@ for (let block = 0; block < 10; block++) {
 
 const SCREENS = {
   start: async () => {},
+  gpu: (page) => sample(page, 'gpu-serving.json'),
+  roofline: async (page) => {
+    await sample(page, 'gpu-serving.json');
+    await report(page, 'Operators');
+  },
   chrome: (page) => sample(page, 'serving.json'),
   table: async (page) => {
     await sample(page, 'serving.json');
