@@ -61,13 +61,13 @@ struct Sheet<'a> {
 
 impl Sheet<'_> {
     fn report(&mut self, report: &Report) -> io::Result<()> {
-        for block in &report.blocks {
+        for block in report.written_blocks() {
             match block {
                 Block::Facts(facts) => {
                     self.section(&format!("{}: {}", report.title, facts.title))?;
                     self.facts(facts)?;
                 }
-                // Its numbers are in a table.
+                // Not among those that are written.
                 Block::Chart(_) => {}
                 Block::Note(note) => {
                     self.section(&format!("{}: note", report.title))?;

@@ -86,14 +86,14 @@ fn write_report(w: &mut Writer<'_>, report: &Report) -> io::Result<()> {
     w.text(",\"title\":", &report.title);
     w.text(",\"summary\":", &report.summary);
     w.raw(",\"blocks\":[");
-    for (i, block) in report.blocks.iter().enumerate() {
+    for (i, block) in report.written_blocks().enumerate() {
         w.raw(if i > 0 { ",\n" } else { "\n" });
         match block {
             Block::Facts(facts) => {
                 w.raw("{\"type\":\"facts\",");
                 write_facts(w, facts);
             }
-            // Its numbers are in a table.
+            // Not among those that are written.
             Block::Chart(_) => {}
             Block::Note(note) => {
                 let level = match note.level {

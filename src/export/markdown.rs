@@ -38,10 +38,10 @@ fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if !report.summary.is_empty() {
         writeln!(out, "\n{}", escape(&report.summary))?;
     }
-    for block in &report.blocks {
+    for block in report.written_blocks() {
         match block {
             Block::Facts(facts) => write_facts(facts, out)?,
-            // Its numbers are in a table.
+            // Not among those that are written.
             Block::Chart(_) => {}
             Block::Note(note) => {
                 let level = match note.level {

@@ -77,11 +77,11 @@ impl Terminal<'_> {
         if !report.summary.is_empty() {
             self.paragraph("", &report.summary)?;
         }
-        for block in &report.blocks {
+        for block in report.written_blocks() {
             writeln!(self.out)?;
             match block {
                 Block::Facts(facts) => self.facts(facts)?,
-                // Its numbers are in a table.
+                // Not among those that are written.
                 Block::Chart(_) => {}
                 Block::Note(note) => match note.level {
                     NoteLevel::Info => self.paragraph(DIM, &format!("note: {}", note.text))?,

@@ -80,6 +80,11 @@ impl Report {
         self.blocks.push(Block::Chart(chart));
     }
 
+    /// All but pictures, whose numbers are in tables: what exports write as text.
+    pub fn written_blocks(&self) -> impl Iterator<Item = &Block> {
+        self.blocks.iter().filter(|block| !matches!(block, Block::Chart(_)))
+    }
+
     /// The tables in reading order.
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
         self.blocks.iter().filter_map(|block| match block {

@@ -217,7 +217,10 @@ fn step_lines(lines: &Lines, width: f64) -> Scene {
 fn scatter(points: &Points, width: f64) -> Scene {
     const HEIGHT: f64 = 320.0;
     const LABEL: f64 = 18.0;
-    let corners = || points.limits.iter().flat_map(|limit| &limit.corners).copied();
+    // Texts such as `100 TFLOP/s` are long.
+    const GUTTER: f64 = 96.0;
+    // The slope comes from far below anything that is drawn.
+    let tops = || points.limits.iter().filter_map(|limit| limit.corners.last()).map(|corner| corner.1);
     let positive = |value: &f64| value.is_finite() && *value > 0.0;
     let range = |values: &mut dyn Iterator<Item = f64>| {
         let (mut min, mut max) = (f64::MAX, 0.0f64);
@@ -228,8 +231,7 @@ fn scatter(points: &Points, width: f64) -> Scene {
         if min > max { (1.0, 10.0) } else { (min, max) }
     };
     let x_range = range(&mut points.points.iter().map(|point| point.x));
-    let y_range =
-        range(&mut points.points.iter().map(|point| point.y).chain(corners().map(|corner| corner.1)));
+    let y_range = range(&mut points.points.iter().map(|point| point.y).chain(tops()));
     let (x_ticks, y_ticks) =
         (axis::powers_of_ten(x_range.0, x_range.1), axis::powers_of_ten(y_range.0, y_range.1));
     let bottom = HEAD + LABEL + HEIGHT;
@@ -271,7 +273,8 @@ fn scatter(points: &Points, width: f64) -> Scene {
     });
     for limit in &points.limits {
         for pair in limit.corners.windows(2) {
-            if let Some((from, to)) = clip(pair[0], pair[1], x_ticks[0], x_ticks[x_ticks.len() - 1]) {
+            let (start, end) = (pair[0], pair[1]);
+            if let Some((from, to)) = clip(start, end, (x_ticks[0], x_ticks[x_ticks.len() - 1]), y_ticks[0]) {
                 let (from, to) = ((x_of(from.0), y_of(from.1)), (x_of(to.0), y_of(to.1)));
                 scene.marks.push(Mark::Rule { from, to, is_limit: true });
             }
@@ -305,14 +308,23 @@ fn scatter(points: &Points, width: f64) -> Scene {
     scene
 }
 
-/// The part between `min` and `max` of a line that is straight on logarithmic axes.
-fn clip(from: (f64, f64), to: (f64, f64), min: f64, max: f64) -> Option<((f64, f64), (f64, f64))> {
-    if to.0 <= min || from.0 >= max || from.0 <= 0.0 || from.1 <= 0.0 {
+/// The part of a line, straight on logarithmic axes and not falling, that lies within `x` and above `bottom`.
+fn clip(from: (f64, f64), to: (f64, f64), x: (f64, f64), bottom: f64) -> Option<((f64, f64), (f64, f64))> {
+    let is_sound = from.0 > 0.0 && from.1 > 0.0 && to.0 > from.0 && to.1 > bottom;
+    if !is_sound || to.0 <= x.0 || from.0 >= x.1 {
         return None;
     }
     let slope = (to.1.ln() - from.1.ln()) / (to.0.ln() - from.0.ln());
     let at = |x: f64| (x, (from.1.ln() + slope * (x.ln() - from.0.ln())).exp());
-    Some((if from.0 < min { at(min) } else { from }, if to.0 > max { at(max) } else { to }))
+    // Where it rises above the bottom.
+    let rises =
+        if from.1 < bottom { (from.0.ln() + (bottom.ln() - from.1.ln()) / slope).exp() } else { from.0 };
+    let start = rises.max(x.0);
+    if start >= x.1 || start >= to.0 {
+        return None;
+    }
+    let first = if start > from.0 { at(start) } else { from };
+    Some((first, if to.0 > x.1 { at(x.1) } else { to }))
 }
 
 #[cfg(test)]
@@ -379,6 +391,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn limits_are_cut_where_they_leave_the_picture() {
+        let near =
+            |a: (f64, f64), b: (f64, f64)| (a.0 / b.0 - 1.0).abs() < 1e-9 && (a.1 / b.1 - 1.0).abs() < 1e-9;
+        // y = 100 x, seen from x 0.1 and y 100 on.
+        let (from, to) = clip((1e-6, 1e-4), (50.0, 5000.0), (0.1, 10.0), 100.0).unwrap();
+        assert!(near(from, (1.0, 100.0)) && near(to, (10.0, 1000.0)), "{from:?} {to:?}");
+        assert_eq!(clip((1e-6, 1e-4), (0.5, 50.0), (0.1, 10.0), 100.0), None);
+        assert_eq!(clip((20.0, 1.0), (50.0, 1.0), (0.1, 10.0), 0.5), None);
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     if report.summary.is_empty() {
         report.summary = match rows.first() {
             Some(((name, _), sums)) if sums.waited > 0 => format!(
-                "The GPU waited {} for the host, most of it ({:.1} %) while {} ran.",
+                "The GPU waited {} for the host, the largest part of it ({:.1} %) while {} ran.",
                 format_ns(waited),
                 100.0 * share(sums.waited, waited).unwrap_or(0.0),
                 visible(text(*name))

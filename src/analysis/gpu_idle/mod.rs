@@ -9,7 +9,7 @@ use super::gpu::{GpuTrace, Named, Work};
 use super::gpu_kernels;
 use super::timeline::{integers, texts};
 use super::{AnalysisInfo, Context};
-use crate::base::units::{Unit, format_ns};
+use crate::base::units::{Unit, format_ns, group_digits};
 use crate::report::{Column, Report, Table};
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -245,7 +245,7 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
         )
         .if_empty("There are no gaps.");
     if n_all > N_GAPS {
-        return table.caption(format!("The {N_GAPS} longest of {n_all}."));
+        return table.caption(format!("The {N_GAPS} longest of {}.", group_digits(n_all as i128)));
     }
     table
 }
