@@ -166,8 +166,11 @@ fn strip(bars: &Bars, width: f64) -> Scene {
         n if n <= 6 && plot / n as f64 > 60.0 => (0..n).for_each(|at| text(at, Anchor::Middle)),
         1 => text(0, Anchor::Middle),
         n => {
-            text(0, Anchor::Start);
-            text(n - 1, Anchor::End);
+            // Where there is no room for three texts, what the bars are says most.
+            if plot > 480.0 {
+                text(0, Anchor::Start);
+                text(n - 1, Anchor::End);
+            }
             let y = HEAD + PLOT_HEIGHT + 16.0;
             let what = format!("{} →", bars.what);
             scene.marks.push(Mark::Text { x: GUTTER + plot / 2.0, y, anchor: Anchor::Middle, text: what });

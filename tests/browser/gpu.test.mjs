@@ -1,0 +1,78 @@
+// Reports on GPUs, with the sample of the start page.
+import assert from 'node:assert/strict';
+import { NARROW, WIDE, accessibilityProblems, openPage, pageTests, siteAndBrowser } from './support.mjs';
+
+const given = siteAndBrowser();
+const pageTest = pageTests(given);
+
+const report = (page) => page.locator('.report:not([hidden])');
+const showReport = (page, title) => page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: title, exact: true }).click();
+async function openSample(page) {
+  await page.getByRole('button', { name: 'LLM serving on a GPU, by the PyTorch profiler' }).click();
+  await page.locator('.file-head').waitFor();
+}
+/** Rows of the table of that title, as texts of cells. */
+async function rows(page, title) {
+  const table = report(page).locator('section.table').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
+  const rows = await table.locator('tbody tr').all();
+  return Promise.all(rows.map((row) => row.locator('td').allTextContents()));
+}
+
+pageTest('a PyTorch profile opens with where the time of the GPU went', async (page) => {
+  await openSample(page);
+  assert.equal(await report(page).getByRole('heading', { level: 2 }).textContent(), 'GPU time');
+  const parts = await rows(page, 'Time breakdown');
+  assert.deepEqual(parts.map((row) => row[1].trim()), ['computation', 'exposed communication', 'exposed copies', 'idle']);
+  const shares = parts.map((row) => Number.parseFloat(row[3]));
+  assert.ok(Math.abs(shares.reduce((a, b) => a + b) - 100) < 0.3, `${shares}`);
+  // The picture says the same by its lengths.
+  const drawing = report(page).getByRole('img', { name: 'Where the time went' });
+  const widths = await drawing.locator('rect').evaluateAll((rects) => rects.map((rect) => Number(rect.getAttribute('width'))));
+  const whole = widths.reduce((a, b) => a + b);
+  const seen = shares.filter((share) => share > 0);
+  assert.equal(widths.length, seen.length);
+  widths.forEach((width, at) => assert.ok(Math.abs((100 * width) / whole - seen[at]) < 0.2));
+  assert.equal(await report(page).getByRole('img', { name: 'Step by step' }).count(), 1);
+});
+
+pageTest('a rule of one’s own classifies kernels, is remembered, and can be removed', async (page) => {
+  await openSample(page);
+  await showReport(page, 'Kernels');
+  await page.getByText('Classify kernels yourself').click();
+  const field = report(page).getByRole('textbox', { name: /One rule a line/ });
+  const operations = async () => (await rows(page, 'Operations')).map((row) => row[0].trim());
+  assert.ok(!(await operations()).includes('House blend'));
+
+  await field.fill('House blend | ours | our library | base starts');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await report(page).getByText(/Your rules for kernels do not count/).first().waitFor();
+
+  await field.fill('operation | House blend | compute\nHouse blend | ours | our library | whole has fused_add_rms_norm');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await report(page).getByRole('cell', { name: 'House blend', exact: true }).first().waitFor();
+  assert.equal(await report(page).getByText(/do not count/).count(), 0);
+
+  await page.reload();
+  await openSample(page);
+  await showReport(page, 'Kernels');
+  assert.ok((await operations()).includes('House blend'));
+  await page.getByRole('button', { name: 'Remove' }).click();
+  await page.waitForFunction(() => !document.querySelector('.report:not([hidden])')?.textContent.includes('House blend'));
+});
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const [name, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
+    pageTest(`axe finds nothing in the reports on GPUs, ${colorScheme}, ${name}`, async (unused) => {
+      await unused.close();
+      const page = await openPage(given.browser, given.site.url, { colorScheme, viewport });
+      await openSample(page);
+      for (const title of ['GPU time', 'Kernels', 'Operators', 'Idle and launch']) {
+        await showReport(page, title);
+        assert.equal((await accessibilityProblems(page)).join('\n'), '', title);
+        // Nothing sticks out to the side.
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), title);
+      }
+      await page.context().close();
+    });
+  }
+}
