@@ -9,11 +9,12 @@ use std::borrow::Cow;
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::rc::Rc;
-use tracedrop::analysis::Query;
+use tracedrop::analysis::{ANALYSES, Context, Query};
 use tracedrop::engine::Session;
 use tracedrop::export;
 use tracedrop::import::{Import, chrome_trace};
 use tracedrop::index::Index;
+use tracedrop::trace::Run;
 use tracedrop::trace::args::Content;
 
 const CHUNK_BYTES: usize = 1 << 20;
@@ -61,6 +62,25 @@ fn readers(criterion: &mut Criterion) {
                 black_box(session.document().is_some())
             });
         });
+        if name.starts_with("kineto") {
+            let mut import = Import::new(name, bytes.len() as u64);
+            import.can_read_again(again.clone());
+            bytes.chunks(CHUNK_BYTES).for_each(|chunk| import.feed(chunk));
+            let Ok(trace) = import.finish() else { continue };
+            let run = Run::single(trace);
+            // What the reports on GPUs add to reading: all of them, with the model they share.
+            group.bench_function(format!("{name}/gpu"), |bencher| {
+                bencher.iter(|| {
+                    let query = Query::default();
+                    let context = Context::new(&run, &query);
+                    let of_gpu = ANALYSES.iter().filter(|analysis| analysis.id.starts_with("gpu-"));
+                    of_gpu
+                        .filter(|analysis| (analysis.applies)(&run))
+                        .map(|analysis| (analysis.run)(&context).blocks.len())
+                        .sum::<usize>()
+                });
+            });
+        }
     }
     group.finish();
 }

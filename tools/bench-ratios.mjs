@@ -10,3 +10,13 @@ for (const name of existsSync(folder) ? readdirSync(folder) : []) {
   const ours = `${folder}${file}_rows`;
   if (existsSync(ours)) console.log(`${file}: rows of events ${(middle(folder + name) / middle(ours)).toFixed(2)} times as fast as serde_json, typed`);
 }
+
+// Reports on GPUs, as a share of the time of reading the trace they are of.
+const readers = fileURLToPath(new URL('../target/criterion/readers/', import.meta.url));
+for (const name of existsSync(readers) ? readdirSync(readers) : []) {
+  if (!name.endsWith('_gpu')) continue;
+  const file = name.slice(0, -'_gpu'.length);
+  if (existsSync(`${readers}${file}_trace`)) {
+    console.log(`${file}: reports on the GPU take ${((100 * middle(readers + name)) / middle(`${readers}${file}_trace`)).toFixed(0)} % of reading it`);
+  }
+}

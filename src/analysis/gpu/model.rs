@@ -185,12 +185,15 @@ impl<'a> GpuTrace<'a> {
     fn link(&mut self) {
         let ops_by_external = self.ops_by_external_id();
         let mut work = std::mem::take(&mut self.work);
+        // Kernels of a graph come one after the other and share their launch.
+        let mut last = (NONE, NONE, NO_STEP);
         for work in &mut work {
             let Some(link) = self.link_of(work) else { continue };
             if let Some(call) = self.call(link.correlation) {
-                work.launch = call;
-                work.op = self.op_of(call).unwrap_or(NONE);
-                work.step = self.step_of(call);
+                if last.0 != call {
+                    last = (call, self.op_of(call).unwrap_or(NONE), self.step_of(call));
+                }
+                (work.launch, work.op, work.step) = last;
             } else if link.external != link.correlation
                 && let Some(op) = ops_by_external.get(&link.external)
             {

@@ -6,8 +6,8 @@ use crate::analysis::gpu::parts::Parts;
 use crate::base::units::Unit;
 use crate::report::chart::{Bars, Chart, Part, Plot, Tone};
 
-/// Bars of a strip, at most: more would be thinner than a pixel.
-const MAX_BARS: usize = 400;
+/// Bars of a strip, at most: more could not be told apart, and each costs the page time.
+const MAX_BARS: usize = 160;
 
 fn parts_of<'a>(rows: impl Iterator<Item = &'a Parts> + Clone) -> Vec<Part> {
     let part = |name: &str, tone, get: fn(&Parts) -> i64| Part {

@@ -37,24 +37,54 @@ struct Row {
     note: String,
 }
 
+/// What is known of a launch.
+struct Around {
+    launch: u32,
+    is_graph: bool,
+    has_frame: bool,
+    has_module: bool,
+}
+
+impl Default for Around {
+    fn default() -> Around {
+        Around { launch: NONE, is_graph: false, has_frame: false, has_module: false }
+    }
+}
+
+impl Around {
+    fn new(gpu: &GpuTrace<'_>, launch: u32) -> Around {
+        Around {
+            launch,
+            is_graph: gpu.is_graph_launch(launch),
+            has_frame: gpu.frame_of(launch).is_some(),
+            has_module: gpu.module_of(launch).is_some(),
+        }
+    }
+}
+
 impl Grade {
     pub fn new(gpu: &GpuTrace<'_>) -> Grade {
         let mut time = 0i64;
         let mut linked = [0i64; 5];
         let mut by_graph = 0i64;
         let mut not_in_window = 0u64;
+        // Kernels of a graph come one after the other and share their launch.
+        let mut around = Around::default();
         for work in gpu.work.iter().filter(|work| work.kind == Kind::Kernel) {
             let dur = work.dur();
             time += dur;
             let has_launch = work.launch != NONE;
-            by_graph += if has_launch && gpu.is_graph_launch(work.launch) { dur } else { 0 };
+            if has_launch && around.launch != work.launch {
+                around = Around::new(gpu, work.launch);
+            }
+            by_graph += if has_launch && around.is_graph { dur } else { 0 };
             not_in_window += u64::from(!has_launch);
             for (linked, is) in linked.iter_mut().zip([
                 has_launch,
                 work.op != NONE,
-                has_launch && gpu.frame_of(work.launch).is_some(),
+                has_launch && around.has_frame,
                 work.step != NO_STEP,
-                has_launch && gpu.module_of(work.launch).is_some(),
+                has_launch && around.has_module,
             ]) {
                 *linked += if is { dur } else { 0 };
             }

@@ -49,7 +49,7 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
     let waits = waits(gpu);
     let waited: i64 = waits.values().map(|spans| spans::total(spans)).sum();
-    let mut rows: Vec<((StringId, Kind), Sums)> = sums(gpu, &waits).into_iter().collect();
+    let mut rows: Vec<((StringId, Kind), Sums)> = sums(gpu, &waits);
     let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
     rows.sort_by(|a, b| {
         let key = |row: &((StringId, Kind), Sums)| (row.1.waited, row.1.own);
@@ -128,16 +128,18 @@ fn waits(gpu: &GpuTrace<'_>) -> FxHashMap<TrackId, Vec<Span>> {
 }
 
 /// Own times by name and kind.
-fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> FxHashMap<(StringId, Kind), Sums> {
+fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> Vec<((StringId, Kind), Sums)> {
     let slices = &gpu.trace.slices;
-    let covers: FxHashMap<TrackId, Cover> =
-        waits.iter().map(|(track, spans)| (*track, Cover::new(spans))).collect();
-    let mut by_name: FxHashMap<(StringId, Kind), Sums> = FxHashMap::default();
+    let mut covers: Vec<Option<Cover<'_>>> = (0..gpu.trace.tracks.len()).map(|_| None).collect();
+    for (track, spans) in waits {
+        covers[track.0 as usize] = Some(Cover::new(spans));
+    }
+    let mut by_name = SumsByName::new(gpu.trace.strings.len());
     // Time that children have waited is taken from their parents, which come before them.
     for i in 0..slices.len() {
         let kind = gpu.kinds.get(slices.category[i]);
         let is_shown = kind_name(kind).is_some() && slices.dur[i] >= 0;
-        let cover = covers.get(&slices.track[i]);
+        let cover = covers[slices.track[i].0 as usize].as_ref();
         let waited = match cover {
             Some(cover) if slices.dur[i] > 0 => cover.within(slices.ts[i], slices.ts[i] + slices.dur[i]),
             _ => 0,
@@ -152,17 +154,55 @@ fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> FxHashMap<
             let shared = cover.map_or(0, |cover| cover.within(slices.ts[i], end));
             let parent_kind = gpu.kinds.get(slices.category[parent]);
             if kind_name(parent_kind).is_some() {
-                by_name.entry((slices.name[parent], parent_kind)).or_default().waited -= shared;
+                by_name.of(slices.name[parent], parent_kind).waited -= shared;
             }
         }
         if is_shown {
-            let sums = by_name.entry((slices.name[i], kind)).or_default();
+            let sums = by_name.of(slices.name[i], kind);
             sums.count += 1;
             sums.own += slices.self_ns[i].max(0);
             sums.waited += waited;
         }
     }
-    by_name
+    by_name.all
+}
+
+/// Sums by name and kind. Nearly all slices of a name are of one kind, so most are found without hashing.
+struct SumsByName {
+    all: Vec<((StringId, Kind), Sums)>,
+    numbers: FxHashMap<(StringId, Kind), u32>,
+    /// By name: the kind met last, and where its sums are; [`NONE`] if none was met.
+    recent: Vec<(Kind, u32)>,
+}
+
+impl SumsByName {
+    fn new(n_strings: usize) -> SumsByName {
+        SumsByName {
+            all: Vec::new(),
+            numbers: FxHashMap::default(),
+            recent: vec![(Kind::Other, NONE); n_strings],
+        }
+    }
+
+    #[inline]
+    fn of(&mut self, name: StringId, kind: Kind) -> &mut Sums {
+        let at = match self.recent.get(name.0 as usize) {
+            Some((known, at)) if *known == kind && *at != NONE => *at,
+            _ => self.find(name, kind),
+        };
+        &mut self.all[at as usize].1
+    }
+
+    fn find(&mut self, name: StringId, kind: Kind) -> u32 {
+        let at = *self.numbers.entry((name, kind)).or_insert_with(|| {
+            self.all.push(((name, kind), Sums::default()));
+            self.all.len() as u32 - 1
+        });
+        if let Some(recent) = self.recent.get_mut(name.0 as usize) {
+            *recent = (kind, at);
+        }
+        at
+    }
 }
 
 /// How much of a stretch of time lies in given spans, in logarithmic time.

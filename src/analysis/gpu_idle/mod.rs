@@ -203,8 +203,13 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
     let gpu = named.gpu;
     let mut rows: Vec<&Gap> = by_device.iter().flatten().collect();
     let n_all = rows.len();
-    rows.sort_by_key(|gap| (-gap.ns(), gap.start));
-    rows.truncate(N_GAPS);
+    let longest_first = |gap: &&Gap| (-gap.ns(), gap.start);
+    // There may be hundreds of thousands.
+    if n_all > N_GAPS {
+        rows.select_nth_unstable_by_key(N_GAPS, longest_first);
+        rows.truncate(N_GAPS);
+    }
+    rows.sort_by_key(longest_first);
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
     let work = |number: usize| &gpu.work[number];
     let name = |number: usize| gpu.name(work(number).slice).to_string();
