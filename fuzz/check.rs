@@ -85,7 +85,7 @@ fn account(mut session: Session) -> String {
         // How arguments are held is seen in an index, and may differ.
         if exporter.id == "index" {
             let index = Index::open(Rc::new(bytes))
-                .and_then(|index| Session::of_index(index, None, Query { top: 3 }));
+                .and_then(|index| Session::of_index(index, None, Query { top: 3, ..Query::default() }));
             assert!(index.is_ok(), "an index opens");
             continue;
         }

@@ -184,7 +184,7 @@ fn version(key: &str, value: &str) -> String {
 
 /// A whole number, also one written as a text.
 pub fn integer(value: &[u8]) -> Option<i64> {
-    Number::as_i64(inside(value).unwrap_or(value))
+    Number::as_i64_or_text(value)
 }
 
 /// A text.

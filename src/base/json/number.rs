@@ -50,6 +50,14 @@ impl Number {
         text.parse().ok()
     }
 
+    /// The same of a raw value that may be a text of digits, as some programs write numbers.
+    pub fn as_i64_or_text(value: &[u8]) -> Option<i64> {
+        match value {
+            [b'"', inside @ .., b'"'] => Number::as_i64(inside),
+            bare => Number::as_i64(bare),
+        }
+    }
+
     /// The value if the literal is written as a non-negative integer and fits.
     pub fn as_u64(literal: &[u8]) -> Option<u64> {
         let text = std::str::from_utf8(literal).ok()?;

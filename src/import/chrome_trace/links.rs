@@ -103,12 +103,13 @@ pub fn link_of(args: &[u8]) -> Option<Link> {
     const NONE: i64 = LinkTable::NONE;
     let mut link = Link { correlation: NONE, external: NONE, stream: LinkTable::NO_STREAM, bytes: NONE };
     for_each_member(args, |key, value| match key.bytes {
-        b"correlation" => link.correlation = integer(value).unwrap_or(NONE),
-        b"External id" | b"external id" => link.external = integer(value).unwrap_or(NONE),
-        b"bytes" => link.bytes = integer(value).unwrap_or(NONE),
+        b"correlation" => link.correlation = Number::as_i64_or_text(value).unwrap_or(NONE),
+        b"External id" | b"external id" => link.external = Number::as_i64_or_text(value).unwrap_or(NONE),
+        b"bytes" => link.bytes = Number::as_i64_or_text(value).unwrap_or(NONE),
         b"stream" => {
-            link.stream =
-                integer(value).and_then(|value| i32::try_from(value).ok()).unwrap_or(LinkTable::NO_STREAM);
+            link.stream = Number::as_i64_or_text(value)
+                .and_then(|value| i32::try_from(value).ok())
+                .unwrap_or(LinkTable::NO_STREAM);
         }
         _ => {}
     });
@@ -117,15 +118,6 @@ pub fn link_of(args: &[u8]) -> Option<Link> {
         && link.bytes == NONE
         && link.stream == LinkTable::NO_STREAM;
     (!is_empty).then_some(link)
-}
-
-/// A whole number, also one written as a text.
-fn integer(value: &[u8]) -> Option<i64> {
-    let digits = match value {
-        [b'"', inside @ .., b'"'] => inside,
-        bare => bare,
-    };
-    Number::as_i64(digits)
 }
 
 #[cfg(test)]
