@@ -55,7 +55,7 @@ pageTest('a rule of one’s own classifies kernels, is remembered, and can be re
   await page.reload();
   await openSample(page);
   await showReport(page, 'Kernels');
-  assert.ok((await operations()).includes('House blend'));
+  await report(page).getByRole('cell', { name: 'House blend', exact: true }).first().waitFor();
   await page.getByRole('button', { name: 'Remove' }).click();
   await page.waitForFunction(() => !document.querySelector('.report:not([hidden])')?.textContent.includes('House blend'));
 });
