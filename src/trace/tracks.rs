@@ -148,6 +148,15 @@ impl TrackTable {
         TrackId(self.kind.len() as u32 - 1)
     }
 
+    /// The process that a track belongs to, by itself or through its thread.
+    pub fn process_of(&self, track: TrackId, threads: &ThreadTable) -> Option<ProcessId> {
+        let track = track.0 as usize;
+        self.process.get(track).copied().flatten().or_else(|| {
+            let thread = self.thread.get(track).copied().flatten()?;
+            threads.process.get(thread.0 as usize).copied()
+        })
+    }
+
     pub fn len(&self) -> usize {
         self.kind.len()
     }

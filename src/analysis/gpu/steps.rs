@@ -57,11 +57,7 @@ impl Steps {
                 n_captures += usize::from(super::annotation::is_capture(trace.strings.get(name)));
             }
             if let Some(what) = what {
-                let track = slices.track[i].0 as usize;
-                let process = trace.tracks.process.get(track).copied().flatten().or_else(|| {
-                    let thread = trace.tracks.thread.get(track).copied().flatten()?;
-                    trace.threads.process.get(thread.0 as usize).copied()
-                });
+                let process = trace.tracks.process_of(slices.track[i], &trace.threads);
                 let (start, end) = (slices.ts[i], slices.ts[i].saturating_add(slices.dur[i].max(0)));
                 steps.push(Step { slice: i as u32, name, what, start, end, process });
             }

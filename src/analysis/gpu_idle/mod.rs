@@ -105,10 +105,11 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     for table in launches::tables(named) {
         report.table(table);
     }
-    if let Some(chart) = queue::chart(named) {
+    let queues = queue::Queue::all(gpu);
+    if let Some(chart) = queue::chart(named, &queues) {
         report.chart(chart);
     }
-    report.table(queue::table(named));
+    report.table(queue::table(named, &queues));
 }
 
 fn summary(by_device: &[Vec<Gap>]) -> String {

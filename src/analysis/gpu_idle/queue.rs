@@ -85,10 +85,10 @@ const MAX_POINTS: usize = 800;
 const MAX_LINES: usize = 6;
 
 /// Queues over time. `None` where nothing was queued.
-pub fn chart(named: &Named<'_, '_>) -> Option<Chart> {
+pub fn chart(named: &Named<'_, '_>, queues: &[Queue]) -> Option<Chart> {
     let gpu = named.gpu;
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
-    let mut queues: Vec<(usize, Queue)> = Queue::all(gpu).into_iter().enumerate().collect();
+    let mut queues: Vec<(usize, &Queue)> = queues.iter().enumerate().collect();
     queues.retain(|(_, queue)| queue.points.len() > 1);
     queues.sort_by_key(|(stream, queue)| (std::cmp::Reverse(queue.points.len()), *stream));
     let n_more = queues.len().saturating_sub(MAX_LINES);
@@ -119,10 +119,10 @@ pub fn chart(named: &Named<'_, '_>) -> Option<Chart> {
 }
 
 /// Queues of all streams.
-pub fn table(named: &Named<'_, '_>) -> Table {
+pub fn table(named: &Named<'_, '_>, queues: &[Queue]) -> Table {
     let gpu = named.gpu;
-    let rows: Vec<(usize, Queue)> =
-        Queue::all(gpu).into_iter().enumerate().filter(|(_, queue)| !queue.points.is_empty()).collect();
+    let rows: Vec<(usize, &Queue)> =
+        queues.iter().enumerate().filter(|(_, queue)| !queue.points.is_empty()).collect();
     let device = |stream: usize| gpu.device_label(gpu.streams[stream].device);
     Table::new(
         named.id("queues"),

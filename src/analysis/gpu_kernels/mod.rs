@@ -21,7 +21,7 @@ pub const INFO: AnalysisInfo =
 
 /// Whether there is work of a GPU in any trace.
 pub fn applies(run: &Run) -> bool {
-    run.traces.iter().any(|trace| !trace.links.is_empty() && gpu::has_work(trace))
+    run.traces.iter().any(gpu::has_work)
 }
 
 fn run(context: &Context<'_>) -> Report {
@@ -164,11 +164,13 @@ fn n_steps(gpu: &GpuTrace<'_>) -> Option<u64> {
     Some(has_work.into_iter().filter(|has| *has).count() as u64).filter(|n| *n > 0)
 }
 
-fn per_step(gpu: &GpuTrace<'_>, is: impl Fn(&Work) -> bool) -> Option<i64> {
-    let n = n_steps(gpu)?;
-    let time: i64 =
-        gpu.work.iter().filter(|work| gpu.step(work.step).is_some() && is(work)).map(Work::dur).sum();
-    Some(time / i64::try_from(n).unwrap_or(i64::MAX))
+/// Time of work launched in steps, by the number of the class.
+fn times_in_steps(gpu: &GpuTrace<'_>) -> Vec<i64> {
+    let mut times = vec![0; gpu.classes.all().len()];
+    for work in gpu.work.iter().filter(|work| gpu.step(work.step).is_some()) {
+        times[work.class as usize] += work.dur();
+    }
+    times
 }
 
 /// Columns on durations.
@@ -197,9 +199,14 @@ fn operation_table(named: &Named<'_, '_>, rows: &[(&str, Durations)], total: i64
     let durations: Vec<&Durations> = rows.iter().map(|row| &row.1).collect();
     let mut columns = vec![Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.0))))];
     columns.extend(time_columns(&durations, total));
-    if n_steps(gpu).is_some() {
-        let values =
-            rows.iter().map(|row| per_step(gpu, |work| gpu.class(work).operation == row.0)).collect();
+    if let Some(n) = n_steps(gpu) {
+        let times = times_in_steps(gpu);
+        let per_step = |operation: &str| {
+            let of_operation =
+                gpu.classes.all().iter().zip(&times).filter(|(class, _)| class.operation == operation);
+            of_operation.map(|(_, time)| time).sum::<i64>() / i64::try_from(n).unwrap_or(i64::MAX)
+        };
+        let values = rows.iter().map(|row| Some(per_step(row.0))).collect();
         let column = Column::integer("per_step", "per step", Unit::Ns, values);
         columns.insert(3, column.hint("time of work launched in steps, by their number"));
     }

@@ -22,7 +22,7 @@ pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "gpu-ranks", title: "Ranks", applies, run, reference: None };
 
 fn applies(run: &Run) -> bool {
-    let has_work = |trace: &&Trace| !trace.links.is_empty() && gpu::has_work(trace);
+    let has_work = |trace: &&Trace| gpu::has_work(trace);
     run.traces.iter().filter(has_work).nth(1).is_some()
 }
 

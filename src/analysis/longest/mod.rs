@@ -99,12 +99,8 @@ struct Row<'a> {
 
 impl Row<'_> {
     fn process(&self) -> Option<String> {
-        let tracks = &self.trace.tracks;
-        let track = self.trace.slices.track[self.i].0 as usize;
-        let process = tracks.process.get(track).copied().flatten().or_else(|| {
-            let thread = tracks.thread.get(track).copied().flatten()?;
-            self.trace.threads.process.get(thread.0 as usize).copied()
-        })?;
+        let track = self.trace.slices.track[self.i];
+        let process = self.trace.tracks.process_of(track, &self.trace.threads)?;
         Some(timeline::process_label(self.trace, process.0 as usize))
     }
 
