@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use support::{Random, data_dirs, files, for_each_cut, import, import_cut, import_in_parts, stem};
+use support::{Random, data_dirs, files, for_each_cut, import, import_cut, import_in_parts, own_dir, stem};
 use tracedrop::base::json::{Number, RawStr, unescape_to_string};
 use tracedrop::base::strings::StringId;
 use tracedrop::import::crew::{Crew, Next};
@@ -480,7 +480,7 @@ fn inputs(dir: &Path) -> Vec<PathBuf> {
 fn agrees_with_perfetto() {
     let mut problems = Vec::new();
     let update = std::env::var_os("UPDATE").is_some();
-    let ours_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/chrome/ours");
+    let ours_dir = own_dir("chrome").join("ours");
     for dir in data_dirs(SYSTEM) {
         for path in inputs(&dir) {
             let name = stem(&path);
@@ -674,7 +674,7 @@ fn text_of(result: &Result<Trace, ImportError>) -> String {
 
 #[test]
 fn tells_what_perfetto_does_not() {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/chrome");
+    let own = own_dir("chrome");
     let mut problems = Vec::new();
     for path in inputs(&own) {
         let name = stem(&path);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::PathBuf;
-use support::{Random, data_dirs, files, import, stem};
+use support::{Random, data_dirs, files, import, own_dir, stem};
 use tracedrop::analysis::gpu::GpuTrace;
 use tracedrop::analysis::gpu_critical_path::{Bound, CriticalPath, EdgeKind, INFO, Segment};
 use tracedrop::analysis::{Context, Query};
@@ -62,7 +62,7 @@ fn rounded(text: &[u8]) -> Vec<u8> {
 }
 
 fn goldens() -> Vec<Value> {
-    let path = data_dirs("pytorch").remove(0).join("golden/hta/critical-path.json");
+    let path = own_dir("pytorch").join("golden/hta/critical-path.json");
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 

@@ -19,7 +19,7 @@ mod wafer;
 use golden::{Read, Recording, each_golden, each_recording, recordings};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use support::{Random, data_dirs, import};
+use support::{Random, import, own_dir};
 use tracedrop::analysis::gpu::annotation::{Annotation, Phase};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::parts::{Activity, Parts, step_windows};
@@ -156,7 +156,7 @@ fn steps_of_servers_are_known() {
 }
 
 fn edge(name: &str) -> Trace {
-    let path = data_dirs("pytorch").remove(0).join("edge").join(name);
+    let path = own_dir("pytorch").join("edge").join(name);
     import(name, &std::fs::read(path).unwrap(), None).unwrap()
 }
 
@@ -313,7 +313,7 @@ fn frames_whose_parents_are_in_a_circle_nest_by_time() {
 /// Every trace of an oddity has all reports, whatever is in it.
 #[test]
 fn oddities_have_sound_reports() {
-    let dir = data_dirs("pytorch").remove(0).join("edge");
+    let dir = own_dir("pytorch").join("edge");
     let expected: BTreeMap<String, Value> =
         serde_json::from_slice(&std::fs::read(dir.join("expected.json")).unwrap()).unwrap();
     for name in expected.keys() {

@@ -5,7 +5,7 @@ mod support;
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
-use support::{Random, data_dirs, files};
+use support::{Random, data_dirs, files, own_dir};
 use tracedrop::analysis::Query;
 use tracedrop::engine::Session;
 use tracedrop::engine::protocol::{self, BlockView};
@@ -107,7 +107,7 @@ fn an_index_says_what_the_trace_says() {
 }
 
 fn sample() -> Vec<u8> {
-    std::fs::read(data_dirs("chrome").remove(0).join("ferrum_decode.json")).unwrap()
+    std::fs::read(own_dir("chrome").join("ferrum_decode.json")).unwrap()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod support;
 
 use std::path::PathBuf;
-use support::{data_dirs, files, stem};
+use support::{data_dirs, files, own_dir, stem};
 use tracedrop::gpu::kernels::{BUILTIN, Rules};
 use tracedrop::gpu::names;
 use tracedrop::gpu::reference::{Platform, operation, simple_type};
@@ -27,7 +27,7 @@ struct Recording {
 }
 
 fn own_file(name: &str) -> String {
-    let path = data_dirs("kernels").remove(0).join(name);
+    let path = own_dir("kernels").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -76,7 +76,7 @@ fn golden_recording(path: &PathBuf) -> Option<Recording> {
 
 /// Those of the checkout, and all goldens where the collection stands beside it.
 fn recordings() -> Vec<Recording> {
-    let own = data_dirs("kernels").remove(0);
+    let own = own_dir("kernels");
     let mut all: Vec<Recording> =
         files(&own, &[".amd.tsv", ".nvidia.tsv"]).iter().map(own_recording).collect();
     for dir in data_dirs("pytorch").iter().skip(1) {

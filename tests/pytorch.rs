@@ -3,7 +3,9 @@
 mod support;
 
 use serde_json::Value;
-use support::{Random, assert_same_text, data_dirs, files, for_each_cut, import, import_in_parts, stem};
+use support::{
+    Random, assert_same_text, data_dirs, files, for_each_cut, import, import_in_parts, own_dir, stem,
+};
 use tracedrop::analysis::Query;
 use tracedrop::engine::Session;
 use tracedrop::export;
@@ -14,7 +16,7 @@ use tracedrop::trace::slices::SliceId;
 const CHROME: Option<&'static FormatInfo> = Some(&chrome_trace::INFO);
 
 fn edge(name: &str) -> Result<Trace, ImportError> {
-    let path = data_dirs("pytorch").remove(0).join("edge").join(name);
+    let path = own_dir("pytorch").join("edge").join(name);
     import(name, &std::fs::read(path).unwrap(), None)
 }
 

@@ -4,7 +4,9 @@ mod support;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use support::{Random, assert_same_text, data_dirs, files, for_each_cut, import, import_in_parts, stem};
+use support::{
+    Random, assert_same_text, data_dirs, files, for_each_cut, import, import_in_parts, own_dir, stem,
+};
 use tracedrop::analysis::{Context, Query, TextFormat, sway_summary};
 use tracedrop::base::python;
 use tracedrop::base::units::group_decimal;
@@ -392,7 +394,7 @@ fn numbers_that_are_not_finite_sort_to_the_ends() {
 /// `python_floats.txt`: bits of a double, then what Python makes of `repr`, `,.1f`, `.2f` and `.1%`.
 #[test]
 fn floats_are_written_as_python_writes_them() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/sway/python_floats.txt");
+    let path = own_dir("sway").join("python_floats.txt");
     let expected = std::fs::read_to_string(path).unwrap();
     let write = |line: &str| {
         let bits = line.split(' ').next().unwrap();

@@ -8,13 +8,18 @@ use tracedrop::import::parts::Part;
 use tracedrop::import::{FormatInfo, Import, ImportError};
 use tracedrop::trace::Trace;
 
+/// `tests/data/<name>`: what the checkout has of its own.
+pub fn own_dir(name: &str) -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    assert!(own.is_dir(), "{} is missing", own.display());
+    own
+}
+
 /// Folders with inputs of one system: `tests/data/<name>`, and `../shared/corpus/<name>` where it stands beside the
 /// checkout. With `TRACEDROP_REQUIRE_CORPUS` set, the second has to be there.
 pub fn data_dirs(name: &str) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let own = root.join("tests/data").join(name);
-    assert!(own.is_dir(), "{} is missing", own.display());
-    let corpus = root.join("../shared/corpus").join(name);
+    let own = own_dir(name);
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").join(name);
     if corpus.is_dir() {
         return vec![own, corpus];
     }
