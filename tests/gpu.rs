@@ -19,7 +19,7 @@ mod wafer;
 use golden::{Read, Recording, each_golden, each_recording, recordings};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use support::{Random, import, own_dir};
+use support::{Random, data_dirs, files, import, own_dir};
 use tracedrop::analysis::gpu::annotation::{Annotation, Phase};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::parts::{Activity, Parts, step_windows};
@@ -321,5 +321,26 @@ fn oddities_have_sound_reports() {
         for report in analysis::reports(&Run::single(trace), &Query::default()) {
             assert!(report.tables().all(|table| table.is_sound()), "{name}: {}", report.id);
         }
+    }
+}
+
+/// Bytes over time are those of all copies and fills that say theirs.
+#[test]
+fn bytes_over_time_add_up() {
+    for path in data_dirs("pytorch").iter().flat_map(|dir| files(dir, &[".json.gz"])) {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let Ok(trace) = import(name, &std::fs::read(&path).unwrap(), None) else { continue };
+        let reports = analysis::reports(&Run::single(trace), &Query::default());
+        let Some(report) = reports.iter().find(|report| report.id == "gpu-memory") else { continue };
+        let sum = |id: &str, with_kernels: bool| -> f64 {
+            let Some(table) = report.tables().find(|table| table.id == id) else { return 0.0 };
+            let names = table.columns.iter().find(|column| column.id == "name");
+            let is_meant = |row: &usize| {
+                with_kernels || names.is_none_or(|names| names.cells.get(*row).plain().starts_with("Mem"))
+            };
+            let bytes = &table.column("bytes").unwrap().cells;
+            (0..table.n_rows()).filter(is_meant).filter_map(|row| bytes.get(row).as_f64()).sum()
+        };
+        assert_eq!(sum("copies", false), sum("bandwidth", true), "{name}");
     }
 }

@@ -578,7 +578,8 @@ fn sessions_are_put_together() {
     };
     let mut session = Session::together(sessions(3)).unwrap();
     assert_eq!((session.query().top, session.run().traces.len()), (3, 3));
-    assert_eq!(session.reports()[0].id, "gpu-ranks");
+    let ids: Vec<&str> = session.reports().iter().map(|report| report.id.as_ref()).collect();
+    assert_eq!(ids[..2], ["gpu-findings", "gpu-ranks"]);
     let document = session.document().unwrap();
     assert_eq!(document.file.name, "rank0.json, rank1.json, rank2.json");
     assert_eq!(document.ledger.kept.records, 3 * 41);

@@ -11,6 +11,7 @@ pub mod gpu_breakdown;
 pub mod gpu_communication;
 pub mod gpu_cpu;
 pub mod gpu_critical_path;
+pub mod gpu_findings;
 pub mod gpu_idle;
 pub mod gpu_kernels;
 pub mod gpu_layers;
@@ -59,6 +60,20 @@ pub struct AnalysisInfo {
     pub run: fn(&Context<'_>) -> Report,
     /// Byte-for-byte output of the tool whose report this is, where there is one.
     pub reference: Option<ReferenceLayout>,
+}
+
+/// What is said of finished reports, in the order in which it is worked out.
+pub const CONCLUSIONS: &[&ConclusionInfo] = &[&gpu_findings::INFO];
+
+/// What is known of a report that is made of other reports.
+pub struct ConclusionInfo {
+    /// Stable name in kebab case.
+    pub id: &'static str,
+    pub title: &'static str,
+    /// It is shown before the first of these.
+    pub before: &'static [&'static AnalysisInfo],
+    /// `None` where there is nothing to say.
+    pub run: fn(&Run, &[Report]) -> Option<Report>,
 }
 
 /// Writes a report exactly as the tool it comes from; an export of the whole run then is this text alone.
@@ -123,14 +138,35 @@ impl<'a> Context<'a> {
     }
 }
 
+/// Ids and titles of all reports there may be, in the order in which they are shown.
+pub fn listed() -> Vec<(&'static str, &'static str)> {
+    let mut listed = Vec::new();
+    let mut conclusions: Vec<&ConclusionInfo> = CONCLUSIONS.to_vec();
+    for analysis in ANALYSES {
+        let is_before =
+            |conclusion: &&ConclusionInfo| conclusion.before.iter().any(|info| info.id == analysis.id);
+        while let Some(at) = conclusions.iter().position(is_before) {
+            let conclusion = conclusions.remove(at);
+            listed.push((conclusion.id, conclusion.title));
+        }
+        listed.push((analysis.id, analysis.title));
+    }
+    listed
+}
+
 /// All reports that `run` has data for.
 pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
     let context = Context::new(run, query);
-    ANALYSES
-        .iter()
-        .filter(|analysis| (analysis.applies)(run))
-        .map(|analysis| (analysis.run)(&context))
-        .collect()
+    let analyses = ANALYSES.iter().filter(|analysis| (analysis.applies)(run));
+    let mut reports: Vec<Report> = analyses.map(|analysis| (analysis.run)(&context)).collect();
+    for conclusion in CONCLUSIONS {
+        if let Some(report) = (conclusion.run)(run, &reports) {
+            let is_behind = |report: &Report| conclusion.before.iter().any(|info| info.id == report.id);
+            let at = reports.iter().position(is_behind).unwrap_or(0);
+            reports.insert(at, report);
+        }
+    }
+    reports
 }
 
 /// Everything there is to say of `run`, with its reports.

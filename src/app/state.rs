@@ -14,6 +14,7 @@ use tracedrop::base::text;
 use tracedrop::engine::protocol::{
     DocumentView, ExporterView, Failure, FormatView, Keep, KeptView, Progress, Request,
 };
+use tracedrop::report::RowsOf;
 
 /// Short messages go away by themselves after this time, those about something that failed stay longer.
 const TOAST_MS: u64 = 5_000;
@@ -139,6 +140,8 @@ pub struct Tab {
     pub document: RwSignal<Option<Arc<DocumentView>>>,
     /// `id` of the report that shows; `None` for the first one.
     pub report: RwSignal<Option<String>>,
+    /// Rows that someone asked to be led to; their table takes it.
+    pub led_to: RwSignal<Option<RowsOf>>,
     pub exporting: RwSignal<Option<Exporting>>,
     /// SHA-256 of the file as hexadecimal digits, once it is known.
     pub digest: RwSignal<Option<String>>,
@@ -342,6 +345,7 @@ impl Tab {
             reading: RwSignal::default(),
             document: RwSignal::new(None),
             report: RwSignal::new(None),
+            led_to: RwSignal::new(None),
             exporting: RwSignal::new(None),
             digest: RwSignal::new(None),
             top_px: StoredValue::new(0.0),
@@ -488,6 +492,12 @@ impl Tab {
     }
 
     /// Stops reading and keeps what was read; asked a second time, closes the tab.
+    /// Shows rows of a table of some report.
+    pub fn lead_to(self, rows: RowsOf) {
+        self.report.set(Some(rows.report.clone()));
+        self.led_to.set(Some(rows));
+    }
+
     pub fn stop(self) {
         match self.phase.get_untracked() {
             Phase::Reading => {

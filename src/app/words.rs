@@ -106,6 +106,8 @@ pub struct Words {
     pub no_reports_yet: &'static str,
     pub empty_report: &'static str,
     pub note_warning: &'static str,
+    /// Share of all time, 0 to 1.
+    pub of_the_time: fn(f64) -> String,
     pub top_label: &'static str,
     pub own_rules_title: &'static str,
     pub own_rules_explanation: &'static str,
@@ -309,6 +311,7 @@ static ENGLISH: Words = Words {
     no_reports_yet: "Reports appear here while the file is read.",
     empty_report: "There is nothing to report on.",
     note_warning: "Mind:",
+    of_the_time: |share| format!("{:.1} % of the time", 100.0 * share),
     top_label: "Rows per list",
     own_rules_title: "Classify kernels yourself",
     own_rules_explanation: "One rule a line, before those that come along: operation | family | library | conditions. Conditions are such as \

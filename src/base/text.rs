@@ -52,6 +52,15 @@ pub fn example(bytes: &[u8], max_chars: usize) -> String {
     out
 }
 
+/// A name short enough for a sentence: those of kernels may have thousands of characters.
+pub fn shortened(name: &str) -> String {
+    const CHARS: usize = 60;
+    match name.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

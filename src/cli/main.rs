@@ -13,7 +13,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;
-use tracedrop::analysis::{ANALYSES, Query};
+use tracedrop::analysis::{Query, listed};
 use tracedrop::engine::{self, Session};
 use tracedrop::export::{self, EXPORTERS, ExporterInfo, Options};
 use tracedrop::gpu::{kernels, peaks};
@@ -199,8 +199,7 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
     if args.list {
         return list_reports();
     }
-    if let Some(unknown) = args.report.iter().find(|id| !ANALYSES.iter().any(|analysis| analysis.id == **id))
-    {
+    if let Some(unknown) = args.report.iter().find(|id| !listed().iter().any(|report| report.0 == **id)) {
         return Ok(usage(format!("there is no report '{unknown}'; `tracedrop report --list` names them")));
     }
     let format = match args.input.format() {
@@ -320,9 +319,10 @@ impl ReportArgs {
 
 fn list_reports() -> io::Result<ExitCode> {
     let mut out = io::stdout().lock();
-    let width = ANALYSES.iter().map(|analysis| analysis.id.len()).max().unwrap_or(0);
-    for analysis in ANALYSES {
-        writeln!(out, "{:width$}  {}", analysis.id, analysis.title)?;
+    let reports = listed();
+    let width = reports.iter().map(|report| report.0.len()).max().unwrap_or(0);
+    for (id, title) in reports {
+        writeln!(out, "{id:width$}  {title}")?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,7 +9,7 @@ use crate::base::units::Unit;
 use crate::import::unpack::Packing;
 use crate::report::Chart;
 use crate::report::view::{TableQuery, TableRows};
-use crate::report::{Facts, Note, Sort};
+use crate::report::{Facts, Findings, Note, Sort};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -323,6 +323,7 @@ pub enum BlockView {
     Facts(Facts),
     Table(TableView),
     Note(Note),
+    Findings(Findings),
     Chart(Chart),
 }
 

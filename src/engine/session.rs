@@ -438,6 +438,7 @@ fn report_view(report: &Report) -> ReportView {
     let blocks = report.blocks.iter().map(|block| match block {
         Block::Facts(facts) => BlockView::Facts(facts.clone()),
         Block::Note(note) => BlockView::Note(note.clone()),
+        Block::Findings(findings) => BlockView::Findings(findings.clone()),
         Block::Table(table) => BlockView::Table(table_view(table)),
         Block::Chart(chart) => BlockView::Chart(chart.clone()),
     });

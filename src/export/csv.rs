@@ -5,7 +5,7 @@
 //! Numbers are never changed.
 
 use super::{ExporterInfo, Input, always};
-use crate::report::{Block, Cells, Column, Report, Table, Value};
+use crate::report::{Block, Cells, Column, Findings, Report, RowsOf, Table, Value};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -74,6 +74,10 @@ impl Sheet<'_> {
                     self.line(&[Cow::Borrowed("note")])?;
                     self.line(&[guard(&note.text)])?;
                 }
+                Block::Findings(findings) => {
+                    self.section(&format!("{}: {}", report.title, findings.title))?;
+                    self.findings(findings)?;
+                }
                 Block::Table(table) => {
                     self.section(&format!("{}: {}", report.title, table.title))?;
                     self.table(table, 0..table.n_rows() as u32)?;
@@ -101,6 +105,27 @@ impl Sheet<'_> {
                 Cow::Borrowed(&fact.id),
                 value_text(&fact.value),
                 Cow::Borrowed(fact.unit.symbol()),
+            ])?;
+        }
+        Ok(())
+    }
+
+    fn findings(&mut self, findings: &Findings) -> io::Result<()> {
+        let names = ["finding", "text", "time (ns)", "share", "report", "table", "filter"];
+        self.line(&names.map(Cow::Borrowed))?;
+        for finding in &findings.findings {
+            let rows = finding.rows.as_ref();
+            let text = |get: fn(&RowsOf) -> &String| rows.map_or(Cow::Borrowed(""), |rows| guard(get(rows)));
+            let time = finding.time.map_or(Value::Missing, Value::Integer);
+            let share = finding.share.map_or(Value::Missing, Value::Float);
+            self.line(&[
+                guard(&finding.id),
+                guard(&finding.text),
+                value_text(&time),
+                value_text(&share),
+                text(|rows| &rows.report),
+                text(|rows| &rows.table),
+                text(|rows| &rows.filter),
             ])?;
         }
         Ok(())

@@ -6,6 +6,9 @@
 //!  "reports":[REPORT…],"ledger":REPORT}
 //! REPORT {"id","title","summary","blocks":[BLOCK…]}
 //! BLOCK  {"type":"facts", …FACTS} | {"type":"table", …} | {"type":"note","level":"info"|"warning","text"}
+//!      | {"type":"findings","title","caption","findings":[FINDING…]}
+//! FINDING {"id","text","time_ns":integer|null,"share":0…1|null,"evidence":[FACT…],
+//!          "rows":{"report","table","filter"}|null}    which rows of which table say it
 //! FACTS  {"title","facts":[{"id","label","value","unit","hint"}…]}
 //! TABLE  {"id","title","caption","columns":[{"id","label","unit","key","hint"}…],
 //!         "sort":{"column","descending"}|null,"rows_left_out":0,"rows":[[cell…]…]}
@@ -18,7 +21,7 @@ use super::{ExporterInfo, Input, always};
 use crate::analysis::TextFormat;
 use crate::base::json::write::{push_f64, push_string};
 use crate::base::units::Unit;
-use crate::report::{Block, Cells, Facts, NoteLevel, Report, Table, Value};
+use crate::report::{Block, Cells, Fact, Facts, Findings, NoteLevel, Report, Table, Value};
 use std::io::{self, Write};
 
 pub const INFO: ExporterInfo = ExporterInfo {
@@ -103,6 +106,7 @@ fn write_report(w: &mut Writer<'_>, report: &Report) -> io::Result<()> {
                 w.text("{\"type\":\"note\",\"level\":", level);
                 w.text(",\"text\":", &note.text);
             }
+            Block::Findings(findings) => write_findings(w, findings),
             Block::Table(table) => write_table(w, table)?,
         }
         w.raw("}");
@@ -111,10 +115,43 @@ fn write_report(w: &mut Writer<'_>, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
+fn write_findings(w: &mut Writer<'_>, findings: &Findings) {
+    w.text("{\"type\":\"findings\",\"title\":", &findings.title);
+    w.text(",\"caption\":", &findings.caption);
+    w.raw(",\"findings\":[");
+    for (i, finding) in findings.findings.iter().enumerate() {
+        w.text(if i > 0 { ",\n{\"id\":" } else { "\n{\"id\":" }, &finding.id);
+        w.text(",\"text\":", &finding.text);
+        w.raw(",\"time_ns\":");
+        push_json(&finding.time.map_or(Value::Missing, Value::Integer), &mut w.buffer);
+        w.raw(",\"share\":");
+        push_json(&finding.share.map_or(Value::Missing, Value::Float), &mut w.buffer);
+        w.raw(",\"evidence\":[");
+        write_fact_list(w, &finding.evidence);
+        w.raw("],\"rows\":");
+        match &finding.rows {
+            Some(rows) => {
+                w.text("{\"report\":", &rows.report);
+                w.text(",\"table\":", &rows.table);
+                w.text(",\"filter\":", &rows.filter);
+                w.raw("}");
+            }
+            None => w.raw("null"),
+        }
+        w.raw("}");
+    }
+    w.raw("]");
+}
+
 fn write_facts(w: &mut Writer<'_>, facts: &Facts) {
     w.text("\"title\":", &facts.title);
     w.raw(",\"facts\":[");
-    for (i, fact) in facts.facts.iter().enumerate() {
+    write_fact_list(w, &facts.facts);
+    w.raw("]");
+}
+
+fn write_fact_list(w: &mut Writer<'_>, facts: &[Fact]) {
+    for (i, fact) in facts.iter().enumerate() {
         w.text(if i > 0 { ",\n{\"id\":" } else { "\n{\"id\":" }, &fact.id);
         w.text(",\"label\":", &fact.label);
         w.raw(",\"value\":");
@@ -123,7 +160,6 @@ fn write_facts(w: &mut Writer<'_>, facts: &Facts) {
         w.text(",\"hint\":", &fact.hint);
         w.raw("}");
     }
-    w.raw("]");
 }
 
 fn write_table(w: &mut Writer<'_>, table: &Table) -> io::Result<()> {

@@ -6,7 +6,7 @@ use super::{ExporterInfo, Input, always};
 use crate::analysis::TextFormat;
 use crate::base::text::push_visible;
 use crate::base::units::group_digits;
-use crate::report::{Block, Facts, NoteLevel, Report, Table};
+use crate::report::{Block, Facts, Findings, NoteLevel, Report, Table};
 use std::io::{self, Write};
 
 pub const INFO: ExporterInfo = ExporterInfo {
@@ -50,6 +50,7 @@ fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
                 };
                 writeln!(out, "\n> **{level}:** {}", escape(&note.text))?;
             }
+            Block::Findings(findings) => write_findings(findings, out)?,
             Block::Table(table) => {
                 writeln!(out, "\n### {}", escape(&table.title))?;
                 if !table.caption.is_empty() {
@@ -73,6 +74,28 @@ fn write_facts(facts: &Facts, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "- {}: {}", escape(&fact.label), escape(&fact.value.display(fact.unit)))?;
         if !fact.hint.is_empty() {
             write!(out, " ({})", escape(&fact.hint))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn write_findings(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\n### {}", escape(&findings.title))?;
+    if !findings.caption.is_empty() {
+        writeln!(out, "\n{}", escape(&findings.caption))?;
+    }
+    writeln!(out)?;
+    if findings.findings.is_empty() {
+        return writeln!(out, "{}", escape(&findings.empty));
+    }
+    for (i, finding) in findings.findings.iter().enumerate() {
+        write!(out, "{}. **{}**", i + 1, escape(&finding.text))?;
+        for fact in &finding.evidence {
+            write!(out, "; {}: {}", escape(&fact.label), escape(&fact.value.display(fact.unit)))?;
+        }
+        if let Some(rows) = &finding.rows {
+            write!(out, " (see {})", escape(&rows.label))?;
         }
         writeln!(out)?;
     }

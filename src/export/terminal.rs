@@ -6,7 +6,7 @@ use super::{ExporterInfo, Input, Options, always};
 use crate::analysis::TextFormat;
 use crate::base::text::visible;
 use crate::base::units::group_digits;
-use crate::report::{Block, Column, Facts, NoteLevel, Report, Table};
+use crate::report::{Block, Column, Facts, Findings, NoteLevel, Report, Table};
 use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -87,6 +87,7 @@ impl Terminal<'_> {
                     NoteLevel::Info => self.paragraph(DIM, &format!("note: {}", note.text))?,
                     NoteLevel::Warning => self.paragraph(YELLOW, &format!("warning: {}", note.text))?,
                 },
+                Block::Findings(findings) => self.findings(findings, &report.title)?,
                 Block::Table(table) => self.table(table, &report.title)?,
             }
         }
@@ -103,6 +104,29 @@ impl Terminal<'_> {
             let label = visible(&fact.label);
             let blanks = " ".repeat(width - label.width());
             writeln!(self.out, "  {label}{blanks}  {}", visible(&fact.value.display(fact.unit)))?;
+        }
+        Ok(())
+    }
+
+    fn findings(&mut self, findings: &Findings, report_title: &str) -> io::Result<()> {
+        if findings.title != report_title {
+            self.styled(BOLD, &visible(&findings.title))?;
+        }
+        if findings.findings.is_empty() {
+            return self.paragraph(DIM, &findings.empty);
+        }
+        for (i, finding) in findings.findings.iter().enumerate() {
+            self.paragraph("", &format!("{}. {}", i + 1, finding.text))?;
+            let mut parts: Vec<String> = Vec::new();
+            for fact in &finding.evidence {
+                parts.push(format!("{}: {}", fact.label, fact.value.display(fact.unit)));
+            }
+            if let Some(rows) = &finding.rows {
+                parts.push(format!("see {}", rows.label));
+            }
+            if !parts.is_empty() {
+                self.paragraph(DIM, &format!("   {}", parts.join("; ")))?;
+            }
         }
         Ok(())
     }

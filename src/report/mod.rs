@@ -5,6 +5,7 @@
 pub mod chart;
 pub mod document;
 pub mod facts;
+pub mod findings;
 pub mod scroll;
 pub mod table;
 pub mod value;
@@ -13,6 +14,7 @@ pub mod view;
 pub use chart::Chart;
 pub use document::Document;
 pub use facts::{Fact, Facts};
+pub use findings::{Finding, Findings, RowsOf};
 pub use table::{Cells, Column, Sort, Table, TextCells};
 pub use value::Value;
 
@@ -36,6 +38,7 @@ pub enum Block {
     Facts(Facts),
     Table(Table),
     Note(Note),
+    Findings(Findings),
     Chart(Chart),
 }
 
@@ -70,6 +73,10 @@ impl Report {
 
     pub fn facts(&mut self, facts: Facts) {
         self.blocks.push(Block::Facts(facts));
+    }
+
+    pub fn findings(&mut self, findings: Findings) {
+        self.blocks.push(Block::Findings(findings));
     }
 
     pub fn table(&mut self, table: Table) {

@@ -18,8 +18,33 @@ async function rows(page, title) {
   return Promise.all(rows.map((row) => row.locator('td').allTextContents()));
 }
 
-pageTest('a PyTorch profile opens with where the time of the GPU went', async (page) => {
+pageTest('a PyTorch profile opens with what to look at first, and leads to the rows', async (page) => {
   await openSample(page);
+  assert.equal(await report(page).getByRole('heading', { level: 2 }).textContent(), 'Findings');
+  const findings = await report(page).locator('.finding').all();
+  assert.ok(findings.length >= 5);
+  assert.match(await findings[0].textContent(), /waited for the host 22\.8 % of the time/);
+  // By keyboard: the way to a table that has a field to filter by.
+  const slow = report(page).locator('.finding').filter({ hasText: 'GEMM' }).last();
+  await slow.getByRole('button').focus();
+  await page.keyboard.press('Enter');
+  const heading = report(page).getByRole('heading', { name: 'Kernels by name', exact: true });
+  await heading.waitFor();
+  await page.waitForFunction(() => document.activeElement?.textContent.trim() === 'Kernels by name');
+  // A table that stands in full is not filtered.
+  await showReport(page, 'Findings');
+  await report(page).locator('.finding').first().getByRole('button').click();
+  await report(page).getByRole('heading', { name: 'Frames, operators and calls' }).waitFor();
+  // One that has a field is, by what the finding is about.
+  await showReport(page, 'Findings');
+  const gaps = report(page).locator('.finding').filter({ hasText: 'Between kernels' });
+  await gaps.getByRole('button').click();
+  await page.waitForFunction(() => document.activeElement?.textContent.trim() === 'Idle time of the GPU');
+});
+
+pageTest('GPU time says and draws where the time of the GPU went', async (page) => {
+  await openSample(page);
+  await showReport(page, 'GPU time');
   assert.equal(await report(page).getByRole('heading', { level: 2 }).textContent(), 'GPU time');
   const parts = await rows(page, 'Time breakdown');
   assert.deepEqual(parts.map((row) => row[1].trim()), ['computation', 'exposed communication', 'exposed copies', 'idle']);
@@ -66,7 +91,7 @@ for (const colorScheme of ['light', 'dark']) {
       await unused.close();
       const page = await openPage(given.browser, given.site.url, { colorScheme, viewport });
       await openSample(page);
-      for (const title of ['GPU time', 'Kernels', 'Operators', 'Idle and launch']) {
+      for (const title of ['Findings', 'GPU time', 'Kernels', 'Operators', 'Idle and launch']) {
         await showReport(page, title);
         assert.equal((await accessibilityProblems(page)).join('\n'), '', title);
         // Nothing sticks out to the side.

@@ -1,6 +1,8 @@
 //! Why the GPU waits: gaps between work, how long launches take, how much is queued.
 
 mod launches;
+mod meanwhile;
+mod phases;
 mod queue;
 
 use super::gpu::model::NONE;
@@ -40,12 +42,23 @@ enum Cause {
     Unknown,
 }
 
-const CAUSES: [(Cause, &str); 4] = [
-    (Cause::Host, "waiting for the host"),
-    (Cause::Kernel, "between kernels"),
-    (Cause::Other, "other"),
-    (Cause::Unknown, "launch not recorded"),
-];
+const CAUSES: [Cause; 4] = [Cause::Host, Cause::Kernel, Cause::Other, Cause::Unknown];
+
+impl Cause {
+    fn name(self) -> &'static str {
+        match self {
+            Cause::Host => HOST,
+            Cause::Kernel => BETWEEN_KERNELS,
+            Cause::Other => "other",
+            Cause::Unknown => UNKNOWN,
+        }
+    }
+}
+
+/// Causes as tables name them.
+pub const HOST: &str = "waiting for the host";
+pub const BETWEEN_KERNELS: &str = "between kernels";
+pub const UNKNOWN: &str = "launch not recorded";
 
 /// Time in which nothing ran, before `next`.
 #[derive(Clone, Copy)]
@@ -100,6 +113,9 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
             cause_table(named, "idle_by_stream", "Idle time of streams", &labels, &by_stream)
                 .caption("Gaps between work of one stream, whatever others did: HTA's idle time breakdown."),
         );
+    }
+    if let Some(table) = phases::table(named, &by_device) {
+        report.table(table);
     }
     report.table(gap_table(named, &by_device));
     for table in launches::tables(named) {
@@ -170,10 +186,10 @@ fn cause_table(
     let mut rows: Vec<(&str, &str, Durations, i64)> = Vec::new();
     for (label, gaps) in labels.iter().zip(gaps) {
         let total: i64 = gaps.iter().map(Gap::ns).sum();
-        for (cause, name) in CAUSES {
+        for cause in CAUSES {
             let of_cause: Vec<i64> = gaps.iter().filter(|gap| gap.cause == cause).map(Gap::ns).collect();
             if !of_cause.is_empty() {
-                rows.push((label, name, Durations::new(of_cause), total));
+                rows.push((label, cause.name(), Durations::new(of_cause), total));
             }
         }
     }
@@ -214,42 +230,49 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
     let work = |number: usize| &gpu.work[number];
     let name = |number: usize| gpu.name(work(number).slice).to_string();
-    let cause =
-        |gap: &Gap| CAUSES.iter().find(|(cause, _)| *cause == gap.cause).map_or("", |(_, name)| *name);
+    let meanwhile = |gap: &Gap| {
+        let launch = work(gap.next).launch;
+        let until = gpu.trace.slices.ts.get(launch as usize).map_or(gap.end, |call| gap.end.min(*call));
+        let slice = meanwhile::busiest(gpu, launch, (gap.start, until))?;
+        Some(gpu.name(slice).to_string())
+    };
     let of_launch = |gap: &Gap, get: &dyn Fn(u32) -> Option<u32>| {
         let launch = work(gap.next).launch;
         (launch != NONE).then(|| get(launch)).flatten().map(|slice| gpu.name(slice).to_string())
     };
-    let table =
-        Table::new(
-            named.id("gaps"),
-            named.title("Longest gaps"),
-            vec![
-                Column::key(
-                    "device",
-                    "GPU",
-                    texts(rows.iter().map(|gap| {
+    let table = Table::new(
+        named.id("gaps"),
+        named.title("Longest gaps"),
+        vec![
+            Column::key(
+                "device",
+                "GPU",
+                texts(
+                    rows.iter().map(|gap| {
                         Some(gpu.device_label(gpu.streams[work(gap.next).stream as usize].device))
-                    })),
+                    }),
                 ),
-                integers("start", "start", Unit::NsOffset, rows.iter().map(|gap| gap.start - start)).as_key(),
-                integers("time", "time", Unit::Ns, rows.iter().map(|gap| gap.ns())).with_bar(),
-                Column::text("cause", "cause", texts(rows.iter().map(|gap| Some(cause(gap))))),
-                Column::text("next", "next on the GPU", texts(rows.iter().map(|gap| Some(name(gap.next))))),
-                Column::text(
-                    "op",
-                    "launched in operator",
-                    texts(rows.iter().map(|gap| of_launch(gap, &|call| gpu.op_of(call)))),
-                ),
-                Column::text(
-                    "frame",
-                    "from Python",
-                    texts(rows.iter().map(|gap| of_launch(gap, &|call| gpu.frame_of(call)))),
-                ),
-                Column::text("previous", "before", texts(rows.iter().map(|gap| Some(name(gap.previous))))),
-            ],
-        )
-        .if_empty("There are no gaps.");
+            ),
+            integers("start", "start", Unit::NsOffset, rows.iter().map(|gap| gap.start - start)).as_key(),
+            integers("time", "time", Unit::Ns, rows.iter().map(|gap| gap.ns())).with_bar(),
+            Column::text("cause", "cause", texts(rows.iter().map(|gap| Some(gap.cause.name())))),
+            Column::text("meanwhile", "on the CPU meanwhile", texts(rows.iter().map(|gap| meanwhile(gap))))
+                .hint("what took most of the gap for itself on the thread that launched what came next"),
+            Column::text("next", "next on the GPU", texts(rows.iter().map(|gap| Some(name(gap.next))))),
+            Column::text(
+                "op",
+                "launched in operator",
+                texts(rows.iter().map(|gap| of_launch(gap, &|call| gpu.op_of(call)))),
+            ),
+            Column::text(
+                "frame",
+                "from Python",
+                texts(rows.iter().map(|gap| of_launch(gap, &|call| gpu.frame_of(call)))),
+            ),
+            Column::text("previous", "before", texts(rows.iter().map(|gap| Some(name(gap.previous))))),
+        ],
+    )
+    .if_empty("There are no gaps.");
     if n_all > N_GAPS {
         return table.caption(format!("The {N_GAPS} longest of {}.", group_digits(n_all as i128)));
     }

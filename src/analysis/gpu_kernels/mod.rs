@@ -9,7 +9,7 @@ use super::gpu::{self, Class, GpuTrace, Kind, Named, Work};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::strings::StringId;
-use crate::base::text::visible;
+use crate::base::text::{shortened, visible};
 use crate::base::units::{Unit, format_ns};
 use crate::gpu::reference::{self, Platform};
 use crate::report::{Column, Facts, Report, Table};
@@ -98,15 +98,6 @@ fn summary(
             percent(name.durations.total())
         ),
         _ => "No work of a GPU was recorded.".to_string(),
-    }
-}
-
-/// Names of kernels may have thousands of characters.
-fn shortened(name: &str) -> String {
-    const CHARS: usize = 60;
-    match name.char_indices().nth(CHARS) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_string(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Memory: copies and fills with their bandwidth; allocations over time, the peak, and what was live then.
 
 mod allocations;
+mod bandwidth;
 
 use super::gpu::stats::{Durations, share};
 use super::gpu::{self, Kind, Named};
@@ -29,6 +30,10 @@ fn run(context: &Context<'_>) -> Report {
             };
         }
         report.table(copy_table(&named, copies, total));
+        if let Some((chart, table)) = bandwidth::over_time(&named) {
+            report.chart(chart);
+            report.table(table);
+        }
         allocations::add(&named, &mut report);
     }
     report

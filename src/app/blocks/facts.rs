@@ -40,7 +40,7 @@ pub fn FactsBlock(
 }
 
 /// A fact stands alone, without a column's label to say its unit.
-fn full_text(fact: &Fact) -> String {
+pub fn full_text(fact: &Fact) -> String {
     let text = fact.value.display(fact.unit);
     match (&fact.value, fact.unit) {
         (Value::Missing | Value::Text(_), _) => text,

@@ -3,10 +3,12 @@
 mod cells;
 mod chart;
 mod facts;
+mod findings;
 mod note;
 mod table;
 
 pub use chart::ChartBlock;
 pub use facts::FactsBlock;
+pub use findings::FindingsBlock;
 pub use note::NoteBlock;
 pub use table::TableBlock;

@@ -30,6 +30,8 @@ struct State {
     tab: Tab,
     table: Memo<Option<(TableId, Arc<TableView>)>>,
     query: RwSignal<TableQuery>,
+    /// What stands in the field for filtering; it becomes part of the query after a pause.
+    typed: RwSignal<String>,
     /// The rows at hand; while others are on their way, those of the query before.
     rows: RwSignal<Arc<TableRows>>,
     scroll: RwSignal<Scroll>,
@@ -147,7 +149,12 @@ fn next_sort(now: Option<Sort>, own: Option<Sort>, column: u32, numeric: bool) -
 }
 
 #[component]
-pub fn TableBlock(tab: Tab, table: Memo<Option<(TableId, Arc<TableView>)>>) -> impl IntoView {
+pub fn TableBlock(
+    tab: Tab,
+    /// `id` of the report it stands in.
+    report: StoredValue<String>,
+    table: Memo<Option<(TableId, Arc<TableView>)>>,
+) -> impl IntoView {
     let first = table.get_untracked().map(|(_, table)| table);
     let n_first = first.as_ref().map_or(0, |table| table.n_rows);
     let row_px = ROW_REM * browser::root_font_px();
@@ -155,6 +162,7 @@ pub fn TableBlock(tab: Tab, table: Memo<Option<(TableId, Arc<TableView>)>>) -> i
         tab,
         table,
         query: RwSignal::default(),
+        typed: RwSignal::default(),
         rows: RwSignal::new(Arc::new(first.map_or_else(TableRows::default, |table| table.first.clone()))),
         scroll: RwSignal::new(Scroll::new(n_first, row_px, FULL_ROWS as f64 * row_px)),
         stale: RwSignal::new(false),
@@ -169,6 +177,23 @@ pub fn TableBlock(tab: Tab, table: Memo<Option<(TableId, Arc<TableView>)>>) -> i
     });
     let n_rows = Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |(_, table)| table.n_rows)));
     let long = Memo::new(move |_| n_rows.get() > FULL_ROWS);
+    let head = NodeRef::<html::H3>::new();
+    Effect::new(move |_| {
+        let is_meant = tab.led_to.with(|rows| {
+            let rows = rows.as_ref()?;
+            let (_, table) = table.get_untracked()?;
+            (report.with_value(|report| *report == rows.report) && table.id == rows.table)
+                .then(|| (rows.filter.clone(), table.n_rows > FULL_ROWS))
+        });
+        let (Some((filter, can_filter)), Some(head)) = (is_meant, head.get()) else { return };
+        tab.led_to.set(None);
+        // A table that shows in full has no field that would take the filter away again.
+        if can_filter {
+            state.typed.set(filter.clone());
+            state.query.update(|query| query.filter = filter);
+        }
+        browser::lead_to(&head);
+    });
     let text = move |of: fn(&TableView) -> &String| {
         table.with(|table| table.as_ref().map(|(_, table)| of(table).clone()).unwrap_or_default())
     };
@@ -181,7 +206,9 @@ pub fn TableBlock(tab: Tab, table: Memo<Option<(TableId, Arc<TableView>)>>) -> i
         <section class="table">
             <div class="table-head">
                 <div class="table-titles">
-                    <h3>{title}</h3>
+                    <h3 node_ref=head tabindex="-1">
+                        {title}
+                    </h3>
                     <Show when=move || caption.with(|caption| !caption.is_empty())>
                         <p class="table-caption">{caption}</p>
                     </Show>
@@ -212,7 +239,7 @@ pub fn TableBlock(tab: Tab, table: Memo<Option<(TableId, Arc<TableView>)>>) -> i
 /// Filter, count and copy.
 #[component]
 fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
-    let typed = RwSignal::new(String::new());
+    let typed = state.typed;
     let n_typed = StoredValue::new(0u32);
     let filter = move |text: String| {
         typed.set(text.clone());

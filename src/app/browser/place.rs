@@ -32,6 +32,16 @@ pub fn scroll_to(element: &Element, top: f64) {
     element.set_scroll_top(top as i32);
 }
 
+/// Brings `element` to the top of the window and gives it the focus, when the page has been laid out.
+pub fn lead_to(element: &HtmlElement) {
+    let element = element.clone();
+    after(0, move || {
+        element.scroll_into_view();
+        // What can not take the focus is in sight all the same.
+        let _ = element.focus();
+    });
+}
+
 /// Pixels of 1 rem.
 pub fn root_font_px() -> f64 {
     document()

@@ -1,7 +1,7 @@
 //! A file's reports.
 
 use super::FileCard;
-use crate::app::blocks::{ChartBlock, FactsBlock, NoteBlock, TableBlock};
+use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, NoteBlock, TableBlock};
 use crate::app::own_table::OwnTable;
 use crate::app::screens::OwnTableEditor;
 use crate::app::state::{Phase, Tab};
@@ -99,6 +99,7 @@ fn ReportList(tab: Tab, reports: Memo<Vec<(String, String)>>, shown: Memo<Option
 enum BlockKey {
     Facts(usize),
     Note(usize),
+    Findings(usize),
     Chart(String),
     Table(String),
 }
@@ -107,6 +108,7 @@ fn key_of(at: usize, block: &BlockView) -> BlockKey {
     match block {
         BlockView::Facts(_) => BlockKey::Facts(at),
         BlockView::Note(_) => BlockKey::Note(at),
+        BlockView::Findings(_) => BlockKey::Findings(at),
         BlockView::Chart(chart) => BlockKey::Chart(chart.id.to_string()),
         BlockView::Table(table) => BlockKey::Table(table.id.clone()),
     }
@@ -176,6 +178,16 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             });
             view! { <NoteBlock note /> }.into_any()
         }
+        BlockKey::Findings(at) => {
+            let findings = Memo::new(move |_| {
+                with_report(document, id, |report| match report.blocks.get(at) {
+                    Some(BlockView::Findings(findings)) => Some(findings.clone()),
+                    _ => None,
+                })
+                .flatten()
+            });
+            view! { <FindingsBlock tab findings /> }.into_any()
+        }
         BlockKey::Chart(chart_id) => {
             let chart = Memo::new(move |_| {
                 with_report(document, id, |report| {
@@ -192,7 +204,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             let table = Memo::new(move |_| {
                 document.with(|document| id.with_value(|id| find_table(document.as_deref()?, id, &table_id)))
             });
-            view! { <TableBlock tab table /> }.into_any()
+            view! { <TableBlock tab report=id table /> }.into_any()
         }
     };
     view! {

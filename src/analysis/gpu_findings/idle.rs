@@ -1,0 +1,140 @@
+//! The GPU waits.
+
+use super::reader::Row;
+use super::{Evidence, percent, with_facts};
+use crate::analysis::gpu_idle::{BETWEEN_KERNELS, HOST, UNKNOWN};
+use crate::base::units::{Unit, counted, format_ns, group_digits};
+use crate::report::{Facts, Finding};
+
+/// Shares of idle time by cause are below this where kernels just follow each other.
+const MANY_GAPS: f64 = 0.03;
+/// Idle time without a known cause that is worth recording again for.
+const MUCH_UNKNOWN: f64 = 0.05;
+/// Kernels shorter than their launches are many from this share on.
+const MANY_SHORT: f64 = 0.2;
+/// Something ran for so much of the waiting that it is named.
+const MUCH_OF_WAITING: f64 = 0.1;
+
+/// Sums over GPUs of what the idle table has of a cause.
+struct OfCause {
+    time: i64,
+    gaps: i64,
+    /// Of the GPU with the most.
+    p50: i64,
+}
+
+fn of_cause(evidence: &Evidence<'_>, cause: &str) -> Option<OfCause> {
+    let table = evidence.reader.table("gpu-idle", "idle")?;
+    let rows: Vec<Row<'_>> = table.rows().filter(|row| row.text("cause") == cause).collect();
+    let most = rows.iter().max_by_key(|row| row.integer("time"))?;
+    let sum = |column: &str| rows.iter().filter_map(|row| row.integer(column)).sum();
+    Some(OfCause { time: sum("time"), gaps: sum("gaps"), p50: most.integer("p50").unwrap_or(0) })
+}
+
+/// The next work was launched only after everything before had ended.
+pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+    let Some(host) = of_cause(evidence, HOST) else { return };
+    if !evidence.is_worth_saying(host.time) || !evidence.knows_launches() {
+        return;
+    }
+    let reader = &evidence.reader;
+    let mut text = format!("The GPU waited for the host {} of the time", percent(evidence.share(host.time)));
+    let mut facts = Facts::default();
+    facts.push("waited", "waited for the host", host.time, Unit::Ns);
+    facts.push("gaps", "gaps", host.gaps, Unit::Count);
+    facts.push("p50", "p50", host.p50, Unit::Ns);
+    let by_phase = reader.table("gpu-idle", "idle_by_phase");
+    let phases = by_phase.iter().flat_map(|table| table.rows()).filter(|row| row.text("cause") == HOST);
+    if let Some(most) = phases.max_by_key(|row| row.integer("time"))
+        && let Some(share) = most.float("share")
+    {
+        text.push_str(&format!(", {} of {} time", percent(share), most.text("phase")));
+    }
+    let mut rows = reader.table("gpu-idle", "gaps").map(|table| table.rows_of(HOST));
+    let cpu = reader.table("gpu-cpu", "cpu");
+    let most = cpu.and_then(|table| table.rows().max_by_key(|row| row.integer("waited")));
+    if let (Some(table), Some(most)) = (cpu, most)
+        && let Some(share) = most.float("waited_share").filter(|share| *share >= MUCH_OF_WAITING)
+    {
+        let name = most.text("name");
+        text.push_str(&format!("; {} of the waiting went by while {} ran", percent(share), function(&name)));
+        facts.push("meanwhile", "ran meanwhile", name, Unit::None);
+        rows = Some(table.rows_of(""));
+    }
+    text.push('.');
+    let mut finding = evidence.finding("waits-for-host", text, Some(host.time));
+    finding.rows = rows;
+    findings.push(with_facts(finding, facts));
+}
+
+/// Kernels are so short that launching them takes longer than running them.
+pub fn waits_for_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+    let Some(table) = evidence.reader.table("gpu-idle", "launches") else { return };
+    let (short, work, calls) = (table.sum("short"), table.sum("work"), table.sum("calls"));
+    let Some(host) = of_cause(evidence, HOST).filter(|_| evidence.knows_launches()) else { return };
+    // Usual calls: one that loads a module first may take a second.
+    let usual = |row: Row<'_>| row.integer("calls")?.checked_mul(row.integer("cpu_p50")?);
+    let in_calls: i64 = table.rows().filter_map(usual).fold(0, i64::saturating_add);
+    // Without any launches, the GPU would still wait for whatever else the host does.
+    let at_stake = host.time.min(in_calls);
+    if !evidence.is_worth_saying(at_stake) || work <= 0 || (short as f64) < MANY_SHORT * work as f64 {
+        return;
+    }
+    let text = format!(
+        "{} of {} ran for less time than the call took that launched them, while the GPU waited for the host. Graphs, or fewer and \
+         larger kernels, need fewer calls.",
+        group_digits(i128::from(short)),
+        counted(work as u64, "piece of work", "pieces of work"),
+    );
+    let mut facts = Facts::default();
+    facts.push("calls", "launch calls", calls, Unit::Count);
+    facts.push("cpu_time", "time in them, by their p50", in_calls, Unit::Ns);
+    let mut finding = evidence.finding("waits-for-launches", text, Some(at_stake));
+    finding.rows = Some(table.rows_of(""));
+    findings.push(with_facts(finding, facts));
+}
+
+/// Work had been launched and followed closely, and it adds up all the same.
+pub fn gaps_between_kernels(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+    let Some(gaps) = of_cause(evidence, BETWEEN_KERNELS) else { return };
+    if evidence.share(gaps.time) < MANY_GAPS {
+        return;
+    }
+    let text = format!(
+        "Between kernels that had been launched the GPU did nothing for {} of the time, in {} of {} each (p50). Fewer, larger kernels \
+         have fewer gaps.",
+        percent(evidence.share(gaps.time)),
+        counted(gaps.gaps.max(0) as u64, "gap", "gaps"),
+        format_ns(gaps.p50),
+    );
+    let mut facts = Facts::default();
+    facts.push("gaps", "gaps", gaps.gaps, Unit::Count);
+    facts.push("time", "together", gaps.time, Unit::Ns);
+    let mut finding = evidence.finding("gaps-between-kernels", text, Some(gaps.time));
+    finding.rows = evidence.reader.table("gpu-idle", "idle").map(|table| table.rows_of(BETWEEN_KERNELS));
+    findings.push(with_facts(finding, facts));
+}
+
+/// Nobody can tell why.
+pub fn unknown_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+    let Some(unknown) = of_cause(evidence, UNKNOWN) else { return };
+    if evidence.share(unknown.time) < MUCH_UNKNOWN {
+        return;
+    }
+    let text = format!(
+        "For {} of the time the GPU did nothing before work whose launch is not in the trace, so nobody can tell what it waited for. \
+         Start recording earlier, or record calls of the runtime as well.",
+        percent(evidence.share(unknown.time)),
+    );
+    let mut facts = Facts::default();
+    facts.push("gaps", "gaps", unknown.gaps, Unit::Count);
+    facts.push("time", "together", unknown.time, Unit::Ns);
+    let mut finding = evidence.finding("launches-not-recorded", text, Some(unknown.time));
+    finding.rows = evidence.reader.table("gpu-idle", "gaps").map(|table| table.rows_of(UNKNOWN));
+    findings.push(with_facts(finding, facts));
+}
+
+/// `scheduler.py(187): schedule` without its place.
+fn function(name: &str) -> &str {
+    name.rsplit_once("): ").map_or(name, |(_, function)| function)
+}

@@ -1,0 +1,194 @@
+//! What to look at first: findings in plain words, each from rows of the other reports.
+//!
+//! A rule looks at finished tables and says something only where they hold what it needs, so a finding is never without
+//! evidence, and its numbers are those that the reader finds in the rows it leads to. What a trace can not tell for want of
+//! recorded launches is not said.
+
+mod idle;
+mod ranks;
+mod reader;
+mod steps;
+mod transfers;
+mod work;
+
+use super::ConclusionInfo;
+use super::{gpu_breakdown, gpu_ranks};
+use crate::report::{Block, Facts, Finding, Findings, Report};
+use crate::trace::{Run, Trace};
+use reader::Reader;
+
+pub const INFO: ConclusionInfo = ConclusionInfo {
+    id: "gpu-findings",
+    title: "Findings",
+    before: &[&gpu_ranks::INFO, &gpu_breakdown::INFO],
+    run,
+};
+
+/// What takes less of the time than this is not worth a sentence.
+const WORTH: f64 = 0.02;
+
+/// A share of kernel time whose launches have to be known before anything is said about waiting for the host.
+const ENOUGH_LAUNCHES: f64 = 0.5;
+
+/// At most so many findings of one trace, and of one run of several.
+const N_FINDINGS: usize = 12;
+
+/// What a rule may use.
+struct Evidence<'a> {
+    reader: Reader<'a>,
+    /// Time of all GPUs from their first work to their last, in nanoseconds; above 0.
+    time: i64,
+    /// Whether other ranks are beside this one.
+    is_one_of_several: bool,
+}
+
+/// What looks for one kind of thing.
+type Rule = fn(&Evidence<'_>, &mut Vec<Finding>);
+
+const RULES: &[Rule] = &[
+    idle::waits_for_host,
+    idle::waits_for_launches,
+    idle::gaps_between_kernels,
+    idle::unknown_launches,
+    transfers::exposed_communication,
+    transfers::uneven_collectives,
+    transfers::exposed_copies,
+    steps::slow_steps,
+    work::far_from_roofline,
+    work::unfused,
+    work::largest,
+];
+
+fn run(run: &Run, reports: &[Report]) -> Option<Report> {
+    // As `Context::gpu` numbers them.
+    let traces: Vec<&Trace> = run.traces.iter().filter(|trace| !trace.links.is_empty()).collect();
+    let n_traces = traces.len();
+    let mut findings = ranks::findings(reports);
+    let mut can_tell_launches = true;
+    let mut n_with_work = 0usize;
+    for (number, trace) in traces.iter().enumerate() {
+        let reader = Reader::new(reports, number);
+        let Some(time) = reader.table("gpu-breakdown", "breakdown").map(|table| table.sum("time")) else {
+            continue;
+        };
+        if time <= 0 {
+            continue;
+        }
+        n_with_work += 1;
+        can_tell_launches &= reader.coverage("launches") >= ENOUGH_LAUNCHES;
+        let evidence = Evidence { reader, time, is_one_of_several: n_traces > 1 };
+        let mut of_trace = Vec::new();
+        RULES.iter().for_each(|rule| rule(&evidence, &mut of_trace));
+        if n_traces > 1 {
+            let file = &trace.source.file_name;
+            of_trace.iter_mut().for_each(|finding| finding.text = format!("{file}: {}", finding.text));
+        }
+        findings.extend(of_trace);
+    }
+    if n_with_work == 0 {
+        return None;
+    }
+    if n_traces > 1 {
+        worst_of_each(&mut findings);
+    }
+    // What is at stake is not known of all; those come last.
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
+    findings.truncate(N_FINDINGS);
+    let mut report = Report::new(INFO.id, INFO.title);
+    let breakdown = reports.iter().find(|report| report.id == gpu_breakdown::INFO.id)?;
+    report.summary = breakdown.summary.clone();
+    if let Some(chart) = breakdown.blocks.iter().find(|block| matches!(block, Block::Chart(_))) {
+        report.blocks.push(chart.clone());
+    }
+    report.findings(Findings {
+        title: "What to look at first".to_string(),
+        caption: "Times are what could be gained at most, not what will be: removing one wait often uncovers another.".to_string(),
+        empty: "Nothing stands out: no wait, gap, copy or communication takes 2 % of the time.".to_string(),
+        findings,
+    });
+    if !can_tell_launches {
+        report.info(
+            "The launches of most kernels are not in the trace, so nothing is said about what the GPU waited for. \
+             “What the trace can tell” in GPU time has the reasons.",
+        );
+    }
+    Some(report)
+}
+
+/// Of what was found in several traces, where it weighs most.
+fn worst_of_each(findings: &mut Vec<Finding>) {
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
+    let mut seen: Vec<(String, usize)> = Vec::new();
+    for finding in findings.iter() {
+        match seen.iter_mut().find(|(id, _)| *id == finding.id) {
+            Some((_, n)) => *n += 1,
+            None => seen.push((finding.id.clone(), 1)),
+        }
+    }
+    let mut kept: Vec<String> = Vec::new();
+    findings.retain_mut(|finding| {
+        if kept.contains(&finding.id) {
+            return false;
+        }
+        kept.push(finding.id.clone());
+        let n = seen.iter().find(|(id, _)| *id == finding.id).map_or(1, |(_, n)| *n);
+        if n > 1 {
+            finding.text.push_str(&format!(" So it is in {} other files, where it weighs less.", n - 1));
+        }
+        true
+    });
+}
+
+impl Evidence<'_> {
+    /// Of all time; 0 if it is negative.
+    fn share(&self, ns: i64) -> f64 {
+        ns.max(0) as f64 / self.time as f64
+    }
+
+    fn is_worth_saying(&self, ns: i64) -> bool {
+        self.share(ns) >= WORTH
+    }
+
+    /// Launches are known of enough work.
+    fn knows_launches(&self) -> bool {
+        self.reader.coverage("launches") >= ENOUGH_LAUNCHES
+    }
+
+    /// With `time` nanoseconds at stake.
+    fn finding(&self, id: &str, text: String, time: Option<i64>) -> Finding {
+        let share = time.map(|ns| self.share(ns));
+        Finding { id: id.to_string(), text, time, share, evidence: Vec::new(), rows: None }
+    }
+}
+
+/// Percent with one decimal.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// A finding with the numbers it rests on.
+fn with_facts(mut finding: Finding, facts: Facts) -> Finding {
+    finding.evidence = facts.facts;
+    finding
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_traces_the_worst_is_kept() {
+        let finding = |id: &str, time| Finding {
+            id: id.to_string(),
+            text: format!("{time}"),
+            time: Some(time),
+            share: None,
+            evidence: Vec::new(),
+            rows: None,
+        };
+        let mut findings = vec![finding("a", 1), finding("b", 5), finding("a", 3), finding("a", 2)];
+        worst_of_each(&mut findings);
+        let texts: Vec<&str> = findings.iter().map(|finding| finding.text.as_str()).collect();
+        assert_eq!(texts, ["5", "3 So it is in 2 other files, where it weighs less."]);
+    }
+}

@@ -1,0 +1,97 @@
+//! Tables of finished reports, read by the names of their columns.
+
+use crate::report::{Report, RowsOf, Table, Value};
+
+/// The reports of one trace among those of a run.
+pub struct Reader<'a> {
+    reports: &'a [Report],
+    /// Which trace of the run.
+    number: usize,
+}
+
+/// A table and the report it stands in.
+#[derive(Clone, Copy)]
+pub struct TableOf<'a> {
+    report: &'a Report,
+    table: &'a Table,
+}
+
+/// A row of a table.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    of: TableOf<'a>,
+    row: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(reports: &'a [Report], number: usize) -> Reader<'a> {
+        Reader { reports, number }
+    }
+
+    /// A table of the trace, by the ids of the report and of the table; ids of further traces end with their numbers, as
+    /// [`crate::analysis::gpu::Named`] makes them.
+    pub fn table(&self, report: &str, table: &str) -> Option<TableOf<'a>> {
+        let report = self.reports.iter().find(|candidate| candidate.id == report)?;
+        let numbered = format!("{table}_{}", self.number + 1);
+        let wanted = if self.number == 0 { table } else { &numbered };
+        let table = report.tables().find(|table| table.id == wanted)?;
+        Some(TableOf { report, table })
+    }
+
+    /// Share of kernel time that has something recorded, as the grade says it; 0 if that is not known.
+    pub fn coverage(&self, what: &str) -> f64 {
+        let table = self.table("gpu-breakdown", "coverage");
+        let row = table.and_then(|table| table.rows().find(|row| row.text("what") == what));
+        row.and_then(|row| row.float("coverage")).unwrap_or(0.0)
+    }
+}
+
+impl<'a> TableOf<'a> {
+    pub fn rows(self) -> impl Iterator<Item = Row<'a>> {
+        (0..self.table.n_rows()).map(move |row| Row { of: self, row })
+    }
+
+    /// Of a column of integers; what is missing counts nothing.
+    pub fn sum(self, column: &str) -> i64 {
+        self.rows().filter_map(|row| row.integer(column)).fold(0, i64::saturating_add)
+    }
+
+    /// Where its rows are, filtered.
+    pub fn rows_of(self, filter: &str) -> RowsOf {
+        RowsOf {
+            report: self.report.id.to_string(),
+            table: self.table.id.to_string(),
+            filter: filter.to_string(),
+            label: format!("{}: {}", self.report.title, self.table.title),
+        }
+    }
+}
+
+impl<'a> Row<'a> {
+    fn value(self, column: &str) -> Value {
+        self.of.table.column(column).map_or(Value::Missing, |column| column.cells.get(self.row))
+    }
+
+    /// Empty if there is none.
+    pub fn text(self, column: &str) -> String {
+        match self.value(column) {
+            Value::Text(text) => text,
+            _ => String::new(),
+        }
+    }
+
+    pub fn integer(self, column: &str) -> Option<i64> {
+        match self.value(column) {
+            Value::Integer(value) => Some(value),
+            Value::Unsigned(value) => i64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    pub fn float(self, column: &str) -> Option<f64> {
+        match self.value(column) {
+            Value::Float(value) => Some(value),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What the GPU computes.
+
+use super::reader::Row;
+use super::{Evidence, percent, with_facts};
+use crate::base::text::shortened;
+use crate::base::units::{Unit, counted, format_ns};
+use crate::report::{Facts, Finding};
+
+/// Operators below this part of the roofline are spoken of, if they take [`super::WORTH`].
+const FAR: f64 = 0.5;
+/// At most so many of them.
+const N_FAR: usize = 2;
+/// From this share on, work that reads and writes memory for little arithmetic is spoken of.
+const MUCH_UNFUSED: f64 = 0.15;
+/// An operation is the largest worth naming from this share on.
+const LARGEST: f64 = 0.25;
+
+/// Operations that mostly move memory, by the names of classes in `kernels.rules`.
+const UNFUSED: [&str; 3] = ["Elementwise", "Copy/Memory", "Layout"];
+
+/// Operators that could be faster by what the GPU can do.
+pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+    let Some(table) = evidence.reader.table("gpu-ops", "shapes") else { return };
+    let lost = |row: &Row<'_>| {
+        let reached = row.float("of_roofline").filter(|reached| (0.0..FAR).contains(reached))?;
+        Some((row.integer("direct")? as f64 * (1.0 - reached)) as i64)
+    };
+    let mut rows: Vec<(i64, Row<'_>)> = table.rows().filter_map(|row| Some((lost(&row)?, row))).collect();
+    rows.retain(|(lost, _)| evidence.is_worth_saying(*lost));
+    rows.sort_by_key(|(lost, _)| std::cmp::Reverse(*lost));
+    for (lost, row) in rows.into_iter().take(N_FAR) {
+        let (name, shapes) = (row.text("name"), row.text("shapes"));
+        let reached = row.float("of_roofline").unwrap_or(0.0);
+        let direct = row.integer("direct").unwrap_or(0);
+        let text = format!(
+            "{name} on {shapes} reaches {} of what the GPU can do (limited by {}) and takes {} of the time.",
+            percent(reached),
+            row.text("bound"),
+            percent(evidence.share(direct)),
+        );
+        let mut facts = Facts::default();
+        facts.push("direct", "GPU time", direct, Unit::Ns);
+        facts.push("calls", "calls", row.integer("calls").unwrap_or(0), Unit::Count);
+        facts.push("types", "types", row.text("types"), Unit::None);
+        let mut finding = evidence.finding("far-from-roofline", text, Some(lost));
+        finding.rows = Some(table.rows_of(&format!("{name} {shapes}")));
+        findings.push(with_facts(finding, facts));
+    }
+}
+
+/// Much of the time goes into kernels that only move what others computed.
+pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+    let Some(table) = evidence.reader.table("gpu-kernels", "operations") else { return };
+    let is_unfused = |row: &Row<'_>| UNFUSED.contains(&row.text("operation").as_str());
+    let rows: Vec<Row<'_>> = table.rows().filter(is_unfused).collect();
+    let share: f64 = rows.iter().filter_map(|row| row.float("share")).sum();
+    if share < MUCH_UNFUSED {
+        return;
+    }
+    let sum = |column: &str| -> i64 { rows.iter().filter_map(|row| row.integer(column)).sum() };
+    let (total, count) = (sum("total"), sum("count"));
+    if !evidence.is_worth_saying(total) {
+        return;
+    }
+    let text = format!(
+        "{} of GPU work only moves or adjusts what other kernels computed: {} with {} each. Each reads and writes memory once more; \
+         fused into their neighbours (torch.compile, or kernels that do it) most of that goes away.",
+        percent(share),
+        counted(count.max(0) as u64, "kernel", "kernels"),
+        format_ns(total / count.max(1)),
+    );
+    let mut facts = Facts::default();
+    for row in &rows {
+        let name = row.text("operation");
+        facts.push(&name.to_lowercase(), &name, row.integer("total").unwrap_or(0), Unit::Ns);
+    }
+    let mut finding = evidence.finding("unfused", text, Some(total));
+    finding.rows = Some(table.rows_of(""));
+    findings.push(with_facts(finding, facts));
+}
+
+/// Where most of the work is. No time is at stake by that alone.
+pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+    let Some(table) = evidence.reader.table("gpu-kernels", "operations") else { return };
+    let Some(most) = table.rows().max_by_key(|row| row.integer("total")) else { return };
+    let Some(share) = most.float("share").filter(|share| *share >= LARGEST) else { return };
+    let operation = most.text("operation");
+    let mut text = format!("{} of GPU work is {operation}", percent(share));
+    let kernels = evidence.reader.table("gpu-kernels", "kernels");
+    let of_operation =
+        kernels.iter().flat_map(|table| table.rows()).filter(|row| row.text("operation") == operation);
+    let mut facts = Facts::default();
+    facts.push("total", "GPU time", most.integer("total").unwrap_or(0), Unit::Ns);
+    if let Some(kernel) = of_operation.max_by_key(|row| row.integer("total")) {
+        let of_it = kernel.float("share").map_or(0.0, |kernel| kernel / share);
+        text.push_str(&format!(
+            ", {} of that in {}, {}",
+            percent(of_it),
+            shortened(&kernel.text("name")),
+            counted(kernel.integer("count").unwrap_or(0).max(0) as u64, "run", "runs")
+        ));
+        if let Some(p50) = kernel.integer("p50") {
+            facts.push("p50", "p50 of its runs", p50, Unit::Ns);
+        }
+    }
+    text.push('.');
+    let mut finding = evidence.finding("largest-operation", text, None);
+    finding.rows = kernels.map(|table| table.rows_of(&operation));
+    findings.push(with_facts(finding, facts));
+}

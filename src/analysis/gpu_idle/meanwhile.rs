@@ -1,0 +1,36 @@
+//! What a thread did while the GPU waited for it.
+
+use crate::analysis::gpu::GpuTrace;
+use crate::analysis::gpu::spans::Span;
+use rustc_hash::FxHashMap;
+
+/// The slice that took most of `window` for itself on the track of `launch`; `None` if nothing was open on it. Takes time by
+/// the slices that start in the window, on any track.
+pub fn busiest(gpu: &GpuTrace<'_>, launch: u32, window: Span) -> Option<u32> {
+    let slices = &gpu.trace.slices;
+    let track = *slices.track.get(launch as usize)?;
+    let (start, end) = window;
+    let first = slices.ts.partition_point(|ts| *ts < start);
+    let behind = slices.ts.partition_point(|ts| *ts < end);
+    // Own time in the window of all that is open in it: what begins in it, and what was open when it began.
+    let mut own: FxHashMap<u32, i64> = FxHashMap::default();
+    let mut add = |slice: usize| {
+        let shared =
+            slices.ts[slice].saturating_add(slices.dur[slice].max(0)).min(end) - slices.ts[slice].max(start);
+        if shared <= 0 {
+            return;
+        }
+        *own.entry(slice as u32).or_default() += shared;
+        if let Some(parent) = slices.parent[slice].some() {
+            *own.entry(parent.0).or_default() -= shared;
+        }
+    };
+    (first..behind).filter(|slice| slices.track[*slice] == track).for_each(&mut add);
+    let mut open = (0..first).rev().find(|slice| slices.track[*slice] == track);
+    while let Some(slice) = open {
+        add(slice);
+        open = slices.parent[slice].some().map(|parent| parent.0 as usize);
+    }
+    let most = own.into_iter().max_by_key(|(slice, own)| (*own, std::cmp::Reverse(*slice)))?;
+    (most.1 > 0).then_some(most.0)
+}

@@ -1,0 +1,83 @@
+//! Idle time by what the steps did.
+
+use super::{CAUSES, Cause, Gap};
+use crate::analysis::gpu::Named;
+use crate::analysis::gpu::annotation::Phase;
+use crate::analysis::gpu::parts::{StepWindow, step_windows};
+use crate::analysis::gpu::stats::{Durations, share};
+use crate::analysis::timeline::{integers, texts};
+use crate::base::units::Unit;
+use crate::report::{Column, Table};
+
+struct Row {
+    phase: Phase,
+    cause: Cause,
+    gaps: Durations,
+    /// Time of all steps of the phase.
+    time: i64,
+}
+
+/// Causes in each phase; `None` where steps do not say theirs. A gap belongs to the step whose time it is part of: from its
+/// first work on the GPU to the first of the next one.
+pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
+    let gpu = named.gpu;
+    let mut found: Vec<(Phase, Cause, i64)> = Vec::new();
+    let mut times: Vec<(Phase, i64)> = Vec::new();
+    for (device, gaps) in by_device.iter().enumerate() {
+        let device = device as u32;
+        let of_device = |stream: u32| gpu.streams[stream as usize].device == device;
+        let work = || gpu.work.iter().filter(|work| of_device(work.stream));
+        let (Some(start), Some(end)) =
+            (work().map(|work| work.start).min(), work().map(|work| work.end).max())
+        else {
+            continue;
+        };
+        let windows = step_windows(gpu, device, (start, end));
+        let phase = |step: &StepWindow| gpu.annotation(step.step).map(|what| what.phase);
+        times.extend(windows.iter().filter_map(|step| Some((phase(step)?, step.window.1 - step.window.0))));
+        for gap in gaps {
+            let behind = windows.partition_point(|step| step.window.0 <= gap.start);
+            let step = behind.checked_sub(1).map(|at| &windows[at]);
+            if let Some(phase) = step.and_then(phase) {
+                found.push((phase, gap.cause, gap.ns()));
+            }
+        }
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    for phase in [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle] {
+        let time = times.iter().filter(|of| of.0 == phase).map(|of| of.1).sum();
+        for cause in CAUSES {
+            let gaps: Vec<i64> =
+                found.iter().filter(|gap| gap.0 == phase && gap.1 == cause).map(|gap| gap.2).collect();
+            if !gaps.is_empty() {
+                rows.push(Row { phase, cause, gaps: Durations::new(gaps), time });
+            }
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let table = Table::new(
+        named.id("idle_by_phase"),
+        named.title("Idle time by phase"),
+        vec![
+            Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.phase.name())))),
+            Column::key("cause", "cause", texts(rows.iter().map(|row| Some(row.cause.name())))),
+            Column::counts("gaps", "gaps", Unit::Count, rows.iter().map(|row| row.gaps.count())),
+            integers("time", "time", Unit::Ns, rows.iter().map(|row| row.gaps.total())).with_bar(),
+            Column::float(
+                "share",
+                "share of phase",
+                Unit::Ratio,
+                rows.iter().map(|row| share(row.gaps.total(), row.time)).collect(),
+            )
+            .hint("of the GPU time of its steps"),
+            Column::integer("p50", "p50", Unit::Ns, rows.iter().map(|row| row.gaps.quantile(0.5)).collect()),
+            Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.gaps.max()).collect()),
+        ],
+    );
+    Some(table.caption(
+        "A gap belongs to the step in whose time it lies: from the first work of the step on the GPU to the first of the next, so \
+         what the host does between two steps counts for the earlier one.",
+    ))
+}

@@ -1,0 +1,117 @@
+//! Bytes that copies and fills moved, over time.
+
+use crate::analysis::gpu::{GpuTrace, Kind, Named};
+use crate::analysis::timeline::{integers, texts};
+use crate::base::units::{Unit, format_ns};
+use crate::report::chart::{Chart, Line, Lines, Plot, Tone};
+use crate::report::{Column, Table};
+use crate::trace::links::LinkTable;
+
+/// Stretches that the time from the first work to the last is divided into.
+const N_STRETCHES: usize = 100;
+
+/// Which way bytes go, by the names that profilers give.
+const WAYS: [(&str, &str); 4] = [
+    ("HtoD", "host to device"),
+    ("DtoH", "device to host"),
+    ("DtoD", "device to device"),
+    ("PtoP", "GPU to GPU"),
+];
+const OTHER: &str = "other";
+
+/// What went one way.
+struct Way {
+    name: &'static str,
+    /// By stretch.
+    bytes: Vec<u64>,
+    busy: Vec<i64>,
+}
+
+/// The picture and its table; `None` where no copy says what it moved.
+pub fn over_time(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
+    let gpu = named.gpu;
+    let start = gpu.work.first()?.start;
+    let end = gpu.work.iter().map(|work| work.end).max()?;
+    let length = (end - start).checked_div(N_STRETCHES as i64)?.max(1);
+    let ways = ways(gpu, start, length);
+    if ways.is_empty() {
+        return None;
+    }
+    let zero = gpu.trace.span().map_or(0, |(start, _)| start);
+    let at = |stretch: usize| start - zero + stretch as i64 * length;
+    let rate = |bytes: u64| bytes as f64 / (length as f64 / 1e9);
+    let line = |(number, way): (usize, &Way)| {
+        let points = way.bytes.iter().enumerate().map(|(stretch, bytes)| (at(stretch), rate(*bytes)));
+        Line {
+            name: way.name.to_string(),
+            tone: Tone::Other(number as u8),
+            points: points.chain([(at(way.bytes.len()), 0.0)]).collect(),
+        }
+    };
+    let caption =
+        format!("Bytes moved in each {} by that time, copies and fills of all streams.", format_ns(length));
+    let chart = Chart {
+        id: named.id("bandwidth_chart"),
+        title: named.title("Bandwidth over time"),
+        caption: caption.clone(),
+        plot: Plot::Lines(Lines {
+            lines: ways.iter().enumerate().map(line).collect(),
+            unit: Unit::BytesPerSecond,
+        }),
+    };
+    let rows: Vec<(usize, &Way)> = (0..=N_STRETCHES)
+        .flat_map(|stretch| ways.iter().map(move |way| (stretch, way)))
+        .filter(|(stretch, way)| way.bytes.get(*stretch).is_some_and(|bytes| *bytes > 0))
+        .collect();
+    let table = Table::new(
+        named.id("bandwidth"),
+        named.title("Bytes over time"),
+        vec![
+            integers("start", "start", Unit::NsOffset, rows.iter().map(|row| at(row.0))).as_key(),
+            Column::key("way", "way", texts(rows.iter().map(|row| Some(row.1.name)))),
+            Column::counts("bytes", "bytes", Unit::Bytes, rows.iter().map(|row| row.1.bytes[row.0])),
+            Column::float(
+                "bandwidth",
+                "bandwidth",
+                Unit::BytesPerSecond,
+                rows.iter().map(|row| Some(rate(row.1.bytes[row.0]))).collect(),
+            )
+            .with_bar(),
+            integers("busy", "time copying", Unit::Ns, rows.iter().map(|row| row.1.busy[row.0]))
+                .hint("durations added up; more than the stretch where copies overlap"),
+        ],
+    )
+    .caption(format!("{caption} Stretches in which nothing moved are left out."));
+    Some((chart, table))
+}
+
+/// Bytes and time by way and stretch; ways that moved nothing are left out. A copy's bytes are shared out over its time, to
+/// the byte.
+fn ways(gpu: &GpuTrace<'_>, start: i64, length: i64) -> Vec<Way> {
+    let names = WAYS.iter().map(|way| way.1).chain([OTHER]);
+    let empty = |name| Way { name, bytes: vec![0; N_STRETCHES + 1], busy: vec![0; N_STRETCHES + 1] };
+    let mut ways: Vec<Way> = names.map(empty).collect();
+    for work in gpu.work.iter().filter(|work| work.kind != Kind::Kernel) {
+        let given = gpu.link_of(work).map(|link| link.bytes).filter(|bytes| *bytes != LinkTable::NONE);
+        let Some(bytes) = given.and_then(|bytes| u64::try_from(bytes).ok()) else { continue };
+        let name = gpu.name(work.slice);
+        let way = WAYS.iter().position(|way| name.contains(way.0)).unwrap_or(WAYS.len());
+        let way = &mut ways[way];
+        let dur = work.dur().max(1);
+        let moved_by = |ts: i64| {
+            let part = i128::from((ts - work.start).clamp(0, dur));
+            (i128::from(bytes) * part / i128::from(dur)) as u64
+        };
+        let first = ((work.start - start) / length).clamp(0, N_STRETCHES as i64);
+        let last = ((work.start + dur - 1 - start) / length).clamp(first, N_STRETCHES as i64);
+        for stretch in first..=last {
+            let from = start + stretch * length;
+            let to = if stretch == last { work.start + dur } else { from + length };
+            let from = if stretch == first { work.start } else { from };
+            way.bytes[stretch as usize] += moved_by(to) - moved_by(from);
+            way.busy[stretch as usize] += (to.min(work.end) - from).max(0);
+        }
+    }
+    ways.retain(|way| way.bytes.iter().any(|bytes| *bytes > 0));
+    ways
+}

@@ -1,0 +1,78 @@
+//! Findings: a ranked list, each with what is at stake, its numbers, and the way to their rows.
+
+use super::cells::text_of;
+use super::facts::full_text;
+use crate::app::state::Tab;
+use crate::app::words::words;
+use leptos::prelude::*;
+use tracedrop::base::units::format_ns;
+use tracedrop::report::{Finding, Findings};
+
+#[component]
+pub fn FindingsBlock(tab: Tab, #[prop(into)] findings: Signal<Option<Findings>>) -> impl IntoView {
+    move || {
+        findings.get().map(|Findings { title, caption, empty, findings }| {
+            let most = findings.iter().filter_map(|finding| finding.share).fold(0.0, f64::max);
+            view! {
+                <section class="findings">
+                    <h3>{title}</h3>
+                    {if findings.is_empty() {
+                        view! { <p class="empty">{empty}</p> }.into_any()
+                    } else {
+                        view! {
+                            <p class="table-caption">{caption}</p>
+                            <ol>{findings.into_iter().map(|finding| finding_view(tab, finding, most)).collect_view()}</ol>
+                        }
+                            .into_any()
+                    }}
+                </section>
+            }
+        })
+    }
+}
+
+fn finding_view(tab: Tab, finding: Finding, most: f64) -> impl IntoView {
+    let stake = finding.time.map(|ns| {
+        let share = finding.share.unwrap_or(0.0).clamp(0.0, 1.0);
+        let width = if most > 0.0 { 100.0 * share / most } else { 0.0 };
+        view! {
+            <div class="finding-stake">
+                <span class="finding-time">{format_ns(ns)}</span>
+                <span class="finding-share">{(words().of_the_time)(share)}</span>
+                <span class="finding-bar" aria-hidden="true">
+                    <span style:width=format!("{width:.1}%")></span>
+                </span>
+            </div>
+        }
+    });
+    let evidence = finding
+        .evidence
+        .iter()
+        .map(|fact| {
+            view! {
+                <div>
+                    <dt>{fact.label.clone()}</dt>
+                    <dd><bdi>{text_of(&full_text(fact))}</bdi></dd>
+                </div>
+            }
+        })
+        .collect_view();
+    let rows = finding.rows.map(|rows| {
+        let label = rows.label.clone();
+        view! {
+            <button type="button" class="link" on:click=move |_| tab.lead_to(rows.clone())>
+                {label}
+            </button>
+        }
+    });
+    view! {
+        <li class="finding">
+            {stake}
+            <div class="finding-body">
+                <p class="finding-text"><bdi>{text_of(&finding.text)}</bdi></p>
+                <dl class="finding-evidence">{evidence}</dl>
+                {rows}
+            </div>
+        </li>
+    }
+}

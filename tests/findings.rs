@@ -1,0 +1,153 @@
+//! Findings: each rests on rows that are there, says their numbers, and is left out where a trace can not tell.
+
+mod support;
+
+use std::path::PathBuf;
+use support::{data_dirs, files, import, own_dir};
+use tracedrop::analysis::{Query, reports};
+use tracedrop::report::view::{TableQuery, row_order};
+use tracedrop::report::{Block, Finding, Report, Value};
+use tracedrop::trace::Run;
+
+fn traces() -> Vec<PathBuf> {
+    let sample = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("www/samples/gpu-serving.json");
+    let mut all = vec![sample];
+    for dir in data_dirs("pytorch") {
+        all.extend(files(&dir, &[".json.gz"]));
+        if dir.join("edge").is_dir() {
+            all.extend(files(&dir.join("edge"), &[".json", ".json.gz"]));
+        }
+    }
+    all
+}
+
+fn reports_of(path: &PathBuf) -> Option<Vec<Report>> {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let trace = import(name, &std::fs::read(path).unwrap(), None).ok()?;
+    Some(reports(&Run::single(trace), &Query::default()))
+}
+
+fn findings(reports: &[Report]) -> Option<Vec<Finding>> {
+    let report = reports.iter().find(|report| report.id == "gpu-findings")?;
+    report.blocks.iter().find_map(|block| match block {
+        Block::Findings(findings) => Some(findings.findings.clone()),
+        _ => None,
+    })
+}
+
+fn table<'a>(reports: &'a [Report], report: &str, table: &str) -> &'a tracedrop::report::Table {
+    let report = reports.iter().find(|candidate| candidate.id == report).unwrap();
+    report.tables().find(|candidate| candidate.id == table).unwrap()
+}
+
+#[test]
+fn each_leads_to_rows_and_is_in_order() {
+    let mut n = 0;
+    for path in traces() {
+        let Some(reports) = reports_of(&path) else { continue };
+        let Some(findings) = findings(&reports) else { continue };
+        let place = path.display();
+        let stakes: Vec<Option<i64>> = findings.iter().map(|finding| finding.time).collect();
+        assert!(stakes.windows(2).all(|pair| pair[0] >= pair[1]), "{place}: {stakes:?}");
+        for finding in findings {
+            n += 1;
+            assert!(!finding.evidence.is_empty(), "{place}: {}", finding.text);
+            assert!(finding.time.is_none_or(|ns| ns > 0), "{place}: {}", finding.text);
+            assert!(finding.share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{place}: {finding:?}");
+            let rows =
+                finding.rows.as_ref().unwrap_or_else(|| panic!("{place}: {} leads nowhere", finding.id));
+            let table = table(&reports, &rows.report, &rows.table);
+            let query = TableQuery { sort: None, filter: rows.filter.clone() };
+            assert!(!row_order(table, &query).is_empty(), "{place}: no rows for {rows:?}");
+        }
+    }
+    assert!(n > 15, "only {n} findings");
+}
+
+/// A column that is renamed would silence a rule.
+#[test]
+fn every_rule_speaks() {
+    let mut said: Vec<String> = Vec::new();
+    for path in traces() {
+        let found = reports_of(&path).and_then(|reports| findings(&reports)).unwrap_or_default();
+        said.extend(found.into_iter().map(|finding| finding.id));
+    }
+    let mut expected = vec![
+        "waits-for-host",
+        "gaps-between-kernels",
+        "exposed-communication",
+        "uneven-collectives",
+        "exposed-copies",
+        "slow-steps",
+        "unfused",
+        "largest-operation",
+    ];
+    if data_dirs("pytorch").len() > 1 {
+        expected.extend(["launches-not-recorded", "far-from-roofline", "waits-for-launches"]);
+    }
+    for id in expected {
+        assert!(said.iter().any(|known| known == id), "{id} is never said");
+    }
+}
+
+#[test]
+fn numbers_are_those_of_the_tables() {
+    let reports = reports_of(&traces()[0]).unwrap();
+    let findings = findings(&reports).unwrap();
+    let host = findings.iter().find(|finding| finding.id == "waits-for-host").unwrap();
+    let idle = table(&reports, "gpu-idle", "idle");
+    let cause = &idle.column("cause").unwrap().cells;
+    let row = (0..idle.n_rows()).find(|row| cause.get(*row) == "waiting for the host".into()).unwrap();
+    let time = idle.column("time").unwrap().cells.get(row);
+    assert_eq!(time, Value::Integer(host.time.unwrap()));
+    let phases = table(&reports, "gpu-idle", "idle_by_phase");
+    let decode = (0..phases.n_rows()).find(|row| {
+        phases.column("phase").unwrap().cells.get(*row) == "decode".into()
+            && phases.column("cause").unwrap().cells.get(*row) == "waiting for the host".into()
+    });
+    let share = phases.column("share").unwrap().cells.get(decode.unwrap()).as_f64().unwrap();
+    assert!(host.text.contains(&format!("{:.1} % of decode time", 100.0 * share)), "{}", host.text);
+    assert!(host.text.ends_with("while schedule ran."), "{}", host.text);
+}
+
+/// Idle time by phase adds up to what the phases have of it.
+#[test]
+fn idle_by_phase_is_the_idle_time_of_the_phases() {
+    let reports = reports_of(&traces()[0]).unwrap();
+    let by_phase = table(&reports, "gpu-idle", "idle_by_phase");
+    let steps = table(&reports, "gpu-breakdown", "steps");
+    let sum = |table: &tracedrop::report::Table, column: &str, phase: &str| -> i64 {
+        let phases = &table.column("phase").unwrap().cells;
+        let values = &table.column(column).unwrap().cells;
+        let rows = (0..table.n_rows()).filter(|row| phases.get(*row) == phase.into());
+        rows.map(|row| values.get(row).as_f64().unwrap_or(0.0) as i64).sum()
+    };
+    for phase in ["prefill", "decode", "mixed"] {
+        assert_eq!(sum(by_phase, "time", phase), sum(steps, "idle", phase), "{phase}");
+    }
+}
+
+/// A GPU whose launches were not recorded is not said to have waited for anything.
+#[test]
+fn without_launches_nothing_is_said_of_waiting() {
+    let text = std::fs::read_to_string(own_dir("pytorch").join("edge/gpu_only.json")).unwrap_or_else(|_| {
+        // A trace of kernels alone, 100 µs apart.
+        let kernel = |i: u64| {
+            format!(
+                r#"{{"ph":"X","cat":"kernel","name":"k{i}","pid":0,"tid":7,"ts":{},"dur":10,"args":{{"stream":7,"device":0,"correlation":{}}}}}"#,
+                i * 110,
+                i + 1
+            )
+        };
+        let events: Vec<String> = (0..20).map(kernel).collect();
+        format!(r#"{{"schemaVersion":1,"deviceProperties":[],"traceEvents":[{}]}}"#, events.join(","))
+    });
+    let trace = import("gpu-only.json", text.as_bytes(), None).unwrap();
+    let reports = reports(&Run::single(trace), &Query::default());
+    let findings = findings(&reports).unwrap();
+    assert!(findings.iter().any(|finding| finding.id == "launches-not-recorded"), "{findings:?}");
+    assert!(findings.iter().all(|finding| !finding.id.starts_with("waits-")), "{findings:?}");
+    let report = reports.iter().find(|report| report.id == "gpu-findings").unwrap();
+    let says_why = |block: &Block| matches!(block, Block::Note(note) if note.text.contains("launches"));
+    assert!(report.blocks.iter().any(says_why));
+}
