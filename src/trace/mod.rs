@@ -5,6 +5,7 @@
 //! not use in the [`Ledger`]: once, for all formats.
 //! A [`Trace`] does not change after that. No table knows a file format; no table knows a view.
 
+pub mod accesses;
 pub mod args;
 pub mod builder;
 pub mod counters;
@@ -52,6 +53,8 @@ pub struct Trace {
     /// Sorted by time.
     pub samples: samples::SampleTable,
     pub args: args::ArgsTable,
+    /// Memory accesses, in file order.
+    pub accesses: accesses::AccessTable,
     /// In file order.
     pub links: links::LinkTable,
     /// In file order.
