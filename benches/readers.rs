@@ -1,7 +1,7 @@
 //! MB/s of each reader natively: bytes to finished trace, and to finished reports.
 //!
 //! The inputs are made by `examples/make_trace.rs`; `make bench` makes them and runs this and the browser's side.
-//! `TRACEDROP_BENCH_DIR` holds them: `kineto-mi300.json`, `kineto-b200.json`, `chrome.json`, `chrome.json.gz`, `sway.jsonl`, `python.jsonl`.
+//! `TRACEDROP_BENCH_DIR` holds them: `kineto-mi300.json`, `kineto-b200.json`, `chrome.json`, `chrome.json.gz`, `sway.jsonl`, `python.jsonl`, `perf.txt`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::value::RawValue;
@@ -31,6 +31,7 @@ fn readers(criterion: &mut Criterion) {
         "chrome.json.gz",
         "sway.jsonl",
         "python.jsonl",
+        "perf.txt",
     ] {
         let path = dir.join(name);
         let Ok(bytes) = std::fs::read(&path) else {

@@ -1,6 +1,6 @@
 //! Writes a made-up trace of a given size, always the same one: for benches and for trying large files.
 //!
-//! `cargo run --release --example make_trace -- chrome 300 trace.json` (sizes in MB; `sway`, `python` likewise)
+//! `cargo run --release --example make_trace -- chrome 300 trace.json` (sizes in MB; `sway`, `python`, `perf` likewise)
 //!
 //! `serving 0 www/samples/serving.json` writes the page's sample, which has one size.
 
@@ -43,7 +43,7 @@ impl<W: Write> Write for Counted<W> {
 fn main() -> io::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [kind, megabytes, path] = &args[..] else {
-        eprintln!("usage: make_trace chrome|sway|python|serving MEGABYTES FILE");
+        eprintln!("usage: make_trace chrome|sway|python|perf|serving MEGABYTES FILE");
         std::process::exit(2);
     };
     let Ok(megabytes) = megabytes.parse::<u64>() else {
@@ -56,6 +56,7 @@ fn main() -> io::Result<()> {
         "chrome" => chrome(&mut out, megabytes * 1_000_000)?,
         "sway" => sway(&mut out, megabytes * 1_000_000)?,
         "python" => python(&mut out, megabytes * 1_000_000)?,
+        "perf" => perf(&mut out, megabytes * 1_000_000)?,
         "serving" => serving(&mut out)?,
         other => {
             eprintln!("make_trace: there is no kind '{other}'");
@@ -348,6 +349,32 @@ fn sway(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
             random.below(50_000) * 5_629_499_534,
             [0, 8, 256][random.below(3) as usize],
             ops[random.below(3) as usize],
+        )?;
+    }
+    Ok(())
+}
+
+/// Loads and stores of a model that runs on processors, as perf script prints what perf mem recorded.
+fn perf(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
+    let mut random = Random(0x5eed);
+    let symbols = ["ggml_vec_dot_f16", "ggml_mul_mat_one_chunk", "kv_read_rows", "ggml_rope_f32", "free"];
+    let levels = [("681000142", "L1"), ("681000442", "L2"), ("681000842", "L3"), ("681001042", "RAM")];
+    let mut micros = 12_345_000_000u64;
+    while out.bytes < size {
+        micros += random.below(200);
+        let (source, level) = levels[random.below(4) as usize];
+        writeln!(
+            out,
+            "       llama-cli  46{:03} [{:03}] {}.{:06}:       4000   cpu/mem-loads,ldlat=30/P:     7f3a4{:07x}        {source} |OP LOAD|LVL {level} hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A                          {:2}     7f3b000{:05x} {}+{:#x} (/opt/llama/lib/libggml-cpu.so)",
+            random.below(8),
+            random.below(8),
+            micros / 1_000_000,
+            micros % 1_000_000,
+            random.below(1 << 21) * 64,
+            random.below(90),
+            random.below(1 << 20),
+            symbols[random.below(5) as usize],
+            random.below(900) + 1,
         )?;
     }
     Ok(())

@@ -21,6 +21,7 @@ pub mod export;
 pub mod gpu;
 pub mod import;
 pub mod index;
+pub mod memory;
 pub mod report;
 pub mod scene;
 pub mod trace;

@@ -21,6 +21,10 @@ pub mod gpu_ranks;
 pub mod hot_frames;
 pub mod ledger;
 pub mod longest;
+pub mod memory_query;
+pub mod mrm;
+pub mod mrm_kv;
+pub mod mrm_time;
 pub mod overview;
 pub mod slices;
 pub mod sway_summary;
@@ -34,6 +38,9 @@ use std::cell::OnceCell;
 pub const ANALYSES: &[&AnalysisInfo] = &[
     &sway_summary::INFO,
     &hot_frames::INFO,
+    &mrm::INFO,
+    &mrm_kv::INFO,
+    &mrm_time::INFO,
     &gpu_ranks::INFO,
     &gpu_breakdown::INFO,
     &gpu_kernels::INFO,
@@ -99,11 +106,13 @@ pub struct Query {
     pub kernel_rules: String,
     /// What GPUs can do, before what comes along; see [`crate::gpu::peaks`]. Mostly empty.
     pub peaks: String,
+    /// How accesses to memory are labelled and judged.
+    pub memory: memory_query::MemoryQuery,
 }
 
 impl Default for Query {
     fn default() -> Query {
-        Query { top: 10, kernel_rules: String::new(), peaks: String::new() }
+        Query { top: 10, kernel_rules: String::new(), peaks: String::new(), memory: Default::default() }
     }
 }
 
@@ -116,12 +125,13 @@ pub struct Context<'a> {
     pub query: &'a Query,
     sums: OnceCell<slices::SliceSums<'a>>,
     gpu: OnceCell<Vec<gpu::GpuTrace<'a>>>,
+    memory: OnceCell<Vec<crate::memory::View<'a>>>,
 }
 
 impl<'a> Context<'a> {
     /// Nothing is computed yet.
     pub fn new(run: &'a Run, query: &'a Query) -> Context<'a> {
-        Context { run, query, sums: OnceCell::new(), gpu: OnceCell::new() }
+        Context { run, query, sums: OnceCell::new(), gpu: OnceCell::new(), memory: OnceCell::new() }
     }
 
     /// What GPUs did, trace by trace; only of traces that have to do with one.
@@ -129,6 +139,15 @@ impl<'a> Context<'a> {
         self.gpu.get_or_init(|| {
             let of_gpu = self.run.traces.iter().filter(|trace| !trace.links.is_empty());
             of_gpu.map(|trace| gpu::GpuTrace::with_rules(trace, &self.query.kernel_rules)).collect()
+        })
+    }
+
+    /// Accesses to memory with their labels and metrics, trace by trace; only of traces that have some.
+    pub fn memory(&self) -> &[crate::memory::View<'a>] {
+        self.memory.get_or_init(|| {
+            let options = self.query.memory.options();
+            let with_accesses = self.run.traces.iter().filter(|trace| !trace.accesses.is_empty());
+            with_accesses.map(|trace| crate::memory::View::new(trace, &options)).collect()
         })
     }
 

@@ -11,7 +11,7 @@
 //! All numbers are little-endian. A row of several numbers has as many lanes.
 
 /// Values of a block.
-const BLOCK: usize = 1024;
+pub const BLOCK: usize = 1024;
 /// Added to the width of a block of differences.
 const DIFFERENCES: u8 = 16;
 /// Most numbers that one row has.
@@ -108,7 +108,8 @@ fn range_of(values: impl Iterator<Item = i64>) -> (i64, u64) {
     (min, max.wrapping_sub(min) as u64)
 }
 
-fn write_block(values: &mut [i64], out: &mut Vec<u8>) {
+/// Appends one block of [`BLOCK`] values or fewer to `out`; `values` are changed on the way.
+pub fn write_block(values: &mut [i64], out: &mut Vec<u8>) {
     let Some(first) = values.first().copied() else { return };
     let (min, range) = range_of(values.iter().copied());
     let differences = values.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]));
@@ -154,8 +155,8 @@ fn pack(values: &[i64], min: i64, width: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// Fills `values`; gives what lies behind the block.
-fn read_block<'a>(bytes: &'a [u8], values: &mut [i64]) -> Option<&'a [u8]> {
+/// Fills `values` from the block that [`write_block`] made of as many; gives what lies behind it. `None` if it is none.
+pub fn read_block<'a>(bytes: &'a [u8], values: &mut [i64]) -> Option<&'a [u8]> {
     let (way, rest) = bytes.split_first()?;
     let (min, mut rest) = rest.split_first_chunk::<8>()?;
     let (min, width) = (i64::from_le_bytes(*min), usize::from(*way % DIFFERENCES));

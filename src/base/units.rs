@@ -21,6 +21,8 @@ pub enum Unit {
     NsOffset,
     /// Milliseconds, fractional.
     Ms,
+    /// Seconds of duration, fractional.
+    Seconds,
     /// Profiler samples.
     Samples,
     /// A share: 1 is written `100.0%`.
@@ -45,6 +47,7 @@ impl Unit {
             Unit::Bytes => "bytes",
             Unit::Ns | Unit::NsOffset => "ns",
             Unit::Ms => "ms",
+            Unit::Seconds => "s",
             Unit::Samples => "samples",
             Unit::Ratio => "ratio",
             Unit::UnixSeconds => "unix_s",
@@ -183,6 +186,7 @@ pub fn format_float(value: f64, unit: Unit) -> String {
         Unit::Ns | Unit::NsOffset if value.abs() < 9e18 => format_ns(value.round() as i64),
         Unit::Bytes if (0.0..1.8e19).contains(&value) => format_bytes(value as u64),
         Unit::Ms => group_decimal(value, 1),
+        Unit::Seconds if value.abs() < 9e9 => format_ns((value * 1e9).round() as i64),
         Unit::UnixSeconds => format_unix_seconds(value),
         Unit::BytesPerSecond => format_decimal_prefix(value, "B/s"),
         Unit::Flops => format_decimal_prefix(value, "FLOP"),

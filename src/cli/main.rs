@@ -14,10 +14,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;
 use tracedrop::analysis::{Query, listed};
+use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::engine::{self, Session};
 use tracedrop::export::{self, EXPORTERS, ExporterInfo, Options};
 use tracedrop::gpu::{kernels, peaks};
-use tracedrop::import::FORMATS;
+use tracedrop::import::{FORMATS, perf_text};
+use tracedrop::memory::telemetry::RuleSet;
 
 /// Reads traces and says what is slow.
 #[derive(Parser)]
@@ -56,6 +58,24 @@ struct ReportArgs {
     /// What GPUs can do, before what comes along; `tracedrop rules peaks` prints that.
     #[arg(long, value_name = "FILE")]
     peaks: Option<PathBuf>,
+    /// When which phase of a run was, as JSON: [{"phase", "start_ns", "end_ns"}]; for accesses to memory.
+    #[arg(long, value_name = "FILE")]
+    phases: Option<PathBuf>,
+    /// What becomes of accesses to memory of no known kind.
+    #[arg(long, value_enum, default_value_t = Unknown::Keep)]
+    unknown: Unknown,
+    /// Rules for kinds of memory, as JSON, in place of those that come along.
+    #[arg(long, value_name = "FILE")]
+    memory_rules: Option<PathBuf>,
+    /// What ranges of addresses hold, as JSON: [{"addr_start", "addr_end", "region_type"}].
+    #[arg(long, value_name = "FILE")]
+    address_ranges: Option<PathBuf>,
+    /// From where on data suits memory of managed retention: ratio and seconds for high, the same for medium.
+    #[arg(long, value_name = "R,S,R,S")]
+    suitability: Option<String>,
+    /// Rules that tell whether a run was disturbed: those of mrm-trace 0.1.0, or of its later versions.
+    #[arg(long, value_enum, default_value_t = ValidityRules::Seed)]
+    validity_rules: ValidityRules,
     /// List the reports there are, by id.
     #[arg(long)]
     list: bool,
@@ -99,6 +119,9 @@ pub struct InputArgs {
     /// Read as this format, whatever the content looks like.
     #[arg(long = "from", value_name = "FORMAT")]
     from: Option<String>,
+    /// Read as text of perf script, by this grammar.
+    #[arg(long, value_enum, conflicts_with = "from", value_name = "GRAMMAR")]
+    perf_grammar: Option<PerfGrammar>,
     /// Keep at most so many events in memory; totals stay exact beyond, single slices but the longest are let go [default: no limit].
     #[arg(long, value_name = "EVENTS")]
     pub hold: Option<usize>,
@@ -122,6 +145,34 @@ enum RuleTable {
     Kernels,
     /// GPUs to their peaks; for --peaks.
     Peaks,
+}
+
+/// What becomes of accesses of no known kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Unknown {
+    /// They are of kind unknown.
+    Keep,
+    /// They are left out.
+    Skip,
+    /// Labelling stops at the first one.
+    Error,
+    /// They are of kind runtime.
+    Runtime,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum ValidityRules {
+    Seed,
+    Later,
+}
+
+/// How lines of perf script are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum PerfGrammar {
+    /// Whichever fields were printed.
+    Tolerant,
+    /// As mrm-trace 0.1.0 reads them.
+    Seed,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -305,8 +356,32 @@ impl ReportArgs {
             }
             None => Ok(String::new()),
         };
-        let query =
-            Query { top: self.top, kernel_rules: text(&self.kernel_rules)?, peaks: text(&self.peaks)? };
+        let unknown = match self.unknown {
+            Unknown::Keep => "keep",
+            Unknown::Skip => "skip",
+            Unknown::Error => "error",
+            Unknown::Runtime => "runtime",
+        };
+        let memory = MemoryQuery {
+            phases: text(&self.phases)?,
+            rules: text(&self.memory_rules)?,
+            ranges: text(&self.address_ranges)?,
+            unknown: unknown.to_string(),
+            thresholds: self.suitability.clone().unwrap_or_default(),
+            validity_rules: match self.validity_rules {
+                ValidityRules::Seed => RuleSet::Seed,
+                ValidityRules::Later => RuleSet::Later,
+            },
+        };
+        if let Some(problem) = memory.problem() {
+            return Err(problem);
+        }
+        let query = Query {
+            top: self.top,
+            kernel_rules: text(&self.kernel_rules)?,
+            peaks: text(&self.peaks)?,
+            memory,
+        };
         // Whoever gives a table wants it to count.
         if let Err(problems) = kernels::Rules::builtin().with(&query.kernel_rules) {
             let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -444,6 +519,11 @@ fn formats() -> io::Result<ExitCode> {
 impl InputArgs {
     /// The format to read as, or what is wrong with its name.
     fn format(&self) -> Result<Option<&'static tracedrop::import::FormatInfo>, String> {
+        match self.perf_grammar {
+            Some(PerfGrammar::Tolerant) => return Ok(Some(&perf_text::INFO)),
+            Some(PerfGrammar::Seed) => return Ok(Some(&perf_text::SEED_INFO)),
+            None => {}
+        }
         let Some(id) = &self.from else { return Ok(None) };
         match FORMATS.iter().find(|format| format.id == id) {
             Some(format) => Ok(Some(format)),

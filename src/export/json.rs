@@ -15,7 +15,7 @@
 //! ```
 //! Keys always come in this order and are always there. Integers are exact, so they may be beyond 2^53;
 //! a double that is not finite and a value that is not known are `null`.
-//! Units: `none count id bytes ns ns_offset ms samples ratio unix_s plain`; `ns_offset` counts from the trace's start.
+//! Units: `none count id bytes ns ns_offset ms s samples ratio unix_s plain`; `ns_offset` counts from the trace's start.
 
 use super::{ExporterInfo, Input, always};
 use crate::analysis::TextFormat;
@@ -223,7 +223,7 @@ fn unit_name(unit: Unit) -> &'static str {
         Unit::Id => "id",
         Unit::Plain => "plain",
         Unit::NsOffset => "ns_offset",
-        Unit::Bytes | Unit::Ns | Unit::Ms | Unit::Samples | Unit::Ratio | Unit::UnixSeconds => unit.symbol(),
+        Unit::Bytes | Unit::Ns | Unit::Ms | Unit::Seconds | Unit::Samples | Unit::Ratio | Unit::UnixSeconds => unit.symbol(),
         Unit::BytesPerSecond => "bytes_per_second",
         Unit::Flops => "flops",
         Unit::FlopsPerSecond => "flops_per_second",

@@ -6,11 +6,13 @@
 //!
 //! Adding a format: a folder with `INFO` and a [`Reader`], and two lines here (its `mod`, its place in [`FORMATS`]).
 
+mod by_line;
 pub mod chrome_trace;
 pub mod crew;
 pub mod detect;
 mod drive;
 pub mod parts;
+pub mod perf_text;
 pub mod python_sampling;
 pub mod sway;
 pub mod unpack;
@@ -20,7 +22,7 @@ pub use drive::{Import, ImportError, ImportProgress};
 use crate::trace::{IssueKind, TraceBuilder, builder};
 
 /// The formats, in the order in which equal confidence is settled.
-pub const FORMATS: &[&FormatInfo] = &[&chrome_trace::INFO, &sway::INFO, &python_sampling::INFO];
+pub const FORMATS: &[&FormatInfo] = &[&chrome_trace::INFO, &sway::INFO, &python_sampling::INFO, &perf_text::INFO, &perf_text::SEED_INFO];
 
 /// The kind of oddity of that code, from wherever it may come.
 pub fn issue_kind(code: &str) -> Option<&'static IssueKind> {

@@ -82,7 +82,10 @@ impl Part {
     /// Records in it, as far as they make rows. 0 if it comes from another worker.
     pub fn n_rows(&self) -> usize {
         match &self.rows {
-            PartRows::Tables(tables) => tables.events.n_events() + tables.trace.scoring_calls.len(),
+            PartRows::Tables(tables) => {
+                let trace = &tables.trace;
+                tables.events.n_events() + trace.scoring_calls.len() + trace.accesses.len()
+            },
             PartRows::Bytes(..) => 0,
         }
     }

@@ -111,6 +111,7 @@ macro_rules! for_each_table {
             visit.column("scoring_calls.hit", &$($mut)? trace.scoring_calls.hit)?;
             visit.column("scoring_calls.offset", &$($mut)? trace.scoring_calls.offset)?;
             visit.column("scoring_calls.wide_top_k", &$($mut)? trace.scoring_calls.wide_top_k)?;
+            visit.value("accesses", &$($mut)? trace.accesses)?;
             visit.value("profiles", &$($mut)? trace.profiles)?;
             visit.args("args", &$($mut)? trace.args)?;
             Ok(())
@@ -256,6 +257,7 @@ pub fn are_sound(trace: &Trace) -> bool {
         && texts(&calls.prompt_hash)
         && texts(&calls.op)
         && calls.wide_top_k.iter().all(|(_, id)| (id.0 as usize) < n_strings)
+        && trace.accesses.texts_are_below(n_strings)
         && profiles.iter().all(|profile| {
             let frames = &profile.frames;
             same([

@@ -23,6 +23,9 @@ pub struct Chart {
 pub enum Plot {
     Bars(Bars),
     Lines(Lines),
+    /// Lines over durations in place of times, on a logarithmic axis.
+    Durations(Lines),
+    Heat(Heat),
     Points(Points),
 }
 
@@ -73,6 +76,18 @@ pub struct Line {
     pub tone: Tone,
     /// Nanoseconds since the start of the trace, ascending, and the value from then on.
     pub points: Vec<(i64, f64)>,
+}
+
+/// Values by place and time: a ridge a row, the higher the more, by logarithm.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Heat {
+    /// One for each row.
+    pub labels: Vec<String>,
+    /// Values of equal stretches of time, not negative.
+    pub rows: Vec<Vec<f64>>,
+    /// Nanoseconds from the start of the first stretch to the end of the last.
+    pub span: i64,
+    pub unit: Unit,
 }
 
 /// Things by two numbers, both on logarithmic axes.

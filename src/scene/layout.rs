@@ -2,7 +2,7 @@
 
 use super::{Anchor, Mark, Scene, axis};
 use crate::base::units::{Unit, format_float};
-use crate::report::chart::{Bars, Chart, Lines, Part, Plot, Points};
+use crate::report::chart::{Bars, Chart, Heat, Lines, Part, Plot, Points, Tone};
 
 /// Height of what stands above the time axis.
 const PLOT_HEIGHT: f64 = 200.0;
@@ -26,7 +26,9 @@ pub fn layout(chart: &Chart, width: f64) -> Scene {
     match &chart.plot {
         Plot::Bars(bars) if bars.is_strip => strip(bars, width),
         Plot::Bars(bars) => lying_bars(bars, width),
-        Plot::Lines(lines) => step_lines(lines, width),
+        Plot::Lines(lines) => step_lines(lines, width, false),
+        Plot::Durations(lines) => step_lines(lines, width, true),
+        Plot::Heat(heat) => ridges(heat, width),
         Plot::Points(points) => scatter(points, width),
     }
 }
@@ -179,7 +181,8 @@ fn strip(bars: &Bars, width: f64) -> Scene {
     scene
 }
 
-fn step_lines(lines: &Lines, width: f64) -> Scene {
+/// `is_log` is for durations, whose axis is logarithmic.
+fn step_lines(lines: &Lines, width: f64, is_log: bool) -> Scene {
     let all = || lines.lines.iter().flat_map(|line| &line.points);
     let start = all().map(|point| point.0).min().unwrap_or(0);
     let end = all().map(|point| point.0).max().unwrap_or(1).max(start + 1);
@@ -191,8 +194,14 @@ fn step_lines(lines: &Lines, width: f64) -> Scene {
     let mut scene = Scene { width, height: HEAD + PLOT_HEIGHT + FOOT, marks: Vec::new(), legend };
     let place = upright_axis(&mut scene, max, lines.unit);
     let plot = width - GUTTER - RIGHT;
-    let span = (end - start) as f64;
-    let x_of = |ts: i64| GUTTER + (ts - start) as f64 / span * plot;
+    let span = end.saturating_sub(start) as f64;
+    let powers = axis::powers_of_ten(start.max(1) as f64, end.max(2) as f64);
+    let log = |ns: f64| ns.max(1.0).log10();
+    let (low, high) = (log(powers[0]), log(powers[powers.len() - 1]));
+    let x_of = |ts: i64| match is_log {
+        true => GUTTER + (log(ts as f64) - low) / (high - low).max(1.0) * plot,
+        false => GUTTER + ts.saturating_sub(start) as f64 / span * plot,
+    };
     let base = HEAD + PLOT_HEIGHT;
     for line in &lines.lines {
         let mut corners: Vec<(f64, f64)> = Vec::with_capacity(line.points.len() * 2);
@@ -208,11 +217,52 @@ fn step_lines(lines: &Lines, width: f64) -> Scene {
         scene.marks.push(Mark::Path { corners, tone: line.tone, base });
     }
     let n_ticks = ((plot / 140.0) as usize).max(1);
-    for tick in axis::between(start as f64, end as f64, n_ticks) {
-        let x = GUTTER + (tick - start as f64) / span * plot;
+    let ticks = match is_log {
+        true => powers.iter().copied().step_by(powers.len().div_ceil(((plot / 80.0) as usize).max(2))).collect(),
+        false => axis::between(start as f64, end as f64, n_ticks),
+    };
+    for tick in ticks {
+        let x = x_of(tick as i64);
         scene.marks.push(Mark::Rule { from: (x, base), to: (x, base + 4.0), is_limit: false });
         let text = axis::label(tick, Unit::NsOffset);
         scene.marks.push(Mark::Text { x, y: base + 16.0, anchor: Anchor::Middle, text });
+    }
+    scene
+}
+
+/// One ridge a row, its height by the logarithm of the values, so that single accesses are seen beside millions.
+fn ridges(heat: &Heat, width: f64) -> Scene {
+    const ROW: f64 = 20.0;
+    let letters = heat.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let gutter = (letters as f64 * LETTER + 12.0).clamp(0.0, width * 0.4);
+    let plot = width - gutter - RIGHT;
+    let bottom = HEAD + heat.rows.len() as f64 * ROW;
+    let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend: Vec::new() };
+    let all = heat.rows.iter().flatten().copied().filter(|value| value.is_finite());
+    let top = all.fold(0.0, f64::max).ln_1p().max(f64::MIN_POSITIVE);
+    for (at, row) in heat.rows.iter().enumerate() {
+        let base = HEAD + (at + 1) as f64 * ROW;
+        scene.marks.push(Mark::Rule { from: (gutter, base), to: (width - RIGHT, base), is_limit: false });
+        if let Some(label) = heat.labels.get(at) {
+            let text = cut(label, ((gutter - 12.0) / LETTER) as usize);
+            scene.marks.push(Mark::Text { x: gutter - 8.0, y: base - 4.0, anchor: Anchor::End, text });
+        }
+        let step = plot / row.len().max(1) as f64;
+        let mut corners = Vec::with_capacity(row.len() * 2);
+        for (column, value) in row.iter().enumerate() {
+            let height = if value.is_finite() { value.max(0.0).ln_1p() / top * (ROW - 3.0) } else { 0.0 };
+            let x = gutter + column as f64 * step;
+            corners.push((x, base - height));
+            corners.push((x + step, base - height));
+        }
+        scene.marks.push(Mark::Path { corners, tone: Tone::Other(0), base: Some(base) });
+    }
+    let n_ticks = ((plot / 140.0) as usize).max(1);
+    let span = heat.span.max(1) as f64;
+    for tick in axis::between(0.0, span, n_ticks) {
+        let x = gutter + tick / span * plot;
+        let text = axis::label(tick, Unit::NsOffset);
+        scene.marks.push(Mark::Text { x, y: bottom + 16.0, anchor: Anchor::Middle, text });
     }
     scene
 }

@@ -1,6 +1,13 @@
 //! Loads and stores to memory, as a profiler of memory accesses or a tracer of allocations has seen them.
+//!
+//! There may be hundreds of millions of them, so full blocks of rows are packed, column by column, as
+//! [`column`] packs integers: some 12 to 20 bytes a row, and next to nothing for columns that say nothing. A clone
+//! shares them. Reading goes from front to back, a block at a time.
 
+use crate::base::column;
 use crate::base::strings::StringId;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Pages are of 4096 bytes wherever accesses are counted by page.
 pub const PAGE_BITS: u32 = 12;
@@ -15,6 +22,11 @@ pub enum Op {
     Other,
 }
 
+impl Op {
+    /// All of them, in order.
+    pub const ALL: [Op; 3] = [Op::Load, Op::Store, Op::Other];
+}
+
 /// Kind of memory that an address belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum RegionType {
@@ -26,6 +38,36 @@ pub enum RegionType {
     Weight,
     /// Some other text, which files may hold; see [`Access::region_text`].
     Other,
+}
+
+impl RegionType {
+    /// All of them, in order.
+    pub const ALL: [RegionType; 6] = [
+        RegionType::Activation,
+        RegionType::KvCache,
+        RegionType::Runtime,
+        RegionType::Unknown,
+        RegionType::Weight,
+        RegionType::Other,
+    ];
+
+    /// As files write it; `None` for [`RegionType::Other`].
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            RegionType::Activation => Some("activation"),
+            RegionType::KvCache => Some("kv_cache"),
+            RegionType::Runtime => Some("runtime"),
+            RegionType::Unknown => Some("unknown"),
+            RegionType::Weight => Some("weight"),
+            RegionType::Other => None,
+        }
+    }
+
+    /// The type of that name; [`RegionType::Other`] if it is none of these.
+    pub fn of_name(name: &str) -> RegionType {
+        let found = RegionType::ALL.into_iter().find(|region| region.name() == Some(name));
+        found.unwrap_or(RegionType::Other)
+    }
 }
 
 /// One sampled load or store: a row of [`AccessTable`]. `None` is what the source does not say.
@@ -69,31 +111,299 @@ impl Access {
     }
 }
 
+/// Rows of a packed block.
+const BLOCK_ROWS: usize = column::BLOCK;
+
+/// Numbers of a row.
+const LANES: usize = 18;
+
+/// A row as numbers: what kinds it has, which values are there, and the values, 0 for those that are not.
+fn lanes_of(row: &Access) -> [i64; LANES] {
+    let text = |id: Option<StringId>| (id.is_some(), id.map_or(0, |id| i64::from(id.0)));
+    let optional = [
+        text(row.op_text),
+        text(row.phase),
+        text(row.symbol),
+        text(row.dso),
+        text(row.region_text),
+        (row.latency.is_some(), row.latency.unwrap_or(0) as i64),
+        text(row.cache_level),
+        (row.remote.is_some(), row.remote.unwrap_or(0).into()),
+        (row.cpu.is_some(), row.cpu.unwrap_or(0).into()),
+        (row.thread.is_some(), row.thread.unwrap_or(0)),
+        (row.token_index.is_some(), row.token_index.unwrap_or(0)),
+        (row.context_tokens.is_some(), row.context_tokens.unwrap_or(0)),
+    ];
+    let mut lanes = [0; LANES];
+    lanes[0] = row.op as i64 | (row.region as i64) << 2;
+    lanes[2] = row.sample as i64;
+    lanes[3] = row.ts;
+    lanes[4] = row.address as i64;
+    lanes[5] = row.region_id.into();
+    for (i, (is_there, value)) in optional.into_iter().enumerate() {
+        lanes[1] |= i64::from(is_there) << i;
+        lanes[6 + i] = value;
+    }
+    lanes
+}
+
+/// The row of these numbers; what does not fit reads as missing, or as 0.
+fn row_of(lane: impl Fn(usize) -> i64) -> Access {
+    let (kinds, there) = (lane(0), lane(1));
+    let value = |i: usize| (there >> i & 1 == 1).then(|| lane(6 + i));
+    let text = |i: usize| value(i).map(|id| StringId(id as u32));
+    let small = |i: usize| value(i).and_then(|value| u32::try_from(value).ok());
+    Access {
+        sample: lane(2) as u64,
+        ts: lane(3),
+        address: lane(4) as u64,
+        op: Op::ALL.get((kinds & 3) as usize).copied().unwrap_or_default(),
+        op_text: text(0),
+        phase: text(1),
+        symbol: text(2),
+        dso: text(3),
+        region: RegionType::ALL.get((kinds >> 2 & 7) as usize).copied().unwrap_or_default(),
+        region_text: text(4),
+        region_id: u32::try_from(lane(5)).unwrap_or(0),
+        latency: value(5).map(|value| value as u64),
+        cache_level: text(6),
+        remote: small(7),
+        cpu: small(8),
+        thread: value(9),
+        token_index: value(10),
+        context_tokens: value(11),
+    }
+}
+
+/// Packs rows, as many as a block has or fewer.
+fn pack(rows: &[Access]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut values = vec![[0i64; LANES]; rows.len()];
+    for (lanes, row) in values.iter_mut().zip(rows) {
+        *lanes = lanes_of(row);
+    }
+    let mut column = [0; BLOCK_ROWS];
+    for lane in 0..LANES {
+        for (cell, lanes) in column.iter_mut().zip(&values) {
+            *cell = lanes[lane];
+        }
+        column::write_block(&mut column[..rows.len().min(BLOCK_ROWS)], &mut out);
+    }
+    out
+}
+
+/// Unpacks `n` rows into `values`, lane after lane. False if `bytes` are something else.
+fn unpack(mut bytes: &[u8], n: usize, values: &mut Vec<i64>) -> bool {
+    values.clear();
+    values.resize(n * LANES, 0);
+    for lane in values.chunks_mut(n.max(1)) {
+        let Some(rest) = column::read_block(bytes, lane) else { return false };
+        bytes = rest;
+    }
+    bytes.is_empty()
+}
+
 /// Accesses in the order of the file.
 #[derive(Clone, Default)]
 pub struct AccessTable {
-    rows: Vec<Access>,
+    /// Each of [`BLOCK_ROWS`] rows.
+    blocks: Vec<Arc<[u8]>>,
+    /// The last rows, which are no block yet.
+    open: Vec<Access>,
+    is_labelled: bool,
+    /// First and last time, and whether some row is earlier than the one before it.
+    span: Option<(i64, i64)>,
+    last_ts: Option<i64>,
+    is_unordered: bool,
 }
 
 impl AccessTable {
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.blocks.len() * BLOCK_ROWS + self.open.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.blocks.is_empty() && self.open.is_empty()
+    }
+
+    /// Bytes that the packed rows take.
+    pub fn n_bytes(&self) -> usize {
+        self.blocks.iter().map(|block| block.len()).sum()
     }
 
     pub fn push(&mut self, access: &Access) {
-        self.rows.push(*access);
+        let (first, last) = self.span.unwrap_or((access.ts, access.ts));
+        self.span = Some((first.min(access.ts), last.max(access.ts)));
+        self.is_unordered |= self.last_ts.is_some_and(|last| last > access.ts);
+        self.last_ts = Some(access.ts);
+        self.open.push(*access);
+        if self.open.len() == BLOCK_ROWS {
+            self.blocks.push(pack(&self.open).into());
+            self.open.clear();
+        }
     }
 
-    /// Row by position; `None` past the end.
+    /// Row by position; `None` past the end. It unpacks a block each time; [`AccessTable::iter`] is for many.
     pub fn get(&self, at: usize) -> Option<Access> {
-        self.rows.get(at).copied()
+        match self.blocks.get(at / BLOCK_ROWS) {
+            Some(block) => {
+                let mut values = Vec::new();
+                let at = at % BLOCK_ROWS;
+                unpack(block, BLOCK_ROWS, &mut values)
+                    .then(|| row_of(|lane| values.get(lane * BLOCK_ROWS + at).copied().unwrap_or(0)))
+            }
+            None => self.open.get(at - self.blocks.len() * BLOCK_ROWS).copied(),
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Access> + '_ {
-        self.rows.iter().copied()
+        let mut values = Vec::new();
+        let mut unpacked = usize::MAX;
+        let packed = (0..self.blocks.len() * BLOCK_ROWS).map(move |at| {
+            let (block, at) = (at / BLOCK_ROWS, at % BLOCK_ROWS);
+            if block != unpacked {
+                unpacked = block;
+                // Blocks are made here, or checked when they come from elsewhere.
+                if !self.blocks.get(block).is_some_and(|block| unpack(block, BLOCK_ROWS, &mut values)) {
+                    values.fill(0);
+                }
+            }
+            row_of(|lane| values.get(lane * BLOCK_ROWS + at).copied().unwrap_or(0))
+        });
+        packed.chain(self.open.iter().copied())
+    }
+
+    /// Whether the source has said of each row which region it belongs to, so that nothing is to be labelled.
+    pub fn is_labelled(&self) -> bool {
+        self.is_labelled
+    }
+
+    /// Says that region types and numbers are as the source has given them.
+    pub fn set_labelled(&mut self, is_labelled: bool) {
+        self.is_labelled = is_labelled;
+    }
+
+    /// Earliest and latest time, nanoseconds.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        self.span
+    }
+
+    /// Whether no row is earlier than the one before it.
+    pub fn is_in_time_order(&self) -> bool {
+        !self.is_unordered
+    }
+
+    /// Appends rows of another table, whose texts have the numbers that `text` gives here. Positions go on.
+    pub fn append(&mut self, other: &AccessTable, text: impl Fn(StringId) -> StringId) {
+        let n_before = self.len() as u64;
+        for mut row in other.iter() {
+            row.sample = row.sample.wrapping_add(n_before);
+            for id in [
+                &mut row.op_text,
+                &mut row.phase,
+                &mut row.symbol,
+                &mut row.dso,
+                &mut row.region_text,
+                &mut row.cache_level,
+            ]
+            .into_iter()
+            .flatten()
+            {
+                *id = text(*id);
+            }
+            self.push(&row);
+        }
+        self.is_labelled |= other.is_labelled;
+    }
+
+    /// Whether all texts have a number below `n_strings`.
+    pub fn texts_are_below(&self, n_strings: usize) -> bool {
+        self.iter().all(|row| {
+            let texts = [row.op_text, row.phase, row.symbol, row.dso, row.region_text, row.cache_level];
+            texts.into_iter().flatten().all(|id| (id.0 as usize) < n_strings)
+        })
+    }
+}
+
+/// How a table travels.
+#[derive(Serialize, Deserialize)]
+struct Packed {
+    is_labelled: bool,
+    blocks: Vec<Vec<u8>>,
+    n_last: u32,
+    last: Vec<u8>,
+}
+
+impl Serialize for AccessTable {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Packed {
+            is_labelled: self.is_labelled,
+            blocks: self.blocks.iter().map(|block| block.to_vec()).collect(),
+            n_last: self.open.len() as u32,
+            last: pack(&self.open),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// Whatever comes is unpacked once, so that all that is there can be read.
+impl<'de> Deserialize<'de> for AccessTable {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<AccessTable, D::Error> {
+        let packed = Packed::deserialize(deserializer)?;
+        let mut table = AccessTable::default();
+        let mut values = Vec::new();
+        let blocks = packed.blocks.iter().map(|block| (block, BLOCK_ROWS));
+        for (block, n) in blocks.chain([(&packed.last, packed.n_last as usize)]) {
+            if n > BLOCK_ROWS || !(n == 0 && block.is_empty() || unpack(block, n, &mut values)) {
+                return Err(serde::de::Error::custom("no table of accesses"));
+            }
+            for at in 0..n {
+                table.push(&row_of(|lane| values.get(lane * n + at).copied().unwrap_or(0)));
+            }
+        }
+        table.is_labelled = packed.is_labelled;
+        Ok(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(i: u64) -> Access {
+        Access {
+            sample: i,
+            ts: 1000 + i as i64 * 7,
+            address: u64::MAX - i * 64,
+            op: Op::ALL[(i % 3) as usize],
+            op_text: (i % 3 == 2).then_some(StringId(9)),
+            symbol: (i % 5 > 0).then_some(StringId(i as u32 % 40)),
+            region: RegionType::ALL[(i % 6) as usize],
+            region_id: i as u32,
+            latency: (i % 7 == 0).then_some(u64::MAX),
+            thread: Some(-(i as i64)),
+            cpu: Some(3),
+            ..Access::default()
+        }
+    }
+
+    #[test]
+    fn rows_come_back_and_travel() {
+        for n in [0, 1, 1023, 1024, 1025, 3000] {
+            let mut table = AccessTable::default();
+            (0..n).for_each(|i| table.push(&row(i)));
+            assert_eq!(table.len() as u64, n);
+            assert!(table.iter().eq((0..n).map(row)), "{n}");
+            assert_eq!(table.get(n as usize), None);
+            assert_eq!(table.get(n as usize / 2), (n > 0).then(|| row(n / 2)));
+            let bytes = postcard::to_allocvec(&table).unwrap();
+            let back: AccessTable = postcard::from_bytes(&bytes).unwrap();
+            assert!(back.iter().eq(table.iter()));
+            assert_eq!(back.span(), table.span());
+            assert!(table.texts_are_below(40) && (n < 40 || !table.texts_are_below(39)));
+            let mut twice = table.clone();
+            twice.append(&back, |id| id);
+            assert_eq!(twice.get(n as usize), (n > 0).then(|| Access { sample: n, ..row(0) }));
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! order in which they stand in the file either way.
 
 use super::TraceBuilder;
+use super::accesses::AccessTable;
 use super::events::{Event, EventExtra, EventKey, NO_EXTRA};
 use super::ledger::Ledger;
 use super::links::{LinkTable, SignatureTable};
@@ -12,7 +13,7 @@ use super::scoring_calls::ScoringCallTable;
 use super::tracks::{Key, ProcessId, ThreadId};
 use crate::base::strings::StringId;
 
-/// What is joined: events, kept arguments, links, scoring calls and the account of a stretch. Samples, frames, profiles and facts on the file
+/// What is joined: events, kept arguments, links, scoring calls, accesses and the account of a stretch. Samples, frames, profiles and facts on the file
 /// are no part of it: readers do not put them into parts.
 pub struct PartTables<'a, R> {
     /// Every text, at the place of its number.
@@ -29,6 +30,7 @@ pub struct PartTables<'a, R> {
     pub links: LinkTable,
     pub signatures: SignatureTable,
     pub scoring_calls: ScoringCallTable,
+    pub accesses: AccessTable,
     pub ledger: Ledger,
 }
 
@@ -87,6 +89,7 @@ impl TraceBuilder {
             links: self.trace.links.clone(),
             signatures: self.trace.signatures.clone(),
             scoring_calls: self.trace.scoring_calls.clone(),
+            accesses: self.trace.accesses.clone(),
             ledger: self.trace.ledger.clone(),
         }
     }
@@ -117,6 +120,7 @@ impl TraceBuilder {
             self.trace.signatures.append(part.signatures);
         }
         self.trace.scoring_calls.append(part.scoring_calls, |id| numbers.text(id));
+        self.trace.accesses.append(&part.accesses, |id| numbers.text(id));
         self.trace.ledger.absorb(part.ledger);
     }
 

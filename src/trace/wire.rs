@@ -8,6 +8,7 @@
 //! ```
 
 use super::TraceBuilder;
+use super::accesses::AccessTable;
 use super::events::{Event, EventExtra};
 use super::ledger::{Issue, IssueKind, Ledger, NamedIssue, Tally};
 use super::links::{LinkTable, SignatureTable};
@@ -31,6 +32,7 @@ struct Head<'a> {
     links: LinkTable,
     signatures: SignatureTable,
     scoring_calls: ScoringCallTable,
+    accesses: AccessTable,
     kept: Tally,
     repaired: Tally,
     skipped: Tally,
@@ -53,6 +55,7 @@ pub fn encode(part: &TraceBuilder, out: &mut Vec<u8>) {
         links: tables.links,
         signatures: tables.signatures,
         scoring_calls: tables.scoring_calls,
+        accesses: tables.accesses,
         kept: ledger.kept,
         repaired: ledger.repaired,
         skipped: ledger.skipped,
@@ -107,6 +110,7 @@ pub fn decode<'a>(
         links: head.links,
         signatures: head.signatures,
         scoring_calls: head.scoring_calls,
+        accesses: head.accesses,
         ledger: Ledger {
             kept: head.kept,
             repaired: head.repaired,

@@ -13,8 +13,9 @@ export async function readInWorker(input, { index = 0, exporters = [], helpers =
     if (bytes.length > 127) throw new Error(`${text} is too long for a length of one byte`);
     return [bytes.length, ...bytes];
   };
-  // Postcard: the number of the variant, then its fields: a query with the length of lists and no tables of one's own. No index is kept of the file.
-  const open = new Uint8Array([0, ...utf8(file.name), 10, 0, 0, 0]);
+  // Postcard: the number of the variant, then its fields: a query with the length of lists, no tables of one's own and
+  // six empty fields for memory. No index is kept of the file.
+  const open = new Uint8Array([0, ...utf8(file.name), 10, 0, 0, ...Array(6).fill(0), 0]);
   const exportAs = (ticket, id) => new Uint8Array([5, ticket, ...utf8(id)]);
   const [PROGRESS, DOCUMENT, FAILED, EXPORTED, REFUSED] = [1, 2, 3, 7, 8];
 

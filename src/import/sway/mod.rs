@@ -11,12 +11,12 @@
 
 mod issues;
 mod line;
-mod part;
 
 use self::issues::*;
 use self::line::{Call, Oddities, Refusal, TopK, find_keys, parse_any, parse_usual};
-use super::parts::{Joins, Part, PartsInfo};
-use super::{Confidence, FormatInfo, ImportError, Reader, detect};
+use super::by_line::{LinePart, LineReader, LineRows};
+use super::parts::PartsInfo;
+use super::{Confidence, FormatInfo, detect};
 use crate::base::lines::{Line, LineEnds, LineSplitter};
 use crate::base::python;
 use crate::base::strings::{RecentStrings, StringId};
@@ -31,8 +31,8 @@ pub static INFO: FormatInfo = FormatInfo {
     producers: "dlm-sway",
     extensions: &["jsonl", "ndjson"],
     sniff,
-    reader: || Box::new(SwayReader::default()),
-    parts: Some(&PartsInfo { reader: || Box::new(part::SwayPart::default()) }),
+    reader: || Box::new(LineReader::new(Calls::default())),
+    parts: Some(&PartsInfo { reader: || Box::new(LinePart::new(Calls::default)) }),
     issues: issues::ALL,
 };
 
@@ -57,81 +57,20 @@ impl Refusal {
     }
 }
 
-struct SwayReader {
-    lines: LineSplitter,
-    /// Probes, views and operations are few.
-    recent: RecentStrings,
-    /// Byte that comes next.
-    at: u64,
-    /// Nothing is taken from here on.
-    limit: u64,
-}
+/// Probes, views and operations are few.
+#[derive(Default)]
+struct Calls(RecentStrings);
 
-impl Default for SwayReader {
-    fn default() -> SwayReader {
-        SwayReader {
-            lines: LineSplitter::new(LineEnds::Universal, MAX_LINE_BYTES),
-            recent: RecentStrings::default(),
-            at: 0,
-            limit: u64::MAX,
-        }
-    }
-}
+impl LineRows for Calls {
+    const MAX_LINE_BYTES: usize = MAX_LINE_BYTES;
+    const ISSUES: &'static [&'static IssueKind] = issues::ALL;
 
-impl Reader for SwayReader {
-    fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "lines".into();
-        let recent = &mut self.recent;
-        let taken = self.limit.saturating_sub(self.at).min(bytes.len() as u64) as usize;
-        self.lines.feed(&bytes[..taken], |line| read_line(line, false, recent, out));
-        self.at += taken as u64;
-        Ok(())
+    fn read(&mut self, line: Line<'_>, is_last: bool, out: &mut TraceBuilder) {
+        read_line(line, is_last, &mut self.0, out);
     }
 
-    fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "lines".into();
-        let recent = &mut self.recent;
-        self.lines.finish(|line| read_line(line, true, recent, out));
+    fn describe(out: &mut TraceBuilder) {
         describe_source(out);
-        Ok(())
-    }
-
-    fn snapshot(&self, out: &mut TraceBuilder) {
-        describe_source(out);
-    }
-
-    fn joins(&mut self) -> Option<&mut dyn Joins> {
-        Some(self)
-    }
-}
-
-impl Joins for SwayReader {
-    fn is_splittable(&self) -> bool {
-        true
-    }
-
-    fn wants(&self) -> u64 {
-        self.at
-    }
-
-    /// Parts start behind an LF, so no line is cut.
-    fn set_limit(&mut self, limit: u64) {
-        self.limit = limit;
-    }
-
-    fn joint(&self) -> Option<u64> {
-        self.lines.is_between_lines().then_some(self.at)
-    }
-
-    fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
-        let Ok(n_lines) = part.notes.as_slice().try_into().map(u64::from_le_bytes) else { return false };
-        let number = self.lines.line_number();
-        let is_joined = part.rows.join_to(out, issues::ALL, number - 1);
-        if is_joined {
-            self.at = part.end;
-            self.lines.go_on(part.end, number + n_lines);
-        }
-        is_joined
     }
 }
 

@@ -1,0 +1,69 @@
+//! What a person asks of accesses to memory.
+
+use crate::memory::suitability::Thresholds;
+use crate::memory::telemetry::RuleSet;
+use crate::memory::{Options, Phases, Rules, UnknownPolicy, ranges};
+use serde::{Deserialize, Serialize};
+
+/// How accesses are labelled and judged. Texts are those of files; empty ones stand for what comes along.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct MemoryQuery {
+    /// When which phase was, as JSON; see [`Phases::parse`].
+    pub phases: String,
+    /// Rules in place of those that come along, as JSON; see [`Rules::parse`].
+    pub rules: String,
+    /// What is known of addresses beforehand, as JSON; see [`ranges::parse`].
+    pub ranges: String,
+    /// What becomes of accesses of no known kind: a name of [`UnknownPolicy::of_name`].
+    pub unknown: String,
+    /// From where on data suits, see [`MemoryQuery::parse_thresholds`].
+    pub thresholds: String,
+    /// Which rules tell whether a run was disturbed.
+    pub validity_rules: RuleSet,
+}
+
+impl MemoryQuery {
+    /// What is wrong with it, if something is.
+    pub fn problem(&self) -> Option<String> {
+        fn wrong<T, E: ToString>(what: &str, text: &str, result: Result<T, E>) -> Option<String> {
+            result.err().filter(|_| !text.trim().is_empty()).map(|problem| format!("{what}: {}", problem.to_string()))
+        }
+        wrong("phases", &self.phases, Phases::parse(&self.phases))
+            .or_else(|| wrong("rules", &self.rules, Rules::parse(&self.rules)))
+            .or_else(|| wrong("ranges", &self.ranges, ranges::parse(&self.ranges)))
+            .or_else(|| {
+                let policy = UnknownPolicy::of_name(&self.unknown).ok_or("there is no such policy");
+                wrong("unknown", &self.unknown, policy)
+            })
+            .or_else(|| {
+                let thresholds = Self::parse_thresholds(&self.thresholds).ok_or("four numbers are wanted");
+                wrong("thresholds", &self.thresholds, thresholds)
+            })
+    }
+
+    /// What can not be read counts as not given.
+    pub fn options(&self) -> Options {
+        Options {
+            phases: Phases::parse(&self.phases).unwrap_or_default(),
+            rules: Rules::parse(&self.rules).ok(),
+            unknown: UnknownPolicy::of_name(&self.unknown).unwrap_or_default(),
+            ranges: ranges::parse(&self.ranges).unwrap_or_default(),
+        }
+    }
+
+    pub fn thresholds(&self) -> Thresholds {
+        Self::parse_thresholds(&self.thresholds).unwrap_or_default()
+    }
+
+    /// Four numbers with commas between them: ratio and seconds for high, ratio and seconds for medium.
+    pub fn parse_thresholds(text: &str) -> Option<Thresholds> {
+        let mut numbers = text.split(',').map(|number| number.trim().parse::<f64>().ok());
+        let thresholds = Thresholds {
+            high_ratio: numbers.next()??,
+            high_p99_s: numbers.next()??,
+            medium_ratio: numbers.next()??,
+            medium_p50_s: numbers.next()??,
+        };
+        numbers.next().is_none().then_some(thresholds)
+    }
+}

@@ -1,0 +1,162 @@
+//! Pictures of the metrics.
+
+use super::tables::Source;
+use crate::base::units::Unit;
+use crate::memory::suitability::Thresholds;
+use crate::memory::summary::KindSummary;
+use crate::report::chart::{Bars, Chart, Line, Lines, Part, Plot, Tone};
+
+/// Corners of a curve, at most.
+const MAX_POINTS: usize = 200;
+
+/// The colour of the n-th kind.
+pub fn tone(number: usize) -> Tone {
+    Tone::Other(number as u8)
+}
+
+fn chart(id: &'static str, title: &str, caption: &str, plot: Plot) -> Chart {
+    Chart { id: id.into(), title: title.to_string(), caption: caption.to_string(), plot }
+}
+
+/// All there are, in the order of the tables.
+pub fn all(source: &Source<'_, '_>, thresholds: &Thresholds) -> Vec<Chart> {
+    if source.kinds.is_empty() {
+        return Vec::new();
+    }
+    let mut charts = vec![retention(source)];
+    charts.push(written_once(source, thresholds));
+    charts.push(mix(source));
+    charts.push(working_set(source));
+    charts.push(strides(source));
+    charts.extend(intervals(source));
+    charts
+}
+
+fn bars(source: &Source<'_, '_>, unit: Unit, parts: Vec<(&str, Tone, Vec<f64>)>) -> Plot {
+    let part = |(name, tone, values): (&str, Tone, Vec<f64>)| Part { name: name.to_string(), tone, values };
+    Plot::Bars(Bars {
+        labels: source.kinds.iter().map(|row| source.view.kinds.name(row.kind).to_string()).collect(),
+        parts: parts.into_iter().map(part).collect(),
+        unit,
+        is_strip: false,
+        what: "kind".to_string(),
+    })
+}
+
+fn values(source: &Source<'_, '_>, value: impl Fn(&KindSummary) -> f64) -> Vec<f64> {
+    source.kinds.iter().map(value).collect()
+}
+
+/// Share of a kind's regions that are kept no longer than so long.
+fn retention(source: &Source<'_, '_>) -> Chart {
+    let line = |(number, row): (usize, &KindSummary)| {
+        let regions = source.view.metrics.regions.iter().filter(|region| region.kind == row.kind);
+        let mut kept: Vec<i64> = regions.map(|region| region.retention_ns()).collect();
+        kept.sort_unstable();
+        Line { name: source.view.kinds.name(row.kind).to_string(), tone: tone(number), points: cumulative(&kept) }
+    };
+    let lines = source.kinds.iter().enumerate().map(line).collect();
+    chart(
+        "retention_chart",
+        "Share of regions that are kept no longer",
+        "The axis of time is logarithmic and starts at 1 µs; what is kept shorter, or not at all, stands there.",
+        Plot::Durations(Lines { lines, unit: Unit::Ratio }),
+    )
+}
+
+/// From where on the axis of durations goes.
+const LEAST_NS: i64 = 1_000;
+
+/// Durations and the share of all that are no longer; `sorted` ascends.
+pub fn cumulative(sorted: &[i64]) -> Vec<(i64, f64)> {
+    let n = sorted.len();
+    let mut points: Vec<(i64, f64)> = Vec::new();
+    let every = n.div_ceil(MAX_POINTS).max(1);
+    for (at, value) in sorted.iter().enumerate() {
+        let is_shown = at % every == 0 || at + 1 == n;
+        let (ns, share) = ((*value).max(LEAST_NS), (at + 1) as f64 / n as f64);
+        match points.last_mut() {
+            Some(last) if last.0 == ns => last.1 = share,
+            _ if is_shown => points.push((ns, share)),
+            _ => {}
+        }
+    }
+    if points.first().is_some_and(|first| first.0 > LEAST_NS) {
+        points.insert(0, (LEAST_NS, 0.0));
+    }
+    points
+}
+
+fn written_once(source: &Source<'_, '_>, thresholds: &Thresholds) -> Chart {
+    let ratio = values(source, |row| row.write_once_ratio_mean.unwrap_or(0.0));
+    chart(
+        "write_once_chart",
+        "Share of addresses that are written once",
+        &format!(
+            "Mean over regions with stores; a kind without a bar has none. From {:.0}% on it may be highly suitable, from {:.0}% on \
+             somewhat.",
+            thresholds.high_ratio * 100.0,
+            thresholds.medium_ratio * 100.0
+        ),
+        bars(source, Unit::Ratio, vec![("written once", tone(0), ratio)]),
+    )
+}
+
+fn mix(source: &Source<'_, '_>) -> Chart {
+    chart(
+        "read_write_chart",
+        "Reads and writes",
+        "",
+        bars(
+            source,
+            Unit::Count,
+            vec![
+                ("reads", tone(0), values(source, |row| row.reads as f64)),
+                ("writes", tone(1), values(source, |row| row.writes as f64)),
+            ],
+        ),
+    )
+}
+
+fn working_set(source: &Source<'_, '_>) -> Chart {
+    let bytes = values(source, |row| row.total_pages as f64 * 4096.0);
+    chart("working_set_chart", "Working set", "", bars(source, Unit::Bytes, vec![("touched", tone(0), bytes)]))
+}
+
+fn strides(source: &Source<'_, '_>) -> Chart {
+    let share = values(source, |row| row.same_page_fraction);
+    chart(
+        "locality_chart",
+        "Share of accesses on the page of the one before",
+        "In order of time within a region; the mean over the regions of a kind.",
+        bars(source, Unit::Ratio, vec![("on the same page", tone(0), share)]),
+    )
+}
+
+/// Share of the intervals of a kind that are no longer than so long.
+fn intervals(source: &Source<'_, '_>) -> Option<Chart> {
+    const SHARES: [f64; 13] =
+        [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
+    let mut lines = Vec::new();
+    for (number, row) in source.kinds.iter().enumerate() {
+        let Some((_, spread)) = source.view.metrics.intervals.iter().find(|(kind, _)| *kind == row.kind) else {
+            continue;
+        };
+        let Some(quantiles) = spread.quantiles(SHARES) else { continue };
+        let points = quantiles.iter().zip(SHARES).map(|(ns, share)| ((*ns as i64).max(LEAST_NS), share));
+        lines.push(Line {
+            name: source.view.kinds.name(row.kind).to_string(),
+            tone: tone(number),
+            points: points.collect(),
+        });
+    }
+    let plot = Plot::Durations(Lines { lines: lines.clone(), unit: Unit::Ratio });
+    (!lines.is_empty()).then(|| {
+        chart(
+            "iai_chart",
+            "Share of intervals between accesses to one address that are no longer",
+            "From the shortest to the longest hundredth; the axis of time is logarithmic.",
+            plot,
+        )
+    })
+}

@@ -1,0 +1,79 @@
+//! All kinds at a glance, in words where numbers mislead.
+
+use super::tables::Source;
+use crate::analysis::timeline::texts;
+use crate::base::units::Unit;
+use crate::memory::Kind;
+use crate::memory::suitability::Thresholds;
+use crate::memory::summary::KindSummary;
+use crate::report::{Column, Report, Table};
+
+/// Reads by writes of a kind, said in words where there are no writes.
+fn reads_per_write(row: &KindSummary) -> String {
+    match (row.reads, row.writes) {
+        (0, 0) => "no reads, no writes".to_string(),
+        (_, 0) => "∞ (no writes)".to_string(),
+        (reads, writes) => format!("{:.2}", reads as f64 / writes as f64),
+    }
+}
+
+/// One row a kind.
+pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
+    let rows = source.kinds;
+    let all: u64 = source.view.coverage.n_rows.max(1);
+    let share = |row: &KindSummary| Some((row.reads + row.writes) as f64 / all as f64);
+    let reason = |row: &KindSummary| {
+        thresholds.reason(row.write_once_ratio_mean, row.retention_p99_s, row.retention_p50_s)
+    };
+    Table::new(
+        "kinds",
+        "Kinds of memory",
+        vec![
+            Column::key("kind", "kind", texts(rows.iter().map(|row| Some(source.view.kinds.name(row.kind))))),
+            Column::float("share", "accesses", Unit::Ratio, rows.iter().map(share).collect()).with_bar(),
+            Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)),
+            Column::counts("writes", "writes", Unit::Count, rows.iter().map(|row| row.writes)),
+            Column::text("ratio", "reads per write", texts(rows.iter().map(|row| Some(reads_per_write(row)))))
+                .hint("of all accesses of the kind together"),
+            Column::counts("bytes", "touched", Unit::Bytes, rows.iter().map(|row| row.total_pages.saturating_mul(4096))),
+            Column::float("kept", "kept, median", Unit::Seconds, rows.iter().map(|row| Some(row.retention_p50_s)).collect()),
+            Column::float("written_once", "written once", Unit::Ratio, rows.iter().map(|row| row.write_once_ratio_mean).collect())
+                .hint("mean over the regions that were stored to; none without stores"),
+            Column::text("suitability", "suits MRM", texts(rows.iter().map(|row| Some(row.suitability.name())))),
+            Column::text("reason", "because", texts(rows.iter().map(|row| Some(reason(row))))),
+        ],
+    )
+    .caption("MRM is memory that keeps data for a managed while. It suits data that is written once and kept long.")
+}
+
+/// What numbers hide.
+pub fn notes(source: &Source<'_, '_>, report: &mut Report) {
+    let view = source.view;
+    let names = |wanted: &dyn Fn(&KindSummary) -> bool| {
+        let rows = source.kinds.iter().filter(|row| wanted(row));
+        rows.map(|row| view.kinds.name(row.kind)).collect::<Vec<_>>().join(", ")
+    };
+    let unwritten = names(&|row| row.writes == 0 && row.reads > 0);
+    if !unwritten.is_empty() {
+        report.info(format!(
+            "No writes were seen to {unwritten}. The tables of results give 0 reads per write there, as mrm-trace does, \
+             where ∞ is meant; and data that was written before the trace began seems to be kept only since its first read."
+        ));
+    }
+    let unread = names(&|row| row.reads == 0 && row.writes > 0);
+    if !unread.is_empty() {
+        report.info(format!("No reads were seen of {unread}, so nothing says how long that is kept; it stands as 0."));
+    }
+    if !view.trace.accesses.is_in_time_order() {
+        report.info(
+            "Accesses are not in order of time. Metrics put them in order; labels go by the order of the file, as in \
+             mrm-trace, so that a region's first_seen_ns may be later than some of its accesses.",
+        );
+    }
+    if source.kinds.iter().any(|row| row.kind == Kind::UNKNOWN) {
+        report.info(
+            "Accesses of no known kind count as one region, whose numbers say little. Rules of one's own, address ranges or \
+             phases tell more of them.",
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! Memory accesses by kind of memory: how long data is kept, how it is written and read, how large it is, how accesses step, and
+//! whether memory of managed retention would suit it. The tables have the names and columns of mrm-trace.
+
+pub mod charts;
+pub mod glance;
+pub mod tables;
+pub mod trust;
+
+use super::{AnalysisInfo, Context};
+use crate::base::units::{Unit, group_digits};
+use crate::memory::summary::{self, KindSummary};
+use crate::memory::suitability::Thresholds;
+use crate::memory::{Kind, View};
+use crate::report::{Block, Facts, Report};
+use crate::trace::Run;
+use tables::Source;
+
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "mrm", title: "Memory by kind", applies, run, reference: None };
+
+/// Whether there are accesses to memory in any trace.
+pub fn applies(run: &Run) -> bool {
+    run.traces.iter().any(|trace| !trace.accesses.is_empty())
+}
+
+/// The kinds of a view together, by the thresholds that were asked for.
+pub fn kinds_of(view: &View<'_>, thresholds: &Thresholds) -> Vec<KindSummary> {
+    summary::by_kind(&view.metrics, &view.kinds, thresholds)
+}
+
+fn run(context: &Context<'_>) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    let thresholds = context.query.memory.thresholds();
+    let views = context.memory();
+    for (number, view) in views.iter().enumerate() {
+        let kinds = kinds_of(view, &thresholds);
+        let mut part = Report::new(INFO.id, INFO.title);
+        add_trace(view, &kinds, &thresholds, context, &mut part);
+        if report.summary.is_empty() {
+            report.summary = headline(view, &kinds);
+        }
+        if number > 0 {
+            number_blocks(&mut part, number, &view.trace.source.file_name);
+        }
+        report.blocks.append(&mut part.blocks);
+    }
+    report
+}
+
+/// Tables and pictures of a further trace carry its number in their ids, and its name in their titles.
+pub fn number_blocks(report: &mut Report, number: usize, file_name: &str) {
+    for block in &mut report.blocks {
+        let (id, title) = match block {
+            Block::Table(table) => (&mut table.id, &mut table.title),
+            Block::Chart(chart) => (&mut chart.id, &mut chart.title),
+            Block::Facts(facts) => {
+                facts.title = format!("{}: {file_name}", facts.title);
+                continue;
+            }
+            Block::Note(_) => continue,
+        };
+        *id = format!("{id}_{}", number + 1).into();
+        *title = format!("{title}: {file_name}");
+    }
+}
+
+fn headline(view: &View<'_>, kinds: &[KindSummary]) -> String {
+    let n = group_digits(i128::from(view.coverage.n_rows));
+    let largest = kinds.iter().filter(|row| row.kind != Kind::UNKNOWN).max_by_key(|row| row.reads + row.writes);
+    match largest {
+        Some(row) => {
+            let share = (row.reads + row.writes) as f64 / view.coverage.n_rows.max(1) as f64 * 100.0;
+            let name = view.kinds.name(row.kind);
+            format!("{n} accesses to memory; most of those of a known kind are to {name} ({share:.1}%).")
+        }
+        None => format!("{n} accesses to memory, none of which is of a known kind."),
+    }
+}
+
+fn add_trace(
+    view: &View<'_>,
+    kinds: &[KindSummary],
+    thresholds: &Thresholds,
+    context: &Context<'_>,
+    report: &mut Report,
+) {
+    trust::add(view, context, report);
+    if let Some(stopped) = &view.stopped {
+        report.warning(format!("Labelling stopped at an access of no known kind, as was asked for: {stopped}"));
+    }
+    if view.n_left_out > 0 {
+        let n = group_digits(i128::from(view.n_left_out));
+        report.warning(format!("{n} accesses of no known kind are left out, as was asked for."));
+    }
+    add_facts(view, report);
+    let source = Source { view, kinds };
+    report.table(glance::table(&source, thresholds));
+    glance::notes(&source, report);
+    for chart in charts::all(&source, thresholds) {
+        report.chart(chart);
+    }
+    source.all().into_iter().for_each(|table| report.table(table));
+    report.table(source.region_map());
+}
+
+fn add_facts(view: &View<'_>, report: &mut Report) {
+    let mut facts = Facts::new("Accesses");
+    let coverage = &view.coverage;
+    facts.push("accesses", "Accesses", coverage.n_rows, Unit::Count);
+    facts.push("regions", "Regions", view.regions.regions().len() as u64, Unit::Count);
+    let pages: u64 = view.metrics.regions.iter().map(|region| region.unique_pages).sum();
+    facts.push("bytes", "Touched", pages.saturating_mul(4096), Unit::Bytes).hint("pages of 4 KiB that a sample hit");
+    if let Some((start, end)) = view.trace.accesses.span() {
+        facts.push("span", "Time", end.saturating_sub(start), Unit::Ns);
+        facts
+            .push("first_ts", "First access", start, Unit::Ns)
+            .hint("on the clock of the capture; of perf mostly since the computer was started");
+    }
+    facts
+        .push("classified", "Of a known kind", coverage.share(coverage.classified), Unit::Ratio)
+        .hint("by what the file says, by the page, or by the rules");
+    if !view.phases.is_empty() {
+        let phases: Vec<String> = view
+            .phases
+            .boundaries
+            .iter()
+            .map(|phase| format!("{} {}–{} ns", phase.phase, phase.start_ns, phase.end_ns))
+            .collect();
+        facts.push("phases", "Phases", phases.join(", "), Unit::None);
+    }
+    if view.n_registered_pages > 0 {
+        facts.push("registered_pages", "Pages known beforehand", view.n_registered_pages, Unit::Count);
+    }
+    report.facts(facts);
+}

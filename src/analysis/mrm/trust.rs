@@ -1,0 +1,123 @@
+//! Whether the trace can be trusted: what is known of the run, what the rows say, and what they do not.
+
+use crate::analysis::Context;
+use crate::base::json::{Dialect, Number, Parser, Token, unescape_to_string};
+use crate::base::strings::StringId;
+use crate::base::units::Unit;
+use crate::memory::quality::{Collector, Grade};
+use crate::memory::telemetry::{RunValidity, StoredSummary, validity};
+use crate::memory::{Kind, View};
+use crate::report::{Facts, Report};
+use crate::trace::Trace;
+use rustc_hash::FxHashMap;
+
+/// Adds what stands at the top.
+pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
+    let mut facts = Facts::new("Trust");
+    let (judgement, reasons, is_derived) = run_validity(view.trace, context);
+    let said = judgement.map_or("not known", RunValidity::name);
+    facts.push("run_validity", "Run", said, Unit::None).hint(match (judgement, is_derived) {
+        (None, _) => "the file says nothing of what watching the run cost",
+        (_, true) => "derived from what the file says of the observer",
+        (_, false) => "as the file says",
+    });
+    if !reasons.is_empty() {
+        facts.push("failure_reasons", "Because", reasons.join("; "), Unit::None);
+    }
+    let coverage = &view.coverage;
+    let collector = collector_of(view);
+    let grade = coverage.grade(collector);
+    facts.push("quality", "Quality of the trace", grade.name(), Unit::None).hint(match collector {
+        Collector::Memray => "allocations have no latency and no level of memory, so nothing is asked of them",
+        _ => "by the share of accesses with a latency and a level of memory",
+    });
+    for (id, label, n) in [
+        ("latency_coverage", "With latency", coverage.with_latency),
+        ("cache_level_coverage", "With level of memory", coverage.with_cache_level),
+        ("symbol_coverage", "With symbol", coverage.with_symbol),
+    ] {
+        facts.push(id, label, coverage.share(n), Unit::Ratio);
+    }
+    report.facts(facts);
+    if judgement == Some(RunValidity::Contaminated) {
+        report.warning("The run was disturbed while it was watched, so mrm-trace would leave it out where runs are put together.");
+    }
+    if grade == Grade::Fail && collector != Collector::Memray && coverage.n_rows > 0 {
+        report.info(
+            "Most accesses have no latency or no level of memory. The metrics here need neither; record with perf mem to have them.",
+        );
+    }
+    if look_like_instructions(view) {
+        report.warning(
+            "These look like addresses of instructions, not of data: each function has its addresses close together. \
+             Record with `perf record -d` or `perf mem record`, and print with `perf script -F +addr`.",
+        );
+    }
+}
+
+fn collector_of(view: &View<'_>) -> Collector {
+    match view.trace.source.format {
+        "memray" => Collector::Memray,
+        "perf-text" | "perf-text-seed" => Collector::PerfMem,
+        _ if view.trace.accesses.is_labelled() => Collector::PerfMemLabelled,
+        _ => Collector::Other,
+    }
+}
+
+/// What the file says of itself, or what follows from that; the reasons, and whether it was derived.
+fn run_validity(trace: &Trace, context: &Context<'_>) -> (Option<RunValidity>, Vec<String>, bool) {
+    let raw = |name: &str| trace.source.metadata.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let plain = |value: &str| match Parser::new(value.as_bytes(), Dialect::Lenient).token() {
+        Ok(Token::String(text)) => unescape_to_string(text),
+        _ => value.to_string(),
+    };
+    if let Some(stored) = raw("run_validity").and_then(|value| RunValidity::of_name(&plain(value))) {
+        return (Some(stored), Vec::new(), false);
+    }
+    let number = |name: &str| Number::as_f64(raw(name)?.as_bytes());
+    let count = |name: &str| Number::as_i64(raw(name)?.as_bytes());
+    let stored = StoredSummary {
+        observer_cpu_overhead_pct_max: number("observer_cpu_overhead_pct_max"),
+        observer_cpu_overhead_pct_mean: number("observer_cpu_overhead_pct_mean"),
+        observer_memory_overhead_mb_peak: number("observer_memory_overhead_mb_peak"),
+        observer_memory_overhead_frac: number("observer_memory_overhead_frac"),
+        thermal_throttle_events: count("thermal_throttle_events"),
+        baseline_cpu_pct: number("baseline_cpu_pct"),
+        io_contention_detected: raw("io_contention_detected").map(|value| value == "true"),
+        peak_temp_c: number("peak_temp_c"),
+    };
+    if stored == StoredSummary::default() {
+        return (None, Vec::new(), false);
+    }
+    let rules = context.query.memory.validity_rules;
+    let target = number("target_rss_mb_peak").unwrap_or(0.0);
+    let (judgement, reasons) = validity(&stored.conditions(target, rules), rules);
+    (Some(judgement), reasons, true)
+}
+
+/// A function is rarely longer than this.
+const MAX_FUNCTION_BYTES: u64 = 1 << 20;
+
+/// Whether the addresses of each symbol lie as close together as a function's instructions, in a trace in which nothing
+/// else says that they are data.
+fn look_like_instructions(view: &View<'_>) -> bool {
+    let mut of_symbols: FxHashMap<(StringId, Option<StringId>), (u64, u64)> = FxHashMap::default();
+    let mut n = 0u64;
+    for (row, label) in view.accesses() {
+        // Levels of memory are said of data only, and nobody labels instructions.
+        let symbol = row.symbol.map(|id| view.trace.strings.get(id)).unwrap_or_default();
+        if row.cache_level.is_some() || symbol.is_empty() || symbol.starts_with('[') || label.kind == Kind::KV_CACHE {
+            return false;
+        }
+        n += 1;
+        let (low, high) =
+            of_symbols.entry((row.symbol.unwrap_or(StringId::EMPTY), row.dso)).or_insert((row.address, row.address));
+        *low = (*low).min(row.address);
+        *high = (*high).max(row.address);
+        if *high - *low > MAX_FUNCTION_BYTES {
+            return false;
+        }
+    }
+    // Few accesses prove nothing.
+    n >= 50 && of_symbols.len() >= 5 && of_symbols.len() as u64 * 4 <= n * 3
+}

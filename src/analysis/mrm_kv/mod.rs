@@ -1,0 +1,143 @@
+//! The key/value cache: how long its blocks live, and the table of pages that run directories hold.
+
+use super::mrm::charts::{cumulative, tone};
+use super::mrm::number_blocks;
+use super::timeline::{cut, with_left_out};
+use super::{AnalysisInfo, Context};
+use crate::base::units::{Unit, format_ns, group_digits};
+use crate::memory::View;
+use crate::memory::kv::{KvLife, KvPage};
+use crate::report::chart::{Chart, Line, Lines, Plot};
+use crate::report::{Column, Facts, Report, Table};
+use crate::trace::Run;
+use crate::trace::accesses::RegionType;
+
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "mrm-kv", title: "Key/value cache", applies, run, reference: None };
+
+/// Which kind an access is of may only come out when it is labelled, so the cache may turn out to be empty.
+fn applies(run: &Run) -> bool {
+    run.traces.iter().any(|trace| {
+        let accesses = &trace.accesses;
+        !accesses.is_empty()
+            && (!accesses.is_labelled() || accesses.iter().any(|row| row.region == RegionType::KvCache))
+    })
+}
+
+fn run(context: &Context<'_>) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    for (number, view) in context.memory().iter().enumerate() {
+        let mut part = Report::new(INFO.id, INFO.title);
+        add_trace(view, &mut part);
+        if report.summary.is_empty() {
+            report.summary = headline(view.kv_blocks.lives());
+        }
+        if number > 0 {
+            number_blocks(&mut part, number, &view.trace.source.file_name);
+        }
+        report.blocks.append(&mut part.blocks);
+    }
+    report
+}
+
+fn median(mut values: Vec<i64>) -> Option<i64> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
+
+fn headline(lives: &[KvLife]) -> String {
+    if lives.is_empty() {
+        return "No access to a key/value cache was found.".to_string();
+    }
+    let n = group_digits(lives.len() as i128);
+    match median(lives.iter().filter_map(KvLife::lifetime_ns).collect()) {
+        Some(ns) => format!("{n} lives of blocks, half of which are read for no longer than {}.", format_ns(ns)),
+        None => format!("{n} blocks, none of which was seen being stored."),
+    }
+}
+
+fn add_trace(view: &View<'_>, report: &mut Report) {
+    let lives = view.kv_blocks.lives();
+    let mut facts = Facts::new("Blocks");
+    let mut addresses: Vec<u64> = lives.iter().map(|life| life.address).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    facts.push("addresses", "Addresses", addresses.len() as u64, Unit::Count);
+    facts.push("lives", "Lives", lives.len() as u64, Unit::Count).hint("a store that comes after a read begins a new one");
+    let evicted = lives.iter().filter(|life| life.evict_ns.is_some()).count() as u64;
+    facts.push("evicted", "Overwritten", evicted, Unit::Count);
+    let unwritten = lives.iter().filter(|life| life.write_ns.is_none()).count() as u64;
+    facts.push("unwritten", "Never seen being stored", unwritten, Unit::Count);
+    let kept: Vec<i64> = lives.iter().filter_map(KvLife::lifetime_ns).collect();
+    facts.push("median_lifetime", "Median life", median(kept.clone()), Unit::Ns).hint("from the store to the last read");
+    report.facts(facts);
+    if !kept.is_empty() {
+        let mut sorted = kept;
+        sorted.sort_unstable();
+        let line = Line { name: "lives".to_string(), tone: tone(0), points: cumulative(&sorted) };
+        report.chart(Chart {
+            id: "kv_lifetime_chart".into(),
+            title: "Share of blocks that live no longer".to_string(),
+            caption: "From the store to the last read. The axis of time is logarithmic and starts at 1 µs.".to_string(),
+            plot: Plot::Durations(Lines { lines: vec![line], unit: Unit::Ratio }),
+        });
+    }
+    report.table(lives_table(lives));
+    report.info(
+        "mrm-trace counts by page, not by address: several blocks on a page share an entry, a store to a neighbour counts as \
+         eviction, what was stored before the trace seems to live since time 0, and reads after the eviction still \
+         count. The table as exported has those numbers.",
+    );
+    report.table(pages_table(view.kv_pages.pages()));
+}
+
+fn lives_table(lives: &[KvLife]) -> Table {
+    let mut rows: Vec<&KvLife> = lives.iter().collect();
+    let n_left_out = cut(&mut rows);
+    let ns = |id, label: &str, value: fn(&KvLife) -> Option<i64>| {
+        Column::integer(id, label, Unit::Ns, rows.iter().map(|row| value(row)).collect())
+    };
+    let columns = vec![
+        Column::counts("block_id", "block", Unit::Id, rows.iter().map(|row| u64::from(row.block_id))).as_key(),
+        Column::counts("generation", "life", Unit::Id, rows.iter().map(|row| u64::from(row.generation)))
+            .as_key()
+            .hint("counted from 0 at each address"),
+        Column::counts("address", "address", Unit::Id, rows.iter().map(|row| row.address)),
+        ns("write_ns", "stored", |row| row.write_ns).hint("on the clock of the capture"),
+        ns("last_read_ns", "last read", |row| row.last_read_ns),
+        ns("evict_ns", "overwritten", |row| row.evict_ns),
+        Column::counts("writes", "stores", Unit::Count, rows.iter().map(|row| row.writes)),
+        Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)),
+        ns("lifetime_ns", "life", KvLife::lifetime_ns).hint("from the store to the last read; not known without the store"),
+    ];
+    let table = Table::new("kv_lives", "Lives of blocks", columns)
+        .caption("One row a life of an address, in the order in which they begin.")
+        .if_empty("No access is to a key/value cache.");
+    with_left_out(table, n_left_out)
+}
+
+/// The table that run directories hold.
+fn pages_table(pages: &[KvPage]) -> Table {
+    let mut rows: Vec<&KvPage> = pages.iter().collect();
+    let n_left_out = cut(&mut rows);
+    let ns = |id, label: &str, value: fn(&KvPage) -> Option<i64>| {
+        Column::integer(id, label, Unit::Ns, rows.iter().map(|row| value(row)).collect())
+    };
+    let counts = |id, label: &str, unit, value: fn(&KvPage) -> u64| {
+        Column::counts(id, label, unit, rows.iter().map(|row| value(row)))
+    };
+    let columns = vec![
+        counts("block_id", "block", Unit::Id, |row| row.block_id.into()).as_key(),
+        counts("address", "address", Unit::Id, |row| row.address),
+        counts("address_page", "page", Unit::Id, |row| row.page),
+        ns("write_ns", "stored", |row| Some(row.write_ns)),
+        ns("last_read_ns", "last read", |row| Some(row.last_read_ns)),
+        ns("evict_ns", "overwritten", |row| row.evict_ns),
+        counts("total_reads", "reads", Unit::Count, |row| row.total_reads),
+        ns("lifetime_ns", "life", |row| Some(row.lifetime_ns())),
+    ];
+    let table = Table::new("kv_block_lifecycle", "Blocks by page, as exported", columns)
+        .caption("One row a page, as mrm-trace writes it. 0 stands for what was not seen.")
+        .if_empty("No access is to a key/value cache.");
+    with_left_out(table, n_left_out)
+}

@@ -1,0 +1,256 @@
+//! Memory over time: what is touched when, by kind and by place.
+
+use super::mrm::charts::tone;
+use super::mrm::{self, number_blocks};
+use super::timeline::texts;
+use super::{AnalysisInfo, Context};
+use crate::base::units::{Unit, format_bytes};
+use crate::memory::{Kind, View};
+use crate::report::chart::{Chart, Heat, Line, Lines, Plot};
+use crate::report::{Column, Report, Table};
+use crate::trace::accesses::{Op, PAGE_BITS};
+use rustc_hash::FxHashSet;
+
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "mrm-time", title: "Memory over time", applies: mrm::applies, run, reference: None };
+
+/// Stretches of time.
+const N_TIMES: usize = 120;
+/// Stretches of memory of the picture, at most.
+const N_PLACES: usize = 24;
+
+/// One stretch of time.
+#[derive(Clone, Default)]
+struct Stretch {
+    reads: u64,
+    writes: u64,
+    /// Distinct pages touched in it.
+    pages: u64,
+    /// Distinct pages of each kind touched for the first time in it.
+    new_pages: Vec<u64>,
+    /// Accesses by place.
+    places: Vec<u64>,
+}
+
+fn run(context: &Context<'_>) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    for (number, view) in context.memory().iter().enumerate() {
+        let mut part = Report::new(INFO.id, INFO.title);
+        add_trace(view, &mut part);
+        if report.summary.is_empty() {
+            report.summary = std::mem::take(&mut part.summary);
+        }
+        if number > 0 {
+            number_blocks(&mut part, number, &view.trace.source.file_name);
+        }
+        report.blocks.append(&mut part.blocks);
+    }
+    report
+}
+
+/// Stretches of addresses that were touched, with the gaps between them left out.
+struct Places {
+    /// First page and last page of each, ascending.
+    ranges: Vec<(u64, u64)>,
+}
+
+impl Places {
+    /// The touched pages are cut where the gaps are widest, and the longest of these stretches are halved until there
+    /// are enough.
+    fn new(mut pages: Vec<u64>) -> Places {
+        pages.sort_unstable();
+        let mut gaps: Vec<(u64, usize)> =
+            pages.windows(2).enumerate().map(|(at, pair)| (pair[1] - pair[0], at + 1)).filter(|gap| gap.0 > 256).collect();
+        gaps.sort_unstable_by(|a, b| b.cmp(a));
+        gaps.truncate(N_PLACES / 2 - 1);
+        let mut cuts: Vec<usize> = gaps.into_iter().map(|(_, at)| at).collect();
+        cuts.extend([0, pages.len()]);
+        cuts.sort_unstable();
+        let mut ranges: Vec<(u64, u64)> = cuts
+            .windows(2)
+            .filter_map(|pair| {
+                let inside = pages.get(pair[0]..pair[1])?;
+                Some((*inside.first()?, *inside.last()?))
+            })
+            .collect();
+        while ranges.len() < N_PLACES {
+            let Some((at, (first, last))) =
+                ranges.iter().copied().enumerate().max_by_key(|(_, (first, last))| last - first)
+            else {
+                break;
+            };
+            if last - first < 2 {
+                break;
+            }
+            let middle = first + (last - first) / 2;
+            ranges[at] = (first, middle);
+            ranges.insert(at + 1, (middle + 1, last));
+        }
+        Places { ranges }
+    }
+
+    fn at(&self, page: u64) -> Option<usize> {
+        self.ranges.partition_point(|(first, _)| *first <= page).checked_sub(1)
+    }
+
+    fn label(&self, at: usize) -> String {
+        let Some((first, last)) = self.ranges.get(at) else { return String::new() };
+        format!("{:#x} {}", first << PAGE_BITS, format_bytes((last - first + 1).saturating_mul(4096)))
+    }
+}
+
+fn add_trace(view: &View<'_>, report: &mut Report) {
+    let Some((start, end)) = view.trace.accesses.span() else { return };
+    let span = i128::from(end) - i128::from(start) + 1;
+    let stretch_of = |ts: i64| ((i128::from(ts) - i128::from(start)) * N_TIMES as i128 / span) as usize;
+    let start_of = |at: usize| (at as i128 * span / N_TIMES as i128) as i64;
+    let kinds = view.kinds.sorted();
+    let mut seen: FxHashSet<u64> = FxHashSet::default();
+    view.rows().for_each(|row| {
+        seen.insert(row.address >> PAGE_BITS);
+    });
+    let places = Places::new(seen.iter().copied().collect());
+    let mut stretches =
+        vec![Stretch { new_pages: vec![0; kinds.len()], places: vec![0; places.ranges.len()], ..Stretch::default() }; N_TIMES];
+    let mut in_stretch: FxHashSet<(u32, u64)> = FxHashSet::default();
+    let mut of_kind: FxHashSet<(Kind, u64)> = FxHashSet::default();
+    for row in view.rows() {
+        let at = stretch_of(row.ts);
+        let page = row.address >> PAGE_BITS;
+        let Some(stretch) = stretches.get_mut(at) else { continue };
+        match row.op {
+            Op::Load => stretch.reads += 1,
+            Op::Store => stretch.writes += 1,
+            Op::Other => {}
+        }
+        stretch.pages += u64::from(in_stretch.insert((at as u32, page)));
+        if of_kind.insert((row.kind, page))
+            && let Some(number) = kinds.iter().position(|kind| *kind == row.kind)
+            && let Some(new) = stretch.new_pages.get_mut(number)
+        {
+            *new += 1;
+        }
+        if let Some(place) = places.at(page).and_then(|place| stretch.places.get_mut(place)) {
+            *place += 1;
+        }
+    }
+    let largest = stretches.iter().map(|stretch| stretch.pages).max().unwrap_or(0);
+    report.summary = format!(
+        "At most {} were touched within {} of the time; {} in all.",
+        format_bytes(largest.saturating_mul(4096)),
+        crate::base::units::format_ns((span / N_TIMES as i128) as i64),
+        format_bytes((seen.len() as u64).saturating_mul(4096))
+    );
+    report.chart(growth(view, &kinds, &stretches, &start_of));
+    report.chart(touched(&stretches, &start_of, end.saturating_sub(start)));
+    report.chart(heat(&places, &stretches, end.saturating_sub(start)));
+    report.table(times(&stretches, &start_of));
+    report.table(places_table(&places, &stretches));
+}
+
+/// Bytes that each kind has touched up to a time.
+fn growth(view: &View<'_>, kinds: &[Kind], stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64) -> Chart {
+    let mut lines = Vec::new();
+    for (number, kind) in kinds.iter().enumerate() {
+        let mut sum = 0u64;
+        let mut points = Vec::new();
+        for (at, stretch) in stretches.iter().enumerate() {
+            sum += stretch.new_pages.get(number).copied().unwrap_or(0);
+            points.push((start_of(at), sum as f64 * 4096.0));
+        }
+        if sum > 0 {
+            lines.push(Line { name: view.kinds.name(*kind).to_string(), tone: tone(lines.len()), points });
+        }
+    }
+    Chart {
+        id: "touched_by_kind".into(),
+        title: "Memory touched so far".to_string(),
+        caption: "Bytes of the distinct pages of a kind up to that time.".to_string(),
+        plot: Plot::Lines(Lines { lines, unit: Unit::Bytes }),
+    }
+}
+
+fn touched(stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64, end: i64) -> Chart {
+    let mut points: Vec<(i64, f64)> = stretches
+        .iter()
+        .enumerate()
+        .map(|(at, stretch)| (start_of(at), stretch.pages as f64 * 4096.0))
+        .collect();
+    if let Some((_, last)) = points.last().copied() {
+        points.push((end, last));
+    }
+    Chart {
+        id: "working_set_over_time".into(),
+        title: "Working set over time".to_string(),
+        caption: format!("Bytes of the distinct pages touched within each of {N_TIMES} equal stretches of time."),
+        plot: Plot::Lines(Lines {
+            lines: vec![Line { name: "touched".to_string(), tone: tone(0), points }],
+            unit: Unit::Bytes,
+        }),
+    }
+}
+
+fn heat(places: &Places, stretches: &[Stretch], span: i64) -> Chart {
+    let row = |place: usize| {
+        stretches.iter().map(|stretch| stretch.places.get(place).copied().unwrap_or(0) as f64).collect()
+    };
+    Chart {
+        id: "heat".into(),
+        title: "Accesses by place and time".to_string(),
+        caption: "A row is a stretch of addresses, lowest first; memory that was not touched between them is left out. The higher, \
+                  the more accesses, by logarithm."
+            .to_string(),
+        plot: Plot::Heat(Heat {
+            labels: (0..places.ranges.len()).map(|at| places.label(at)).collect(),
+            rows: (0..places.ranges.len()).map(row).collect(),
+            span,
+            unit: Unit::Count,
+        }),
+    }
+}
+
+fn times(stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64) -> Table {
+    let counts = |id, label: &str, unit, value: fn(&Stretch) -> u64| {
+        Column::counts(id, label, unit, stretches.iter().map(value))
+    };
+    Table::new(
+        "over_time",
+        "Stretches of time",
+        vec![
+            Column::integer(
+                "start",
+                "from",
+                Unit::NsOffset,
+                (0..stretches.len()).map(|at| Some(start_of(at))).collect(),
+            )
+            .as_key(),
+            counts("reads", "reads", Unit::Count, |row| row.reads),
+            counts("writes", "writes", Unit::Count, |row| row.writes),
+            counts("pages", "pages", Unit::Count, |row| row.pages),
+            counts("bytes", "touched", Unit::Bytes, |row| row.pages.saturating_mul(4096)),
+        ],
+    )
+    .sorted_by("start", false)
+}
+
+fn places_table(places: &Places, stretches: &[Stretch]) -> Table {
+    let sum = |place: usize| stretches.iter().filter_map(|stretch| stretch.places.get(place)).sum::<u64>();
+    Table::new(
+        "places",
+        "Stretches of addresses",
+        vec![
+            Column::key(
+                "first_address",
+                "from",
+                texts(places.ranges.iter().map(|(first, _)| Some(format!("{:#x}", first << PAGE_BITS)))),
+            ),
+            Column::counts(
+                "bytes",
+                "bytes",
+                Unit::Bytes,
+                places.ranges.iter().map(|(first, last)| (last - first + 1).saturating_mul(4096)),
+            ),
+            Column::counts("accesses", "accesses", Unit::Count, (0..places.ranges.len()).map(sum)).with_bar(),
+        ],
+    )
+}

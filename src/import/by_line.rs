@@ -1,0 +1,187 @@
+//! Files of lines that stand for themselves: one reader of them, whole or in parts, for all formats.
+//!
+//! A format says what it makes of a line ([`LineRows`]). A line starts behind every LF, whatever ends the others, so a part
+//! starts behind the first one and ends behind another. What is left at the end of the file is read by the reader of
+//! the whole, which knows a last line from others.
+
+use super::parts::{Joins, Part, PartReader, PartRows};
+use super::{ImportError, Reader};
+use crate::base::lines::{Line, LineEnds, LineSplitter};
+use crate::trace::{IssueKind, TraceBuilder};
+use memchr::memchr;
+
+/// What a format makes of its lines, and what it keeps between them: nothing that rows depend on, so that a file can be
+/// read from any line on.
+pub trait LineRows {
+    /// A longer line is only counted.
+    const MAX_LINE_BYTES: usize;
+    /// What can be wrong.
+    const ISSUES: &'static [&'static IssueKind];
+
+    /// One line becomes rows, or an entry in the ledger. `is_last` is a line that may have been cut by the end of the file.
+    fn read(&mut self, line: Line<'_>, is_last: bool, out: &mut TraceBuilder);
+
+    /// Says what the rows that are there tell of the file.
+    fn describe(out: &mut TraceBuilder);
+}
+
+/// Reads a file from its start.
+pub struct LineReader<R> {
+    lines: LineSplitter,
+    rows: R,
+    /// Byte that comes next.
+    at: u64,
+    /// Nothing is taken from here on.
+    limit: u64,
+}
+
+impl<R: LineRows> LineReader<R> {
+    /// A reader at the start of a file.
+    pub fn new(rows: R) -> LineReader<R> {
+        LineReader {
+            lines: LineSplitter::new(LineEnds::Universal, R::MAX_LINE_BYTES),
+            rows,
+            at: 0,
+            limit: u64::MAX,
+        }
+    }
+}
+
+impl<R: LineRows> Reader for LineReader<R> {
+    fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
+        out.trace.ledger.record_noun = "lines".into();
+        let rows = &mut self.rows;
+        let taken = self.limit.saturating_sub(self.at).min(bytes.len() as u64) as usize;
+        self.lines.feed(&bytes[..taken], |line| rows.read(line, false, out));
+        self.at += taken as u64;
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
+        out.trace.ledger.record_noun = "lines".into();
+        let rows = &mut self.rows;
+        self.lines.finish(|line| rows.read(line, true, out));
+        R::describe(out);
+        Ok(())
+    }
+
+    fn snapshot(&self, out: &mut TraceBuilder) {
+        R::describe(out);
+    }
+
+    fn joins(&mut self) -> Option<&mut dyn Joins> {
+        Some(self)
+    }
+}
+
+impl<R: LineRows> Joins for LineReader<R> {
+    fn is_splittable(&self) -> bool {
+        true
+    }
+
+    fn wants(&self) -> u64 {
+        self.at
+    }
+
+    /// Parts start behind an LF, so no line is cut.
+    fn set_limit(&mut self, limit: u64) {
+        self.limit = limit;
+    }
+
+    fn joint(&self) -> Option<u64> {
+        self.lines.is_between_lines().then_some(self.at)
+    }
+
+    fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
+        let Ok(n_lines) = part.notes.as_slice().try_into().map(u64::from_le_bytes) else { return false };
+        let number = self.lines.line_number();
+        let is_joined = part.rows.join_to(out, R::ISSUES, number - 1);
+        if is_joined {
+            self.at = part.end;
+            self.lines.go_on(part.end, number + n_lines);
+        }
+        is_joined
+    }
+}
+
+/// Where a part starts in which there is no line.
+const NOWHERE: u64 = u64::MAX;
+
+/// Reads parts of a file.
+pub struct LinePart<R> {
+    /// What a part starts with.
+    new_rows: fn() -> R,
+    /// Byte of the file that comes next.
+    at: u64,
+    until: u64,
+    /// Where the first line starts, once that is known.
+    start: Option<u64>,
+    is_over: bool,
+    lines: LineSplitter,
+    rows: R,
+    out: TraceBuilder,
+}
+
+impl<R: LineRows> LinePart<R> {
+    /// A reader that starts each part with what `new_rows` gives.
+    pub fn new(new_rows: fn() -> R) -> LinePart<R> {
+        LinePart {
+            new_rows,
+            at: 0,
+            until: 0,
+            start: None,
+            is_over: true,
+            lines: LineSplitter::new(LineEnds::Universal, R::MAX_LINE_BYTES),
+            rows: new_rows(),
+            out: TraceBuilder::default(),
+        }
+    }
+}
+
+impl<R: LineRows> PartReader for LinePart<R> {
+    fn start(&mut self, from: u64, until: u64) {
+        *self = LinePart { at: from, until, is_over: false, ..LinePart::new(self.new_rows) };
+    }
+
+    fn feed(&mut self, mut bytes: &[u8]) -> bool {
+        if self.is_over {
+            return false;
+        }
+        if self.start.is_none() {
+            let Some(end) = memchr(b'\n', bytes) else {
+                self.at += bytes.len() as u64;
+                // Whoever is at the part before comes this far as well.
+                self.is_over = self.at >= self.until;
+                return !self.is_over;
+            };
+            self.at += end as u64 + 1;
+            bytes = &bytes[end + 1..];
+            if self.at >= self.until {
+                self.is_over = true;
+                return false;
+            }
+            self.start = Some(self.at);
+            self.lines.go_on(self.at, 1);
+        }
+        // The line that starts before the end of the part, and ends behind it, is the last one.
+        let own = (self.until - 1).saturating_sub(self.at).min(bytes.len() as u64) as usize;
+        let end = memchr(b'\n', &bytes[own..]).map(|end| own + end + 1);
+        let taken = &bytes[..end.unwrap_or(bytes.len())];
+        let (rows, out) = (&mut self.rows, &mut self.out);
+        self.lines.feed(taken, |line| rows.read(line, false, out));
+        self.at += taken.len() as u64;
+        self.is_over = end.is_some();
+        !self.is_over
+    }
+
+    fn finish(&mut self) -> Part {
+        let out = std::mem::take(&mut self.out);
+        self.is_over = true;
+        Part {
+            start: self.start.unwrap_or(NOWHERE),
+            end: self.lines.line_offset(),
+            notes: (self.lines.line_number() - 1).to_le_bytes().to_vec(),
+            rows: PartRows::Tables(Box::new(out)),
+        }
+    }
+}

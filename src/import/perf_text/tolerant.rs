@@ -1,0 +1,360 @@
+//! Lines as perf prints them, whichever fields were selected.
+//!
+//! ```text
+//! [comm] pid|tid|pid/tid [[cpu]] seconds.fraction: [period] [event:] addr [tail]
+//! tail: [data symbol (object)] [data source |…|] [weight [more latencies]] [ip [symbol (object)]]
+//! ```
+//!
+//! Nothing in a line says which of these are there, so each part is told by its form: numbers in hexadecimal digits,
+//! the piped text of a data source, objects in parentheses. The instruction's symbol is taken before that of the data,
+//! since rules for regions name functions.
+
+use super::sample::{Problem, Sample, address_of, is_blank, nanoseconds};
+use super::seed::is_store_event;
+use memchr::{memchr, memchr_iter, memmem};
+
+/// The sample of a line that is no comment and no frame; `None` if it is none.
+pub fn parse(line: &[u8]) -> Option<Result<Sample<'_>, Problem>> {
+    // The time is the first number with a fraction and a colon behind which a sample makes sense.
+    memchr_iter(b':', line).find_map(|colon| {
+        let after = &line[colon + 1..];
+        if after.first().is_some_and(|byte| !is_blank(*byte)) {
+            return None;
+        }
+        let (before, fraction) = split_digits_off(&line[..colon]);
+        let (head, seconds) = split_digits_off(before.strip_suffix(b".")?);
+        let stands_alone = head.last().is_none_or(|byte| is_blank(*byte));
+        if fraction.is_empty() || seconds.is_empty() || !stands_alone {
+            return None;
+        }
+        at_time(head, seconds, fraction, after)
+    })
+}
+
+/// What is before the digits at the end, and these.
+fn split_digits_off(text: &[u8]) -> (&[u8], &[u8]) {
+    let n = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    text.split_at(text.len() - n)
+}
+
+fn trim_start(text: &[u8]) -> &[u8] {
+    let n = text.iter().take_while(|byte| is_blank(**byte)).count();
+    &text[n..]
+}
+
+fn trim_end(text: &[u8]) -> &[u8] {
+    let n = text.iter().rev().take_while(|byte| is_blank(**byte)).count();
+    &text[..text.len() - n]
+}
+
+/// The first word, and what is behind it and the blanks that follow. `text` starts with no blank.
+fn next_word(text: &[u8]) -> (&[u8], &[u8]) {
+    let n = text.iter().position(|byte| is_blank(*byte)).unwrap_or(text.len());
+    let (word, rest) = text.split_at(n);
+    (word, trim_start(rest))
+}
+
+/// What is before the last word, and this. `text` ends with no blank.
+fn last_word(text: &[u8]) -> (&[u8], &[u8]) {
+    let n = text.iter().rev().position(|byte| is_blank(*byte)).unwrap_or(text.len());
+    let (rest, word) = text.split_at(text.len() - n);
+    (trim_end(rest), word)
+}
+
+fn all(word: &[u8], is: impl Fn(&u8) -> bool) -> bool {
+    !word.is_empty() && word.iter().all(is)
+}
+
+fn is_decimal(word: &[u8]) -> bool {
+    all(word, u8::is_ascii_digit)
+}
+
+fn is_hex(word: &[u8]) -> bool {
+    all(word, u8::is_ascii_hexdigit)
+}
+
+/// Whether a word of a tail is a number and not the name of a function, such as `add`.
+fn is_number(word: &[u8]) -> bool {
+    is_hex(word) && (word.iter().any(u8::is_ascii_digit) || word.len() >= 12)
+}
+
+/// Everything around the time.
+fn at_time<'a>(
+    head: &'a [u8],
+    seconds: &[u8],
+    fraction: &[u8],
+    after: &'a [u8],
+) -> Option<Result<Sample<'a>, Problem>> {
+    let (mut rest, mut word) = last_word(trim_end(head));
+    let mut cpu = None;
+    if let Some(number) = word.strip_prefix(b"[").and_then(|word| word.strip_suffix(b"]")) {
+        if !is_decimal(number) {
+            return None;
+        }
+        cpu = std::str::from_utf8(number).ok().and_then(|number| number.parse().ok());
+        (rest, word) = last_word(rest);
+    }
+    let thread = thread_of(word)?;
+    let has_comm = !rest.is_empty();
+    let (event, address, tail) = event_and_address(trim_start(after), has_comm)?;
+    let (Some(ts), Some(address)) = (nanoseconds(seconds, fraction), address_of(address)) else {
+        return Some(Err(Problem::OutOfRange));
+    };
+    let tail = read_tail(tail);
+    Some(Ok(Sample {
+        ts,
+        address,
+        is_store: tail.is_store.unwrap_or_else(|| is_store_event(event)),
+        symbol: tail.symbol,
+        dso: tail.dso,
+        cpu,
+        thread: thread.filter(|thread| *thread >= 0),
+        is_negative_thread: thread.is_some_and(|thread| thread < 0),
+        latency: tail.weight,
+        cache_level: tail.cache_level,
+        remote: tail.remote,
+    }))
+}
+
+/// The thread that `pid`, `tid` or `pid/tid` names. `None` if it is no such word.
+fn thread_of(word: &[u8]) -> Option<Option<i64>> {
+    let is_integer = |part: &[u8]| is_decimal(part.strip_prefix(b"-").unwrap_or(part));
+    let tid = match memchr(b'/', word) {
+        Some(at) if is_integer(&word[..at]) => &word[at + 1..],
+        Some(_) => return None,
+        None => word,
+    };
+    is_integer(tid).then(|| std::str::from_utf8(tid).ok()?.parse().ok())
+}
+
+/// Event, digits of the address, and what is behind them. Only a line without a command may be without an event.
+fn event_and_address(text: &[u8], has_comm: bool) -> Option<(&[u8], &[u8], &[u8])> {
+    let mut at = 0;
+    let mut start = 0;
+    let mut n_words = 0;
+    loop {
+        let (word, rest) = next_word(&text[at..]);
+        if word.is_empty() {
+            break;
+        }
+        let behind = text.len() - rest.len();
+        n_words += 1;
+        if let Some(name) = word.strip_suffix(b":") {
+            let (address, tail) = next_word(rest);
+            if is_hex(address) {
+                let event = &text[start..at + name.len()];
+                return Some((event, address, tail));
+            }
+            // The event goes on.
+        } else if n_words == 1 && is_decimal(word) {
+            // The period.
+            start = behind;
+        } else if n_words == 1 && !has_comm && is_hex(word) {
+            break;
+        }
+        at = behind;
+    }
+    let (address, tail) = next_word(text);
+    (!has_comm && is_hex(address)).then_some((&b""[..], address, tail))
+}
+
+#[derive(Default)]
+struct Tail<'a> {
+    symbol: &'a [u8],
+    dso: &'a [u8],
+    is_store: Option<bool>,
+    weight: Option<u64>,
+    cache_level: Option<&'static str>,
+    remote: Option<u32>,
+}
+
+/// `text` starts with no blank.
+fn read_tail(text: &[u8]) -> Tail<'_> {
+    let text = trim_end(text);
+    let mut tail = Tail::default();
+    if text.is_empty() {
+        return tail;
+    }
+    let data;
+    let behind;
+    match find_data_source(text) {
+        Some((before, source, piped)) => {
+            data = before;
+            let (described, rest) = split_piped(piped);
+            tail.is_store = op_of(source, described);
+            tail.cache_level = cache_level(described);
+            tail.remote = address_of(source).map(|bits| (bits >> 37 & 1) as u32);
+            behind = rest;
+        }
+        None => (data, behind) = split_data_group(text),
+    }
+    let (weight, ip_group) = read_numbers(behind);
+    tail.weight = weight;
+    let group = match ip_group {
+        Some(group) if !group.is_empty() => group,
+        _ => data,
+    };
+    (tail.symbol, tail.dso) = read_group(group);
+    tail
+}
+
+/// What is before the data source, its digits, and the piped text with all behind it.
+fn find_data_source(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    memchr_iter(b'|', text).find_map(|pipe| {
+        let before = trim_end(&text[..pipe]);
+        let (rest, source) = last_word(before);
+        (before.len() < pipe && is_hex(source)).then(|| (rest, source, &text[pipe..]))
+    })
+}
+
+/// The description of a data source, and the numbers behind it. The last part of it is a word in capitals and what
+/// that says; numbers come next.
+fn split_piped(text: &[u8]) -> (&[u8], &[u8]) {
+    let mut last = 0;
+    for pipe in memchr_iter(b'|', text) {
+        let key = &text[pipe + 1..];
+        let n = key.iter().take_while(|byte| byte.is_ascii_uppercase()).count();
+        if (2..=4).contains(&n) && key.get(n).is_some_and(|byte| is_blank(*byte)) {
+            last = pipe;
+        }
+    }
+    // Behind the key.
+    let (_, mut rest) = next_word(&text[last..]);
+    while !rest.is_empty() {
+        let (word, after) = next_word(rest);
+        if is_number(word) {
+            break;
+        }
+        rest = after;
+    }
+    text.split_at(text.len() - rest.len())
+}
+
+/// Load or store by the data source, where it says one of these.
+fn op_of(source: &[u8], described: &[u8]) -> Option<bool> {
+    let says = |what: &[u8]| memmem::find(described, what).is_some();
+    match (says(b"|OP STORE"), says(b"|OP LOAD")) {
+        (true, _) => Some(true),
+        (false, true) => Some(false),
+        // Bit 2 is a store, bit 1 a load.
+        _ => match address_of(source)? & 31 {
+            4 => Some(true),
+            2 => Some(false),
+            _ => None,
+        },
+    }
+}
+
+/// The level of the memory hierarchy in `|LVL L1 hit`.
+fn cache_level(described: &[u8]) -> Option<&'static str> {
+    const LEVELS: [(&[u8], &str); 8] = [
+        (b"DRAM", "DRAM"),
+        (b"RAM", "DRAM"),
+        (b"L4", "L4"),
+        (b"L3", "L3"),
+        (b"L2", "L2"),
+        (b"LFB", "LFB"),
+        (b"MAB", "LFB"),
+        (b"L1", "L1"),
+    ];
+    let text = &described[memmem::find(described, b"|LVL ")? + 5..];
+    let n = text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/')).count();
+    let text = &text[..n];
+    let has = |name: &[u8]| text.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name));
+    LEVELS.iter().find(|(name, _)| has(name)).map(|(_, level)| *level)
+}
+
+/// Without a data source: the group of the data, and what is behind it. The group is what ends with an object in
+/// parentheses in front of a number; without one it is everything, unless that starts with a number.
+fn split_data_group(text: &[u8]) -> (&[u8], &[u8]) {
+    if is_number(next_word(text).0) {
+        return (b"", text);
+    }
+    for close in memchr_iter(b')', text) {
+        let behind = trim_start(&text[close + 1..]);
+        if behind.len() + close + 1 < text.len()
+            && is_number(next_word(behind).0)
+            && open_of(&text[..=close]).is_some()
+        {
+            return (&text[..=close], behind);
+        }
+    }
+    (text, b"")
+}
+
+/// Where the parenthesis opens that closes at the end of `text`, behind a blank.
+fn open_of(text: &[u8]) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, byte) in text.iter().enumerate().rev() {
+        match byte {
+            b')' => depth += 1,
+            b'(' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            return (*byte == b'(' && (at == 0 || is_blank(text[at - 1]))).then_some(at);
+        }
+    }
+    // It does not balance: the last one that may open an object.
+    memmem::rfind(text, b" (").map(|at| at + 1)
+}
+
+/// Weight, and the group of the instruction, which is empty where its address stands alone; `None` without an address.
+fn read_numbers(text: &[u8]) -> (Option<u64>, Option<&[u8]>) {
+    let mut rest = text;
+    let mut first: Option<&[u8]> = None;
+    let mut last: &[u8] = b"";
+    let mut n = 0;
+    while !rest.is_empty() {
+        let (word, after) = next_word(rest);
+        if !is_number(word) {
+            break;
+        }
+        first = first.or(Some(word));
+        last = word;
+        n += 1;
+        rest = after;
+    }
+    let Some(first) = first else { return (None, None) };
+    // The address of the instruction is the last number if a name follows, and any that can not be a weight.
+    let has_ip = !rest.is_empty() || !is_decimal(last);
+    let weight = if has_ip && n == 1 || !is_decimal(first) {
+        None
+    } else {
+        std::str::from_utf8(first).ok().and_then(|digits| digits.parse().ok())
+    };
+    (weight, has_ip.then_some(rest))
+}
+
+/// Name and object of `name[+0xhex] (object)`, or of `name[+0xhex] object`.
+fn read_group(text: &[u8]) -> (&[u8], &[u8]) {
+    if text.ends_with(b")")
+        && let Some(open) = open_of(text)
+    {
+        let name = trim_end(&text[..open]);
+        return (without_offset(name), &text[open + 1..text.len() - 1]);
+    }
+    // With an offset the name ends there and the object is the next word; without one the object is the last word.
+    if let Some(end) = end_of_offset(text) {
+        let (object, _) = next_word(trim_start(&text[end..]));
+        return (without_offset(&text[..end]), object);
+    }
+    let (name, object) = last_word(text);
+    if name.is_empty() { (object, b"") } else { (name, object) }
+}
+
+/// Where the first offset ends that is followed by a blank or by nothing.
+fn end_of_offset(text: &[u8]) -> Option<usize> {
+    memmem::find_iter(text, b"+0x").find_map(|at| {
+        let digits = &text[at + 3..];
+        let n = digits.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        (n > 0 && digits.get(n).is_none_or(|byte| is_blank(*byte))).then_some(at + 3 + n)
+    })
+}
+
+fn without_offset(name: &[u8]) -> &[u8] {
+    match memmem::rfind(name, b"+0x") {
+        Some(at) if is_hex(&name[at + 3..]) => &name[..at],
+        _ => name,
+    }
+}

@@ -1,0 +1,80 @@
+//! Kinds of memory, by number.
+
+use crate::base::strings::{StringId, StringTable};
+use crate::trace::accesses::{Access, RegionType};
+use rustc_hash::FxHashMap;
+
+/// A kind of memory: its number in [`Kinds`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Kind(pub u32);
+
+impl Kind {
+    pub const ACTIVATION: Kind = Kind(0);
+    pub const KV_CACHE: Kind = Kind(1);
+    pub const RUNTIME: Kind = Kind(2);
+    pub const UNKNOWN: Kind = Kind(3);
+    pub const WEIGHT: Kind = Kind(4);
+
+    /// `None` for [`RegionType::Other`].
+    fn of_region(region: RegionType) -> Option<Kind> {
+        match region {
+            RegionType::Activation => Some(Kind::ACTIVATION),
+            RegionType::KvCache => Some(Kind::KV_CACHE),
+            RegionType::Runtime => Some(Kind::RUNTIME),
+            RegionType::Unknown => Some(Kind::UNKNOWN),
+            RegionType::Weight => Some(Kind::WEIGHT),
+            RegionType::Other => None,
+        }
+    }
+}
+
+/// The known kinds, and others that rules and files name.
+#[derive(Clone, Debug)]
+pub struct Kinds {
+    names: Vec<String>,
+    /// By the trace's number of their name.
+    of_texts: FxHashMap<StringId, Kind>,
+}
+
+impl Default for Kinds {
+    fn default() -> Kinds {
+        let names = ["activation", "kv_cache", "runtime", "unknown", "weight"].map(str::to_string);
+        Kinds { names: names.into(), of_texts: FxHashMap::default() }
+    }
+}
+
+impl Kinds {
+    /// The kind of that name, added if new.
+    pub fn of_name(&mut self, name: &str) -> Kind {
+        let at = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.names.push(name.to_string());
+            self.names.len() - 1
+        });
+        Kind(at as u32)
+    }
+
+    /// What the source says of a row.
+    pub fn of_row(&mut self, row: &Access, strings: &StringTable) -> Kind {
+        if let Some(kind) = Kind::of_region(row.region) {
+            return kind;
+        }
+        let text = row.region_text.unwrap_or(StringId::EMPTY);
+        if let Some(kind) = self.of_texts.get(&text) {
+            return *kind;
+        }
+        let kind = self.of_name(strings.get(text));
+        self.of_texts.insert(text, kind);
+        kind
+    }
+
+    pub fn name(&self, kind: Kind) -> &str {
+        self.names.get(kind.0 as usize).map_or("", String::as_str)
+    }
+
+    /// All of them, in order of name.
+    pub fn sorted(&self) -> Vec<Kind> {
+        let mut all: Vec<Kind> = (0..self.names.len() as u32).map(Kind).collect();
+        all.sort_by(|a, b| self.name(*a).cmp(self.name(*b)));
+        all
+    }
+}

@@ -1,0 +1,256 @@
+//! Labels: to which region of which kind each access belongs.
+//!
+//! What the source says of a row counts first, then what the page was taken for before, then the rules. So the first
+//! classification of a page holds for good: an allocator that touches a page while weights are loaded makes it one of
+//! weights. All weights are region 1, each address of the key/value cache is a region, and each page of any other kind; they get their
+//! numbers from 2 on, as they appear.
+
+use super::kinds::{Kind, Kinds};
+use super::ranges::{AddressRange, MarkedPages};
+use super::rules::{Question, Rules};
+use crate::base::python;
+use crate::base::strings::StringTable;
+use crate::trace::accesses::{Access, Op};
+use rustc_hash::FxHashMap;
+
+/// What becomes of a row that nothing tells the kind of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum UnknownPolicy {
+    /// It is of kind unknown, in region 0.
+    #[default]
+    Keep,
+    /// It is left out.
+    Skip,
+    /// Labelling stops there.
+    Error,
+    /// It is of kind runtime.
+    Runtime,
+}
+
+impl UnknownPolicy {
+    /// By the names of the labeller (`keep`, `skip`, `error`), and by those of the reference's configuration files
+    /// (`assign_unknown`, `log_and_skip`, `fail_run`, `assign_runtime`).
+    pub fn of_name(name: &str) -> Option<UnknownPolicy> {
+        match name {
+            "keep" | "assign_unknown" => Some(UnknownPolicy::Keep),
+            "skip" | "log_and_skip" => Some(UnknownPolicy::Skip),
+            "error" | "fail_run" => Some(UnknownPolicy::Error),
+            "runtime" | "assign_runtime" => Some(UnknownPolicy::Runtime),
+            _ => None,
+        }
+    }
+}
+
+/// A region of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Region {
+    pub id: u32,
+    /// Of the first access to it.
+    pub kind: Kind,
+    pub page_min: u64,
+    pub page_max: u64,
+    /// Time of the first access in the order of the file, nanoseconds; others may be earlier.
+    pub first_seen_ns: i64,
+    /// Latest time of an access, nanoseconds.
+    pub last_seen_ns: i64,
+    pub access_count: u64,
+}
+
+impl Region {
+    /// All memory of kind unknown.
+    pub const UNKNOWN: u32 = 0;
+    /// All weights.
+    pub const WEIGHTS: u32 = 1;
+    /// The first number that others get.
+    const FIRST: u32 = 2;
+}
+
+/// Regions in the order in which they appear.
+#[derive(Clone, Debug, Default)]
+pub struct RegionMap {
+    regions: Vec<Region>,
+    by_id: FxHashMap<u32, u32>,
+    n_given: u32,
+}
+
+impl RegionMap {
+    /// A number that no region has.
+    pub fn next_id(&mut self) -> u32 {
+        let id = Region::FIRST.saturating_add(self.n_given);
+        self.n_given = self.n_given.saturating_add(1);
+        id
+    }
+
+    /// Counts an access.
+    pub fn count(&mut self, id: u32, kind: Kind, page: u64, ts: i64) {
+        let next = self.regions.len() as u32;
+        let at = *self.by_id.entry(id).or_insert(next);
+        match self.regions.get_mut(at as usize) {
+            Some(region) => {
+                region.page_min = region.page_min.min(page);
+                region.page_max = region.page_max.max(page);
+                region.last_seen_ns = region.last_seen_ns.max(ts);
+                region.access_count += 1;
+            }
+            None => self.regions.push(Region {
+                id,
+                kind,
+                page_min: page,
+                page_max: page,
+                first_seen_ns: ts,
+                last_seen_ns: ts,
+                access_count: 1,
+            }),
+        }
+    }
+
+    pub fn regions(&self) -> &[Region] {
+        &self.regions
+    }
+}
+
+/// Kind and region of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Label {
+    pub kind: Kind,
+    pub region_id: u32,
+}
+
+/// An access that nothing tells the kind of, where that is not allowed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unclassified {
+    pub page: u64,
+    pub symbol: String,
+    pub dso: String,
+}
+
+impl std::fmt::Display for Unclassified {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (mut symbol, mut dso) = (String::new(), String::new());
+        python::push_str_repr(&self.symbol, &mut symbol);
+        python::push_str_repr(&self.dso, &mut dso);
+        write!(
+            f,
+            "Could not classify row: address_page={:#x}, symbol={symbol}, dso={dso}. \
+             Set unknown_policy='keep' to allow unknowns.",
+            self.page
+        )
+    }
+}
+
+/// What is known of a page.
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    kind: Kind,
+    /// Region of its accesses that are neither weights nor key/value cache; 0 until there is one.
+    id: u32,
+}
+
+/// Gives labels to accesses in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub struct Labeller {
+    rules: Rules,
+    policy: UnknownPolicy,
+    pages: FxHashMap<u64, Page>,
+    ranges: MarkedPages<Kind>,
+    kv_addresses: FxHashMap<u64, u32>,
+    map: RegionMap,
+    /// Answers of the rules.
+    answers: FxHashMap<Question, Option<Kind>>,
+    phases: Vec<String>,
+}
+
+impl Labeller {
+    pub fn new(rules: Rules, policy: UnknownPolicy) -> Labeller {
+        Labeller { rules, policy, ..Labeller::default() }
+    }
+
+    /// Says beforehand what ranges of addresses hold; gives the number of pages of which that was not said before.
+    pub fn register(&mut self, ranges: &[AddressRange], kinds: &mut Kinds) -> u64 {
+        let mark = |range: &AddressRange| {
+            let (first, last) = range.pages();
+            self.ranges.mark(first, last, kinds.of_name(&range.region_type))
+        };
+        ranges.iter().map(mark).fold(0, u64::saturating_add)
+    }
+
+    /// The next access; `None` if it is left out.
+    pub fn label(
+        &mut self,
+        row: &Access,
+        phase: Option<&str>,
+        strings: &StringTable,
+        kinds: &mut Kinds,
+    ) -> Result<Option<Label>, Unclassified> {
+        let page = row.page();
+        let given = kinds.of_row(row, strings);
+        let mut kind = match self.pages.get(&page) {
+            _ if given != Kind::UNKNOWN => given,
+            Some(known) => known.kind,
+            None => match self.ranges.get(page) {
+                Some(kind) => kind,
+                None => self.classify(row, phase, strings, kinds),
+            },
+        };
+        if kind == Kind::UNKNOWN {
+            match self.policy {
+                UnknownPolicy::Keep => return Ok(Some(Label { kind, region_id: Region::UNKNOWN })),
+                UnknownPolicy::Skip => return Ok(None),
+                UnknownPolicy::Error => {
+                    let text = |id: Option<_>| id.map_or("", |id| strings.get(id)).to_string();
+                    return Err(Unclassified { page, symbol: text(row.symbol), dso: text(row.dso) });
+                }
+                UnknownPolicy::Runtime => kind = Kind::RUNTIME,
+            }
+        }
+        let first = self.ranges.get(page).unwrap_or(kind);
+        let known = self.pages.entry(page).or_insert(Page { kind: first, id: 0 });
+        let region_id = match kind {
+            Kind::WEIGHT => Region::WEIGHTS,
+            Kind::KV_CACHE => *self.kv_addresses.entry(row.address).or_insert_with(|| self.map.next_id()),
+            _ => {
+                if known.id == 0 {
+                    known.id = self.map.next_id();
+                }
+                known.id
+            }
+        };
+        self.map.count(region_id, kind, page, row.ts);
+        Ok(Some(Label { kind, region_id }))
+    }
+
+    fn classify(
+        &mut self,
+        row: &Access,
+        phase: Option<&str>,
+        strings: &StringTable,
+        kinds: &mut Kinds,
+    ) -> Kind {
+        let phase_number = match phase {
+            None => u32::MAX,
+            Some(phase) => match self.phases.iter().position(|known| known == phase) {
+                Some(at) => at as u32,
+                None => {
+                    self.phases.push(phase.to_string());
+                    self.phases.len() as u32 - 1
+                }
+            },
+        };
+        let rules = &self.rules;
+        let answer = self.answers.entry((row.symbol, row.dso, phase_number, row.op, row.op_text));
+        let answer = answer.or_insert_with(|| {
+            let text = |id: Option<_>| id.map_or("", |id| strings.get(id));
+            let op = match row.op {
+                Op::Load => "load",
+                Op::Store => "store",
+                Op::Other => text(row.op_text),
+            };
+            rules.classify(text(row.symbol), text(row.dso), phase, op).map(|name| kinds.of_name(name))
+        });
+        answer.unwrap_or(Kind::UNKNOWN)
+    }
+
+    pub fn regions(&self) -> &RegionMap {
+        &self.map
+    }
+}

@@ -1,0 +1,112 @@
+//! Rules that tell the kind of memory by who touches it when: the first one that fits counts.
+//!
+//! Expressions are searched in the symbol, upper and lower case alike. As `_` and digits belong to words,
+//! `ggml_q4_0` fits neither form of the rule for quantised kernels, in the reference and here.
+
+use super::settings::{self, Problem};
+use crate::base::strings::StringId;
+use crate::trace::accesses::{Op, RegionType};
+use regex_lite::{Regex, RegexBuilder};
+
+/// One rule. What it does not name fits always.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// What it says, as files write it.
+    pub region: String,
+    pub phase: Option<String>,
+    pub op: Option<String>,
+    pub symbol: Option<Regex>,
+    pub dso: Option<Regex>,
+}
+
+/// Rules in their order.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    pub rules: Vec<Rule>,
+}
+
+/// Phase, operation, expression for the symbol, kind of memory.
+const BUILTIN: [(Option<&str>, Option<&str>, Option<&str>, RegionType); 7] = [
+    (Some("weight_load"), Some("store"), None, RegionType::Weight),
+    (Some("weight_load"), None, None, RegionType::Weight),
+    (None, None, Some("kv_cache|kv_update|kv_read|kv_write|attn_cache|llama_kv"), RegionType::KvCache),
+    (
+        None,
+        None,
+        Some(r"ggml_vec_dot|ggml_mul_mat|ggml_q4_k|ggml_q8_k|ggml_q4\b|ggml_q8\b"),
+        RegionType::Weight,
+    ),
+    (
+        None,
+        None,
+        Some("ggml_init|ggml_new_tensor|ggml_set_|model_load|load_model|load_weight"),
+        RegionType::Weight,
+    ),
+    (
+        None,
+        None,
+        Some("ggml_compute|ggml_add|ggml_silu|ggml_norm|ggml_rms_norm|ggml_rope"),
+        RegionType::Activation,
+    ),
+    (None, None, Some(r"^(?:malloc|calloc|realloc|free|mmap|munmap|brk)\n?$"), RegionType::Runtime),
+];
+
+/// Patterns are given by people, so they may cost only so much.
+const MAX_PATTERN_BYTES: usize = 1 << 20;
+
+fn expression(pattern: &str) -> Option<Regex> {
+    RegexBuilder::new(pattern).case_insensitive(true).size_limit(MAX_PATTERN_BYTES).build().ok()
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        let rules = BUILTIN.iter().map(|(phase, op, symbol, region)| Rule {
+            region: region.name().unwrap_or_default().to_string(),
+            phase: phase.map(str::to_string),
+            op: op.map(str::to_string),
+            symbol: symbol.and_then(expression),
+            dso: None,
+        });
+        Rules { rules: rules.collect() }
+    }
+}
+
+impl Rules {
+    /// Rules from JSON: `[{"region_type": …, "phase": …, "op_type": …, "symbol_re": …, "dso_re": …}]`, of which only the
+    /// first is needed. They stand in place of those that come along.
+    pub fn parse(json: &str) -> Result<Rules, Problem> {
+        let mut rules = Vec::new();
+        settings::for_each_object(json, |object| {
+            let pattern = |name: &str| match object.text(name)? {
+                None => Ok(None),
+                Some(pattern) => match expression(&pattern) {
+                    Some(expression) => Ok(Some(expression)),
+                    None => Err(Problem::new(format!("{name} is no expression that is understood: {pattern}"))),
+                },
+            };
+            rules.push(Rule {
+                region: object.text("region_type")?.ok_or_else(|| Problem::new("a rule has no region_type"))?,
+                phase: object.text("phase")?,
+                op: object.text("op_type")?,
+                symbol: pattern("symbol_re")?,
+                dso: pattern("dso_re")?,
+            });
+            Ok(())
+        })?;
+        Ok(Rules { rules })
+    }
+
+    /// What the first rule that fits says; `None` if none does.
+    pub fn classify(&self, symbol: &str, dso: &str, phase: Option<&str>, op: &str) -> Option<&str> {
+        let fits = |rule: &&Rule| {
+            rule.phase.as_deref().is_none_or(|wanted| Some(wanted) == phase)
+                && rule.op.as_deref().is_none_or(|wanted| wanted == op)
+                && rule.symbol.as_ref().is_none_or(|wanted| wanted.is_match(symbol))
+                && rule.dso.as_ref().is_none_or(|wanted| wanted.is_match(dso))
+        };
+        self.rules.iter().find(fits).map(|rule| rule.region.as_str())
+    }
+}
+
+/// What a classification depends on, for remembering it.
+pub type Question = (Option<StringId>, Option<StringId>, u32, Op, Option<StringId>);

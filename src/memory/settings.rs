@@ -1,0 +1,78 @@
+//! Lists of objects in JSON, as people give them: phases, rules, address ranges.
+
+use crate::base::json::{Dialect, Number, Parser, RawStr, Token, unescape_to_string};
+
+/// What is wrong with a list, lower case, no final dot.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem(pub String);
+
+impl Problem {
+    pub fn new(what: impl Into<String>) -> Problem {
+        Problem(what.into())
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Members of one object, values as written.
+pub struct Object<'a> {
+    members: Vec<(RawStr<'a>, &'a [u8])>,
+}
+
+impl<'a> Object<'a> {
+    /// Value of the last member of that name; `None` if there is none, or if it is null.
+    fn get(&self, name: &str) -> Option<&'a [u8]> {
+        let found = self.members.iter().rev().find(|(key, _)| unescape_to_string(*key) == name);
+        found.map(|(_, value)| *value).filter(|value| *value != b"null")
+    }
+
+    /// A text, if it is there.
+    pub fn text(&self, name: &str) -> Result<Option<String>, Problem> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        match Parser::new(value, Dialect::Lenient).token() {
+            Ok(Token::String(text)) => Ok(Some(unescape_to_string(text))),
+            _ => Err(Problem::new(format!("{name} is no text"))),
+        }
+    }
+
+    /// An integer, if it is there.
+    pub fn integer(&self, name: &str) -> Result<Option<i64>, Problem> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        Number::as_i64(value).map(Some).ok_or_else(|| Problem::new(format!("{name} is no integer")))
+    }
+
+    /// An integer that is not negative, if it is there.
+    pub fn unsigned(&self, name: &str) -> Result<Option<u64>, Problem> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        Number::as_u64(value).map(Some).ok_or_else(|| Problem::new(format!("{name} is no address")))
+    }
+}
+
+/// Calls `each` for the objects of a list.
+pub fn for_each_object(
+    json: &str,
+    mut each: impl FnMut(&Object<'_>) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let no_list = || Problem::new("it is no list of JSON objects");
+    let mut parser = Parser::new(json.as_bytes(), Dialect::Lenient);
+    if parser.token() != Ok(Token::Array) {
+        return Err(no_list());
+    }
+    let mut first = true;
+    while parser.next_element(&mut first).map_err(|_| no_list())? {
+        if parser.token() != Ok(Token::Object) {
+            return Err(no_list());
+        }
+        let mut object = Object { members: Vec::new() };
+        let mut first = true;
+        while let Some(key) = parser.next_key(&mut first).map_err(|_| no_list())? {
+            object.members.push((key, parser.skip_value().map_err(|_| no_list())?));
+        }
+        each(&object)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! The metrics of regions, put together by kind of memory.
+
+use super::kinds::{Kind, Kinds};
+use super::metrics::{Metrics, RegionMetrics};
+use super::numbers::{self, GroupMean};
+use super::suitability::{Suitability, Thresholds};
+
+/// What the regions of one kind are like together. Fractions are from 0 to 1.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KindSummary {
+    pub kind: Kind,
+    pub n_regions: u64,
+    pub retention_p50_s: f64,
+    pub retention_p90_s: f64,
+    pub retention_p99_s: f64,
+    pub retention_mean_s: f64,
+    /// Mean over the regions that were stored to; `None` if there are none.
+    pub write_once_ratio_mean: Option<f64>,
+    /// Mean over all regions, those without stores counting as 0.
+    pub reads_per_write_mean: f64,
+    pub reads: u64,
+    pub writes: u64,
+    /// A page in two regions counts twice.
+    pub total_pages: u64,
+    pub mean_pages_per_region: f64,
+    pub max_pages_per_region: u64,
+    /// Means over regions, also of the medians.
+    pub mean_stride_bytes: f64,
+    pub median_stride_bytes: f64,
+    pub same_page_fraction: f64,
+    pub intervals: Option<IntervalSummary>,
+    pub suitability: Suitability,
+}
+
+/// Times between accesses to one address, those above 0; nanoseconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct IntervalSummary {
+    pub n_intervals: u64,
+    /// Cut to whole nanoseconds.
+    pub p50_ns: i64,
+    pub p90_ns: i64,
+    pub p99_ns: i64,
+    pub mean_ns: f64,
+}
+
+/// A row a kind, in order of name.
+pub fn by_kind(metrics: &Metrics, kinds: &Kinds, thresholds: &Thresholds) -> Vec<KindSummary> {
+    kinds.sorted().into_iter().filter_map(|kind| of_kind(metrics, kind, thresholds)).collect()
+}
+
+fn of_kind(metrics: &Metrics, kind: Kind, thresholds: &Thresholds) -> Option<KindSummary> {
+    let regions: Vec<&RegionMetrics> = metrics.regions.iter().filter(|region| region.kind == kind).collect();
+    let group_mean = |value: &dyn Fn(&RegionMetrics) -> Option<f64>| {
+        let mut mean = GroupMean::default();
+        regions.iter().filter_map(|region| value(region)).for_each(|value| mean.add(value));
+        mean.mean()
+    };
+    let retention: Vec<f64> = regions.iter().map(|region| region.retention_s()).collect();
+    let retention_mean_s = numbers::mean(&retention)?;
+    let mut sorted = retention;
+    sorted.sort_by(f64::total_cmp);
+    let quantile = |q| numbers::quantile(&sorted, q).unwrap_or(0.0);
+    let (p50, p90, p99) = (quantile(0.5), quantile(0.9), quantile(0.99));
+    let write_once_ratio_mean = group_mean(&RegionMetrics::write_once_ratio);
+    let pages: Vec<f64> = regions.iter().map(|region| region.unique_pages as f64).collect();
+    let intervals = metrics.intervals.iter().find(|(of, _)| *of == kind).and_then(|(_, spread)| {
+        let [p50, p90, p99] = spread.quantiles([0.5, 0.9, 0.99])?;
+        Some(IntervalSummary {
+            n_intervals: spread.len(),
+            p50_ns: p50 as i64,
+            p90_ns: p90 as i64,
+            p99_ns: p99 as i64,
+            mean_ns: spread.mean()?,
+        })
+    });
+    Some(KindSummary {
+        kind,
+        n_regions: regions.len() as u64,
+        retention_p50_s: p50,
+        retention_p90_s: p90,
+        retention_p99_s: p99,
+        retention_mean_s,
+        write_once_ratio_mean,
+        reads_per_write_mean: group_mean(&|region| Some(region.reads_per_write())).unwrap_or(0.0),
+        reads: regions.iter().map(|region| region.reads).sum(),
+        writes: regions.iter().map(|region| region.writes).sum(),
+        total_pages: regions.iter().map(|region| region.unique_pages).sum(),
+        mean_pages_per_region: numbers::mean(&pages).unwrap_or(0.0),
+        max_pages_per_region: regions.iter().map(|region| region.unique_pages).max().unwrap_or(0),
+        mean_stride_bytes: group_mean(&|region| Some(region.mean_stride_bytes)).unwrap_or(0.0),
+        median_stride_bytes: group_mean(&|region| Some(region.median_stride_bytes)).unwrap_or(0.0),
+        same_page_fraction: group_mean(&|region| Some(region.same_page_fraction)).unwrap_or(0.0),
+        intervals,
+        suitability: thresholds.judge(write_once_ratio_mean.unwrap_or(0.0), p99, p50),
+    })
+}

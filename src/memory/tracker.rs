@@ -1,0 +1,34 @@
+//! Regions by page alone: all pages of weights are one region, every other page is one of its own.
+//!
+//! The reference has this beside its labeller and does not use it; the type of a page never changes.
+
+use super::kinds::Kind;
+use super::labeller::{Region, RegionMap};
+use rustc_hash::FxHashMap;
+
+/// What is known of pages so far.
+#[derive(Clone, Debug, Default)]
+pub struct PageTracker {
+    pages: FxHashMap<u64, (Kind, u32)>,
+    map: RegionMap,
+}
+
+impl PageTracker {
+    /// Region and kind of a page that is touched at `ts`, which someone takes for `kind`.
+    pub fn update(&mut self, page: u64, kind: Kind, ts: i64) -> (u32, Kind) {
+        let (kind, id) = match self.pages.get(&page) {
+            Some(known) => *known,
+            None => {
+                let id = if kind == Kind::WEIGHT { Region::WEIGHTS } else { self.map.next_id() };
+                self.pages.insert(page, (kind, id));
+                (kind, id)
+            }
+        };
+        self.map.count(id, kind, page, ts);
+        (id, kind)
+    }
+
+    pub fn regions(&self) -> &[Region] {
+        self.map.regions()
+    }
+}
