@@ -22,7 +22,8 @@ use tracedrop::analysis::gpu_ranks::{self, Ranks};
 use tracedrop::analysis::{Context, Query};
 use tracedrop::engine::Session;
 use tracedrop::export;
-use tracedrop::report::{Block, Report};
+use tracedrop::report::chart::{Over, Plot};
+use tracedrop::report::{Block, Chart, Report};
 use tracedrop::trace::{Run, Trace};
 
 fn read(path: &Path) -> Trace {
@@ -554,6 +555,55 @@ fn sizes_that_differ_are_said() {
     with_ranks((0..2).map(of).collect(), |ranks, report| {
         assert_eq!(ranks.sequences.sequences[0].n_differing, 1);
         assert!(words(report).contains("messages of different sizes"));
+    });
+}
+
+fn charts(report: &Report) -> Vec<&Chart> {
+    let chart = |block| match block {
+        Block::Chart(chart) => Some(chart),
+        _ => None,
+    };
+    report.blocks.iter().filter_map(|block| chart(block)).collect()
+}
+
+#[test]
+fn pictures_show_what_the_tables_say() {
+    for n in [3, 8] {
+        let mut made = Made::new(n);
+        made.late[1] = 300_000;
+        with_ranks(made.traces(), |ranks, report| {
+            let [breakdown, arrivals] = charts(report)[..] else { panic!("{} charts", charts(report).len()) };
+            let Plot::Bars(bars) = &breakdown.plot else { panic!("{breakdown:?}") };
+            assert_eq!(bars.labels, (0..n).map(|rank| format!("rank {rank}")).collect::<Vec<_>>());
+            for (at, time) in ranks.times.iter().enumerate() {
+                let sum: f64 = bars.parts.iter().map(|part| part.values[at]).sum();
+                assert_eq!(sum, time.parts.total as f64);
+            }
+            let Plot::Lines(lines) = &arrivals.plot else { panic!("{arrivals:?}") };
+            assert_eq!(lines.over, Over::Number);
+            // Six colours can be told apart: of more ranks, the last line is of all others.
+            assert_eq!(lines.lines.len(), n.min(6));
+            assert_eq!(lines.lines.last().unwrap().name == "latest of the others", n > 6);
+            assert_eq!(arrivals.caption.contains("latest in all"), n > 6);
+            let late = lines.lines.iter().find(|line| line.name == "rank 1").unwrap();
+            let times: Vec<&Times> = by_start(&ranks.waits).into_iter().map(|(times, _)| times).collect();
+            assert_eq!(late.points.len(), times.len());
+            for ((number, ns), (at, times)) in late.points.iter().zip((1..).zip(times)) {
+                assert_eq!((*number, *ns as i64), (at, times.start_skew));
+            }
+        });
+    }
+}
+
+#[test]
+fn there_is_no_picture_of_arrivals_where_clocks_are_unknown() {
+    let traces = (0..2).map(|rank| {
+        let events = vec![kernel("gemm", BEGIN, STEP, json!({}))];
+        file(&format!("rank{rank}.json"), Some(rank), 2, events)
+    });
+    with_ranks(traces.collect(), |_, report| {
+        let ids: Vec<&str> = charts(report).iter().map(|chart| chart.id.as_ref()).collect();
+        assert_eq!(ids, ["ranks_chart"]);
     });
 }
 

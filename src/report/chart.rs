@@ -62,19 +62,29 @@ pub struct Part {
     pub values: Vec<f64>,
 }
 
-/// Values that hold until the next one.
+/// Values in an order.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Lines {
     pub lines: Vec<Line>,
     pub unit: Unit,
+    pub over: Over,
 }
 
-/// One value over time.
+/// What the values of lines are in order of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Over {
+    /// A value holds until the next one.
+    Time,
+    /// Numbers of things, from 1: nothing is between two of them.
+    Number,
+}
+
+/// One value over time, or over numbers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Line {
     pub name: String,
     pub tone: Tone,
-    /// Nanoseconds since the start of the trace, ascending, and the value from then on.
+    /// Nanoseconds since the start of the trace, ascending, and the value from then on; or a number and its value.
     pub points: Vec<(i64, f64)>,
 }
 

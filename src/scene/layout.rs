@@ -2,7 +2,7 @@
 
 use super::{Anchor, Mark, Scene, axis};
 use crate::base::units::{Unit, format_float};
-use crate::report::chart::{Bars, Chart, Heat, Lines, Part, Plot, Points, Tone};
+use crate::report::chart::{Bars, Chart, Heat, Lines, Over, Part, Plot, Points, Tone};
 
 /// Height of what stands above the time axis.
 const PLOT_HEIGHT: f64 = 200.0;
@@ -26,8 +26,8 @@ pub fn layout(chart: &Chart, width: f64) -> Scene {
     match &chart.plot {
         Plot::Bars(bars) if bars.is_strip => strip(bars, width),
         Plot::Bars(bars) => lying_bars(bars, width),
-        Plot::Lines(lines) => step_lines(lines, width, false),
-        Plot::Durations(lines) => step_lines(lines, width, true),
+        Plot::Lines(lines) => drawn_lines(lines, width, false),
+        Plot::Durations(lines) => drawn_lines(lines, width, true),
         Plot::Heat(heat) => ridges(heat, width),
         Plot::Points(points) => scatter(points, width),
     }
@@ -90,7 +90,8 @@ fn lying_bars(bars: &Bars, width: f64) -> Scene {
     }
     for (at, label) in bars.labels.iter().enumerate() {
         let y = HEAD + at as f64 * LYING_ROW + (LYING_ROW - LYING_BAR) / 2.0;
-        let text = cut(label, ((gutter - 12.0) / LETTER) as usize);
+        // Half a letter more, so that a label that the gutter was made for is not cut by rounding.
+        let text = cut(label, ((gutter - 12.0) / LETTER + 0.5) as usize);
         scene.marks.push(Mark::Text { x: gutter - 8.0, y: y + LYING_BAR * 0.7, anchor: Anchor::End, text });
         let mut x = gutter;
         for part in &bars.parts {
@@ -182,7 +183,7 @@ fn strip(bars: &Bars, width: f64) -> Scene {
 }
 
 /// `is_log` is for durations, whose axis is logarithmic.
-fn step_lines(lines: &Lines, width: f64, is_log: bool) -> Scene {
+fn drawn_lines(lines: &Lines, width: f64, is_log: bool) -> Scene {
     let all = || lines.lines.iter().flat_map(|line| &line.points);
     let start = all().map(|point| point.0).min().unwrap_or(0);
     let end = all().map(|point| point.0).max().unwrap_or(1).max(start + 1);
@@ -208,7 +209,7 @@ fn step_lines(lines: &Lines, width: f64, is_log: bool) -> Scene {
         for (ts, value) in line.points.iter().filter(|point| point.1.is_finite()) {
             let (x, y) = (x_of(*ts), place(*value));
             // A value holds until the next.
-            if let Some((_, before)) = corners.last().copied() {
+            if let Some((_, before)) = corners.last().copied().filter(|_| lines.over == Over::Time) {
                 corners.push((x, before));
             }
             corners.push((x, y));
@@ -224,7 +225,8 @@ fn step_lines(lines: &Lines, width: f64, is_log: bool) -> Scene {
     for tick in ticks {
         let x = x_of(tick as i64);
         scene.marks.push(Mark::Rule { from: (x, base), to: (x, base + 4.0), is_limit: false });
-        let text = axis::label(tick, Unit::NsOffset);
+        let unit = if lines.over == Over::Time { Unit::NsOffset } else { Unit::Count };
+        let text = axis::label(tick, unit);
         scene.marks.push(Mark::Text { x, y: base + 16.0, anchor: Anchor::Middle, text });
     }
     scene
@@ -415,8 +417,9 @@ mod tests {
             Plot::Lines(Lines {
                 lines: vec![line(vec![(0, f64::NAN), (5, 3.0), (9, -1.0)])],
                 unit: Unit::Bytes,
+                over: Over::Time,
             }),
-            Plot::Lines(Lines { lines: Vec::new(), unit: Unit::Count }),
+            Plot::Lines(Lines { lines: Vec::new(), unit: Unit::Count, over: Over::Number }),
             Plot::Points(Points {
                 points: odd.iter().flat_map(|x| odd.iter().map(move |y| point(*x, *y))).collect(),
                 limits: vec![Limit { name: "l".into(), corners: vec![(1e-9, 1.0), (1.0, 1e9), (1e12, 1e9)] }],

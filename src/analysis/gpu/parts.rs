@@ -4,6 +4,7 @@ use super::kind::Kind;
 use super::model::GpuTrace;
 use super::spans::{self, Span};
 use super::steps::NO_STEP;
+use crate::report::chart::{Part, Tone};
 
 /// Parts of a window, in nanoseconds. `computation + exposed_communication + exposed_copies + idle = total`.
 ///
@@ -46,6 +47,21 @@ impl Parts {
         self.copies += other.copies;
         self.kernels_only += other.kernels_only;
     }
+}
+
+/// Parts of bars, one bar for each of `rows`: what adds up to the total.
+pub fn chart_parts<'a>(rows: impl Iterator<Item = &'a Parts> + Clone) -> Vec<Part> {
+    let part = |name: &str, tone, get: fn(&Parts) -> i64| Part {
+        name: name.to_string(),
+        tone,
+        values: rows.clone().map(|parts| get(parts) as f64).collect(),
+    };
+    vec![
+        part("computation", Tone::Computation, |parts| parts.computation),
+        part("exposed communication", Tone::Communication, |parts| parts.exposed_communication),
+        part("exposed copies", Tone::Copies, |parts| parts.exposed_copies),
+        part("idle", Tone::Idle, |parts| parts.idle),
+    ]
 }
 
 /// What a device did over time.

@@ -2,32 +2,18 @@
 
 use super::DeviceTime;
 use crate::analysis::gpu::Named;
-use crate::analysis::gpu::parts::Parts;
+use crate::analysis::gpu::parts::chart_parts;
 use crate::base::units::Unit;
-use crate::report::chart::{Bars, Chart, Part, Plot, Tone};
+use crate::report::chart::{Bars, Chart, Plot};
 
 /// Bars of a strip, at most: more could not be told apart, and each costs the page time.
 const MAX_BARS: usize = 160;
-
-fn parts_of<'a>(rows: impl Iterator<Item = &'a Parts> + Clone) -> Vec<Part> {
-    let part = |name: &str, tone, get: fn(&Parts) -> i64| Part {
-        name: name.to_string(),
-        tone,
-        values: rows.clone().map(|parts| get(parts) as f64).collect(),
-    };
-    vec![
-        part("computation", Tone::Computation, |parts| parts.computation),
-        part("exposed communication", Tone::Communication, |parts| parts.exposed_communication),
-        part("exposed copies", Tone::Copies, |parts| parts.exposed_copies),
-        part("idle", Tone::Idle, |parts| parts.idle),
-    ]
-}
 
 /// One bar a device.
 pub fn devices(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Chart {
     let bars = Bars {
         labels: devices.iter().map(|device| named.gpu.device_label(device.device)).collect(),
-        parts: parts_of(devices.iter().map(|device| &device.parts)),
+        parts: chart_parts(devices.iter().map(|device| &device.parts)),
         unit: Unit::Ns,
         is_strip: false,
         what: "GPU".to_string(),
@@ -56,7 +42,7 @@ pub fn steps(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
     let n = rows.len();
     let bars = Bars {
         labels: (0..n).map(label).collect(),
-        parts: parts_of(rows.iter().map(|row| &row.1)),
+        parts: chart_parts(rows.iter().map(|row| &row.1)),
         unit: Unit::Ns,
         is_strip: true,
         what: format!("{n} steps in order"),

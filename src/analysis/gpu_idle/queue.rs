@@ -4,7 +4,7 @@ use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::{GpuTrace, Named};
 use crate::analysis::timeline::texts;
 use crate::base::units::Unit;
-use crate::report::chart::{Chart, Line, Lines, Plot, Tone};
+use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Table};
 
 /// The queue of one stream over time.
@@ -114,7 +114,7 @@ pub fn chart(named: &Named<'_, '_>, queues: &[Queue]) -> Option<Chart> {
         id: named.id("queue_chart"),
         title: named.title("Work in the queue over time"),
         caption,
-        plot: Plot::Lines(Lines { lines, unit: Unit::Count }),
+        plot: Plot::Lines(Lines { lines, unit: Unit::Count, over: Over::Time }),
     })
 }
 

@@ -5,7 +5,7 @@ use crate::analysis::gpu::{GpuTrace, Kind, Named};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_bytes};
-use crate::report::chart::{Chart, Line, Lines, Plot, Tone};
+use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Report, Table};
 use crate::trace::builder::for_each_member;
 use rustc_hash::FxHashMap;
@@ -184,7 +184,7 @@ fn chart(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<Chart
         id: named.id("memory_chart"),
         title: named.title("Memory in use over time"),
         caption: String::new(),
-        plot: Plot::Lines(Lines { lines, unit: Unit::Bytes }),
+        plot: Plot::Lines(Lines { lines, unit: Unit::Bytes, over: Over::Time }),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Many ranks of one distributed run, read together: where the time of each went, and who waited for whom.
 
+mod charts;
 pub mod clocks;
 pub mod files;
 pub mod sequences;
@@ -84,9 +85,13 @@ impl<'a, 'b> Ranks<'a, 'b> {
         }
         report.facts(self.facts());
         self.add_warnings(&mut report);
+        report.chart(self.ranks_chart());
         report.table(self.ranks_table());
         if !self.files.left_out.is_empty() {
             report.table(self.left_out_table());
+        }
+        if let Some(chart) = self.arrivals_chart() {
+            report.chart(chart);
         }
         report.table(self.stragglers_table());
         report.table(self.kinds_table());

@@ -118,6 +118,18 @@ impl Waits {
         }
     }
 
+    /// How much later than the first each rank came to a collective, by index of the rank; nothing where its times are not
+    /// known. Nanoseconds by the clock of the reference.
+    pub fn arrivals(&self, shared: &Shared, sequences: &Sequences, clocks: &Clocks) -> Vec<(usize, i64)> {
+        let of = sequences.sequences.get(shared.sequence).zip(clocks.is_same.get(shared.sequence));
+        let (Some(times), Some((sequence, same))) = (&shared.times, of) else { return Vec::new() };
+        let late = |line: &Line| {
+            let start = clocks.time(line.rank, line.parts.get(shared.k)?.start);
+            Some((line.rank, start.saturating_sub(times.start)))
+        };
+        comparable(sequence, same, clocks).into_iter().filter_map(late).collect()
+    }
+
     /// Times of one collective; its waits are added to those of ranks.
     fn times(&mut self, placed: &[Placed], clocks: &Clocks) -> Option<Times> {
         // The last of equals, which is the highest rank.
