@@ -18,7 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// What the page may use of the library.
-const PAGE: &[&str] = &["base", "report", "scene", "engine::protocol", "analysis::Query"];
+const PAGE: &[&str] = &["base", "report", "scene", "engine::protocol", "engine::folder", "analysis::Query"];
 
 fn sources(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();

@@ -26,7 +26,10 @@ impl MemoryQuery {
     /// What is wrong with it, if something is.
     pub fn problem(&self) -> Option<String> {
         fn wrong<T, E: ToString>(what: &str, text: &str, result: Result<T, E>) -> Option<String> {
-            result.err().filter(|_| !text.trim().is_empty()).map(|problem| format!("{what}: {}", problem.to_string()))
+            result
+                .err()
+                .filter(|_| !text.trim().is_empty())
+                .map(|problem| format!("{what}: {}", problem.to_string()))
         }
         wrong("phases", &self.phases, Phases::parse(&self.phases))
             .or_else(|| wrong("rules", &self.rules, Rules::parse(&self.rules)))

@@ -49,7 +49,7 @@ pub enum Answer {
     Kept(Option<Vec<KeptView>>),
 }
 
-/// A worker that serves one file. Dropping it ends the worker and forgets who waits.
+/// A worker that serves one tab. Dropping it ends the worker and forgets who waits.
 pub struct Client {
     worker: WorkerHandle,
     mail: Rc<Mail>,
@@ -89,12 +89,12 @@ impl Client {
     }
 
     pub fn send(&self, request: &Request) {
-        self.send_with(request, None, Vec::new());
+        self.send_with(request, &[], Vec::new());
     }
 
-    /// The same with a file beside it, and ways to workers that help.
-    pub fn send_with(&self, request: &Request, blob: Attached, ports: Vec<Port>) {
-        if let Err(why) = self.worker.post(&protocol::encode(request), blob, ports) {
+    /// The same with files beside it, and ways to workers that help.
+    pub fn send_with(&self, request: &Request, blobs: &[Blob], ports: Vec<Port>) {
+        if let Err(why) = self.worker.post(&protocol::encode(request), blobs, ports) {
             self.mail.die(why);
         }
     }

@@ -12,6 +12,7 @@ mod screens;
 mod shelf;
 mod shortcuts;
 mod state;
+mod together;
 mod widgets;
 mod words;
 
@@ -42,7 +43,7 @@ pub fn App() -> impl IntoView {
     browser::on_system_theme(move || app.theme.notify());
     Effect::new(move |_| browser::apply_theme(app.theme.get()));
     Effect::new(move |_| {
-        let name = app.active.get().and_then(|id| app.tab(id)).map(|tab| tab.name.get_value());
+        let name = app.active.get().and_then(|id| app.tab(id)).map(|tab| tab.name.get());
         browser::set_title(&(words().page_title)(name.as_deref()));
     });
     shortcuts::listen(app);

@@ -77,7 +77,7 @@ impl Helper {
     pub fn help(&self, on_death: impl Fn() + 'static) -> Option<Port> {
         let (near, far) = browser::channel()?;
         *self.on_death.borrow_mut() = Some(Box::new(on_death));
-        self.worker.post(&protocol::encode(&Request::Help), None, vec![far]).ok()?;
+        self.worker.post(&protocol::encode(&Request::Help), &[], vec![far]).ok()?;
         Some(near)
     }
 }

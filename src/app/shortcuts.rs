@@ -17,6 +17,7 @@ pub fn listen(app: App) {
             true
         }
         "o" => browser::press(&format!("[{PRESSED}=\"o\"]")),
+        "f" => browser::press(&format!("[{PRESSED}=\"f\"]")),
         "s" => {
             app.show(None);
             true

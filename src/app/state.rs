@@ -1,6 +1,6 @@
 //! What the page knows: one signal a fact. Everything else is worked out from these where it is shown.
 
-use super::browser::{self, Dropped, Local, Picked, Port, Spot, Theme};
+use super::browser::{self, Local, Picked, Port, Spot, Theme};
 use super::client::{Answer, Client, Event};
 use super::pool::{Helper, Pool};
 use super::shelf::Shelf;
@@ -12,7 +12,7 @@ use tracedrop::analysis::Query;
 use tracedrop::base::pace::Pace;
 use tracedrop::base::text;
 use tracedrop::engine::protocol::{
-    DocumentView, ExporterView, Failure, FormatView, Keep, KeptView, Progress, Request,
+    DocumentView, ExporterView, Failure, FormatView, Keep, KeptView, OpenFile, Progress, Request,
 };
 use tracedrop::report::RowsOf;
 
@@ -80,6 +80,8 @@ pub struct Tip {
 /// How far a tab is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Phase {
+    /// Read when it is shown for the first time: the file is being read together with others.
+    Waiting,
     Reading,
     /// Asked to stop; the report of what was read is on its way.
     Stopping,
@@ -109,32 +111,36 @@ pub struct Exporting {
 #[derive(Clone)]
 pub enum Source {
     File(Picked),
+    /// Several files as one run, in this order.
+    Together(Vec<Picked>),
     /// An index that is kept, without its file.
     Kept(KeptView),
 }
 
 impl Source {
-    fn name(&self) -> &str {
+    fn name(&self) -> String {
         match self {
-            Source::File(file) => &file.name,
-            Source::Kept(entry) => &entry.file_name,
+            Source::File(file) => file.name.clone(),
+            Source::Together(files) => super::together::name(files),
+            Source::Kept(entry) => entry.file_name.clone(),
         }
     }
 
     fn file_bytes(&self) -> u64 {
         match self {
             Source::File(file) => file.blob.size() as u64,
+            Source::Together(files) => files.iter().map(|file| file.blob.size() as u64).sum(),
             Source::Kept(entry) => entry.file_bytes,
         }
     }
 }
 
-/// An open file.
+/// An open file, or several that are read together.
 #[derive(Clone, Copy)]
 pub struct Tab {
     pub id: u32,
     /// As shown: control characters visible.
-    pub name: StoredValue<String>,
+    pub name: RwSignal<String>,
     pub phase: RwSignal<Phase>,
     pub reading: RwSignal<Reading>,
     pub document: RwSignal<Option<Arc<DocumentView>>>,
@@ -145,13 +151,17 @@ pub struct Tab {
     pub exporting: RwSignal<Option<Exporting>>,
     /// SHA-256 of the file as hexadecimal digits, once it is known.
     pub digest: RwSignal<Option<String>>,
+    /// Tabs that were opened at once with this one and are not all read yet, this one among them.
+    pub batch: StoredValue<Vec<u32>>,
+    /// Tabs whose files may be read together with this one's, this one among them.
+    pub fellows: RwSignal<Vec<u32>>,
     /// Where the page was scrolled to when another tab was chosen.
     pub top_px: StoredValue<f64>,
     app: App,
     pace: StoredValue<Pace>,
     /// When reading was stopped by hand.
     stopped_ms: StoredValue<f64>,
-    source: Local<Option<Source>>,
+    pub source: Local<Option<Source>>,
     client: Local<Option<Client>>,
     /// Workers that help this tab's with reading.
     helpers: Local<Vec<Helper>>,
@@ -195,20 +205,23 @@ impl App {
         id
     }
 
-    pub fn open(self, files: Vec<Picked>) {
-        files.into_iter().for_each(|file| self.open_tab(Source::File(file)));
-    }
-
     /// Opens a file from its index, without the file.
     pub fn open_kept(self, entry: KeptView) {
         self.open_tab(Source::Kept(entry));
     }
 
-    fn open_tab(self, source: Source) {
+    /// Opens a tab, shows it and reads what it is of.
+    pub fn open_tab(self, source: Source) -> Tab {
+        let tab = self.add_tab(source);
+        self.show(Some(tab.id));
+        tab
+    }
+
+    /// Adds a tab that reads what it is of when it is shown.
+    pub fn add_tab(self, source: Source) -> Tab {
         let tab = self.owner.with_value(|owner| owner.with(|| Tab::new(self, source)));
         self.tabs.update(|tabs| tabs.push(tab));
-        self.show(Some(tab.id));
-        tab.start();
+        tab
     }
 
     /// Shows the browser's dialog to choose files.
@@ -216,15 +229,9 @@ impl App {
         browser::press("[data-key=o]");
     }
 
-    /// Opens what was let go over the page, and says what was not opened.
-    pub fn take(self, dropped: Dropped) {
-        if !dropped.folders.is_empty() {
-            let names: Vec<String> = dropped.folders.iter().map(|name| text::visible(name)).collect();
-            self.alert((words().folders_are_not_opened)(&names.join(", ")));
-        } else if dropped.files.is_empty() {
-            self.alert(words().nothing_to_open.to_string());
-        }
-        self.open(dropped.files);
+    /// Shows the browser's dialog to choose a folder.
+    pub fn choose_folder(self) {
+        browser::press("[data-key=f]");
     }
 
     pub fn tab(self, id: u32) -> Option<Tab> {
@@ -245,6 +252,9 @@ impl App {
             self.active.set(id);
             let top = id.and_then(|id| self.tab(id)).map_or(0.0, |tab| tab.top_px.get_value());
             browser::after(0, move || browser::scroll_window_to(top));
+        }
+        if let Some(tab) = self.active_tab().filter(|tab| tab.phase.get_untracked() == Phase::Waiting) {
+            tab.start();
         }
     }
 
@@ -289,6 +299,7 @@ impl App {
         }
         self.tabs.update(|tabs| tabs.retain(|tab| tab.id != id));
         tab.drop_contents();
+        self.look_at_batch(tab);
     }
 
     pub fn say(self, text: String) {
@@ -340,14 +351,16 @@ impl Tab {
     fn new(app: App, source: Source) -> Tab {
         Tab {
             id: app.id(),
-            name: StoredValue::new(text::visible(source.name())),
-            phase: RwSignal::new(Phase::Reading),
+            name: RwSignal::new(text::visible(&source.name())),
+            phase: RwSignal::new(Phase::Waiting),
             reading: RwSignal::default(),
             document: RwSignal::new(None),
             report: RwSignal::new(None),
             led_to: RwSignal::new(None),
             exporting: RwSignal::new(None),
             digest: RwSignal::new(None),
+            batch: StoredValue::default(),
+            fellows: RwSignal::default(),
             top_px: StoredValue::new(0.0),
             app,
             pace: StoredValue::default(),
@@ -391,6 +404,7 @@ impl Tab {
             Ok(client) => {
                 match source {
                     Source::File(file) => self.open_file(&client, file, afresh),
+                    Source::Together(files) => open_together(&client, files),
                     Source::Kept(entry) => {
                         client.send(&Request::OpenKept { key: entry.key, query: first_query() });
                     }
@@ -401,12 +415,12 @@ impl Tab {
         }
     }
 
-    fn open_file(self, client: &Client, Picked { name, blob, modified_ms }: Picked, afresh: bool) {
+    fn open_file(self, client: &Client, Picked { name, blob, modified_ms, .. }: Picked, afresh: bool) {
         let is_large = blob.size() >= MIN_KEPT_BYTES && self.app.shelf.keeps.get_untracked();
         let keep = modified_ms.filter(|_| is_large).map(|modified_ms| Keep { modified_ms, afresh });
         let ports = if blob.size() < MIN_HELPED_BYTES { Vec::new() } else { self.take_helpers() };
-        let request = Request::Open { file_name: name, query: first_query(), keep };
-        client.send_with(&request, Some(blob), ports);
+        let request = Request::Open { sides: vec![vec![OpenFile { name, keep }]], query: first_query() };
+        client.send_with(&request, &[blob], ports);
     }
 
     /// Takes the helpers that are free; gives the ways to them.
@@ -463,14 +477,22 @@ impl Tab {
                 self.reading.set(reading);
             }
             Event::Document(document) => {
-                if !document.partial {
+                let is_whole = !document.partial;
+                if is_whole {
+                    if let Some(name) = super::together::name_of_ranks(&document) {
+                        self.name.set(name);
+                    }
                     self.phase.set(Phase::Done);
                 }
                 self.document.set(Some(document));
+                if is_whole {
+                    self.app.look_at_batch(self);
+                }
             }
             Event::Failed(failure) => {
                 self.document.set(None);
                 self.phase.set(Phase::Failed(failure));
+                self.app.look_at_batch(self);
             }
             Event::KeptChanged => self.app.shelf.refresh(),
             Event::Digest(digest) => self.digest.set(Some(digest)),
@@ -487,6 +509,7 @@ impl Tab {
             Event::Died(why) => {
                 self.exporting.set(None);
                 self.phase.set(Phase::Died(why));
+                self.app.look_at_batch(self);
             }
         }
     }
@@ -559,6 +582,13 @@ impl Tab {
         self.source.set_value(None);
         self.document.set(None);
     }
+}
+
+/// Reads files as one run. Nothing is kept of them, and nobody helps: reading goes on file by file.
+fn open_together(client: &Client, files: Vec<Picked>) {
+    let (files, blobs): (Vec<OpenFile>, Vec<browser::Blob>) =
+        files.into_iter().map(|file| (OpenFile { name: file.name, keep: None }, file.blob)).unzip();
+    client.send_with(&Request::Open { sides: vec![files], query: first_query() }, &blobs, Vec::new());
 }
 
 /// The page's state, from any component.

@@ -5,7 +5,7 @@
 use super::browser::Theme;
 use tracedrop::base::text;
 use tracedrop::base::units::{Unit, counted, format_bytes, group_digits};
-use tracedrop::engine::protocol::{IndexView, KeptView};
+use tracedrop::engine::protocol::{FileProgress, IndexView, KeptView};
 use tracedrop::report::Value;
 
 /// Keys of one subject: their names and what they do.
@@ -50,7 +50,27 @@ pub struct Words {
     pub pasted_name: &'static str,
     pub nothing_pasted: &'static str,
     pub nothing_to_open: &'static str,
-    pub folders_are_not_opened: fn(&str) -> String,
+    pub no_traces_in_folder: fn(&str) -> String,
+    pub skipped_in_folder: fn(&str, &str) -> String,
+    pub unreadable_in_folder: fn(&str, &str) -> String,
+    pub folder_is_cut: fn(&str) -> String,
+    pub and_more: fn(&str, u64) -> String,
+
+    pub open_menu: &'static str,
+    pub open_folder: &'static str,
+    pub folder_hint: &'static str,
+    /// Number of files, and whether each is of another rank.
+    pub together_name: fn(u64, bool) -> String,
+    pub read_all_together: fn(u64) -> String,
+    pub read_together_with: &'static str,
+    pub read_together_now: fn(u64) -> String,
+    pub fellows: fn(u64) -> String,
+    pub read_them_together: &'static str,
+    pub file_number: fn(u32, u32) -> String,
+    pub left_out_title: &'static str,
+    pub left_out: fn(&str, &str, &str) -> String,
+    pub files_title: &'static str,
+    pub rank: fn(i64) -> String,
 
     pub reading: &'static str,
     pub making_reports: &'static str,
@@ -83,6 +103,8 @@ pub struct Words {
     pub verdict_notes: fn(u64, &str) -> String,
     pub verdict_counts: fn((u64, u64, u64), &str) -> String,
     pub verdict_stopped: fn(u64, u64, u64, &str) -> String,
+    /// Files that were read, and all of them.
+    pub verdict_left_out: fn(u64, u64, u64, &str) -> String,
     pub verdict_so_far: fn(u64, &str) -> String,
     pub show_account: &'static str,
     pub hide_account: &'static str,
@@ -136,7 +158,11 @@ pub struct Words {
 
     pub failed_title: &'static str,
     pub died_title: &'static str,
+    pub failed_together_title: &'static str,
     pub died_what: &'static str,
+    /// The file that was being read.
+    pub died_together_what: fn(&FileProgress) -> String,
+    pub died_together_hint: &'static str,
     pub died_hint: &'static str,
     pub problem_code: &'static str,
     pub start_again: &'static str,
@@ -174,7 +200,7 @@ static ENGLISH: Words = Words {
     headline: "Drop a trace, read what is slow",
     lead: "Tracedrop reads a trace as it streams in, says what the time went into, and accounts for every byte it read.",
     drop_here: "Drop trace files here",
-    drop_hint: "or choose files, or paste",
+    drop_hint: "or a folder of them, or choose files, or paste",
     stays_here: "Nothing leaves this page.",
     why_it_stays: "Files are read here, in your browser, which has been told to refuse this page any connection.",
     let_go: "Let go to open",
@@ -212,9 +238,39 @@ static ENGLISH: Words = Words {
     pasted_name: "pasted.txt",
     nothing_pasted: "There is no text and no file on the clipboard.",
     nothing_to_open: "There was no file in what you dropped.",
-    folders_are_not_opened: |names| {
-        format!("Folders are not opened: {names}. Drop the files that are in it instead.")
+    no_traces_in_folder: |folder| format!("There is no trace in the folder {folder}."),
+    skipped_in_folder: |folder, names| {
+        format!("Not opened from the folder {folder}, as their names are not those of traces: {names}.")
     },
+    unreadable_in_folder: |folder, names| {
+        format!("The browser could not read this in the folder {folder}: {names}.")
+    },
+    folder_is_cut: |folder| {
+        format!("The folder {folder} holds more files than are opened at once; some were left out.")
+    },
+    and_more: |names, n| format!("{names} and {} more", number(n)),
+
+    open_menu: "More ways to open",
+    open_folder: "Open a folder",
+    folder_hint: "to read the traces in it together, as on the ranks of a distributed run",
+    together_name: |n, are_ranks| {
+        if are_ranks { counted(n, "rank", "ranks") } else { counted(n, "file", "files") }
+    },
+    read_all_together: |n| format!("Read together: all {}", number(n)),
+    read_together_with: "Read together with",
+    read_together_now: |n| {
+        format!("These {} are of one run and are also read together.", counted(n, "file", "files"))
+    },
+    fellows: |n| format!("{} of this kind were opened at once.", counted(n, "file", "files")),
+    read_them_together: "Read them together",
+    file_number: |number, n| format!("File {number} of {n}"),
+    left_out_title: "Files that are left out",
+    left_out: |name, what, hint| match hint {
+        "" => format!("{name} is left out: {what}."),
+        hint => format!("{name} is left out: {what}. {}", sentence(hint)),
+    },
+    files_title: "The files",
+    rank: |rank| format!("rank {rank}"),
 
     reading: "Reading",
     making_reports: "All is read; making the reports",
@@ -280,6 +336,14 @@ static ENGLISH: Words = Words {
             "Reading ended at {} of {}: {} {noun}.",
             format_bytes(read),
             format_bytes(total),
+            number(records)
+        )
+    },
+    verdict_left_out: |n_read, n_files, records, noun| {
+        format!(
+            "{} of {} were read: {} {noun}.",
+            number(n_read),
+            counted(n_files, "file", "files"),
             number(records)
         )
     },
@@ -365,8 +429,19 @@ static ENGLISH: Words = Words {
     },
 
     failed_title: "This file could not be read",
+    failed_together_title: "These files could not be read",
     died_title: "The reader stopped",
     died_what: "The part of the page that reads this file ended unexpectedly. Other open files are not affected.",
+    died_together_what: |file| {
+        format!(
+            "The part of the page that reads these files ended unexpectedly, at file {} of {}: {}. Other open files are not affected.",
+            file.number,
+            file.n_files,
+            text::visible(&file.name)
+        )
+    },
+    died_together_hint: "All files together may need more memory than the browser gives to a page. Read fewer of them together, or use \
+                         tracedrop report --together, which may use all memory of the computer.",
     died_hint: "Start again to read the file from its beginning. If it happens again, the file may need more memory than the browser gives to a page.",
     problem_code: "Details:",
     start_again: "Start again",
@@ -377,6 +452,7 @@ static ENGLISH: Words = Words {
             "Files",
             &[
                 (&["o"], "open files"),
+                (&["f"], "open a folder"),
                 (&["s"], "start screen and samples"),
                 (&["1 – 9"], "show an open file"),
                 (&["[", "]"], "file before, file after"),

@@ -61,6 +61,24 @@ pub fn shortened(name: &str) -> String {
     }
 }
 
+/// The number behind the last of the first of `words` that has one, joined or with one of `-`, `_`, `.`, `=` or a space
+/// between, and the byte at which it starts. Whatever case the text is in; `words` are in small letters. A word may not be
+/// the end of another one.
+pub fn number_behind(text: &str, words: &[&str]) -> Option<(usize, i64)> {
+    let lower = text.to_ascii_lowercase();
+    words.iter().find_map(|word| {
+        let mut at = lower.rmatch_indices(word);
+        at.find_map(|(start, _)| {
+            let is_word = !lower[..start].ends_with(|c: char| c.is_alphanumeric());
+            let rest = &lower[start + word.len()..];
+            let digits = rest.strip_prefix(['-', '_', '.', '=', ' ']).unwrap_or(rest);
+            let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+            let number = digits[..end].parse().ok().filter(|_| is_word)?;
+            Some((lower.len() - digits.len(), number))
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

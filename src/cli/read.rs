@@ -11,7 +11,7 @@ use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::base::text;
 use tracedrop::base::units::group_digits;
-use tracedrop::engine::Session;
+use tracedrop::engine::{self, Session, folder};
 use tracedrop::import::FormatInfo;
 use tracedrop::index::{self, Index};
 use tracedrop::trace::Severity;
@@ -26,20 +26,18 @@ pub fn shown(path: &Path) -> String {
     text::visible(&path.display().to_string())
 }
 
-/// Endings of the files in a folder that are taken for traces.
-const ENDINGS: [&str; 7] = [".json", ".jsonl", ".ndjson", ".trace", ".gz", ".zst", ".tdx"];
-
 /// `paths` with each folder replaced by the traces directly in it, in order of name; one without any stays.
 pub fn with_folders_opened(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut files = Vec::new();
+    let formats = engine::formats();
     for path in paths {
         let mut inside: Vec<PathBuf> = std::fs::read_dir(path)
             .into_iter()
             .flatten()
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| {
-                let name = path.to_string_lossy().to_ascii_lowercase();
-                path.is_file() && ENDINGS.iter().any(|ending| name.ends_with(ending))
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                path.is_file() && folder::may_be_trace(&name, &formats)
             })
             .collect();
         inside.sort();
@@ -131,13 +129,8 @@ pub fn open(
     if !args.quiet {
         tell(&name, &trace.ledger);
     }
-    // Nothing usable and something unusable; an empty timeline (`[]`) is a trace all the same.
-    let ledger = &trace.ledger;
-    if ledger.kept.records + ledger.repaired.records == 0
-        && (ledger.skipped.records > 0 || ledger.content_bytes == 0)
-    {
-        let noun = &trace.ledger.record_noun;
-        return complain(&format!("no {} in it", if noun.is_empty() { "records" } else { noun }));
+    if let Some(why) = session.why_useless() {
+        return complain(&why);
     }
     Some(session)
 }

@@ -3,10 +3,13 @@
 //! A [`Session`] is one file from its first byte to its reports. It owns no I/O and knows no clock: whoever drives it
 //! feeds bytes, decides when a partial report is due, and sends the answers where they belong.
 
+pub mod folder;
+mod gathering;
 pub mod protocol;
 mod session;
 pub mod warm_up;
 
+pub use gathering::Gathering;
 pub use session::{Session, TableRef};
 
 use crate::export::{EXPORTERS, ExporterInfo};

@@ -13,11 +13,17 @@ use crate::report::{Facts, Findings, Note, Sort};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Page to worker. One worker serves one file.
+/// Page to worker. One worker serves one tab.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Read the `Blob` that comes with this message; the ports behind it lead to workers that help with that.
-    Open { file_name: String, query: Query, keep: Option<Keep> },
+    /// Read the `Blob`s that come with this message, one a file in the order of `sides`. Ports behind them lead to workers
+    /// that help, where it is one file.
+    Open {
+        /// Files of one side are read together, as one run. A further side is what the first is to be held against, which
+        /// is not done yet.
+        sides: Vec<Vec<OpenFile>>,
+        query: Query,
+    },
     /// Stop reading; report on what was read.
     Stop,
     /// Compute the reports again.
@@ -40,6 +46,14 @@ pub enum Request {
     ListKept { ticket: u32 },
     /// Forget the index of this key, or all of them, and list those that are left.
     Forget { ticket: u32, key: Option<String> },
+}
+
+/// A file to be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenFile {
+    pub name: String,
+    /// Nothing is kept of files that are read together.
+    pub keep: Option<Keep>,
 }
 
 /// For a file whose index may be kept in the browser, to open it at once the next time.
@@ -185,8 +199,19 @@ pub struct Progress {
     pub records: u64,
     /// Title of the format, once known.
     pub format: Option<String>,
+    /// Which of several files is being read; the numbers above are of all of them.
+    pub file: Option<FileProgress>,
     /// All bytes are read; the reports are being made.
     pub finishing: bool,
+}
+
+/// One of several files that are read together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileProgress {
+    pub name: String,
+    /// From 1.
+    pub number: u32,
+    pub n_files: u32,
 }
 
 /// Why something could not be done.
@@ -217,14 +242,42 @@ pub struct ExporterView {
 /// A document without the cells of its tables, which the page asks for as it shows them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentView {
+    /// What was read; of several files, what they have in common and their sizes added up.
     pub file: FileView,
+    /// The account of all files.
     pub ledger: LedgerView,
+    /// Each of several files; empty where it is one.
+    pub files: Vec<FileAccount>,
+    /// What was to be read together with these, and could not.
+    pub left_out: Vec<LeftOutView>,
     pub reports: Vec<ReportView>,
     pub query: Query,
     /// Made while reading goes on.
     pub partial: bool,
     /// Exporters that have something to write for this file.
     pub exporters: Vec<ExporterView>,
+}
+
+/// One of several files, with its own account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileAccount {
+    pub file: FileView,
+    pub ledger: LedgerView,
+}
+
+/// A file that is not among those that were read together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOutView {
+    pub file_name: String,
+    pub why: Failure,
+}
+
+/// What a file says of its place in a distributed run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankView {
+    pub rank: i64,
+    /// Ranks of the run.
+    pub world_size: Option<i64>,
 }
 
 /// What the file is.
@@ -238,6 +291,8 @@ pub struct FileView {
     pub producer: Option<String>,
     /// Outermost first.
     pub compression: Vec<String>,
+    /// `None` if it does not say, and of several files.
+    pub rank: Option<RankView>,
     /// The index that this comes from; `None` if the file was read.
     pub index: Option<IndexView>,
 }

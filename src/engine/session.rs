@@ -1,9 +1,10 @@
 //! One file from its first byte to its reports.
 
 use super::protocol::{
-    BlockView, ColumnView, CopyFormat, DocumentView, FileView, IndexView, IssueView, LedgerView, ReportView,
-    SeverityView, TableId, TableView, TallyView,
+    BlockView, ColumnView, CopyFormat, DocumentView, FileAccount, FileView, IndexView, IssueView, LedgerView,
+    LeftOutView, RankView, ReportView, SeverityView, TableId, TableView, TallyView,
 };
+use crate::analysis::gpu::facts::RunFacts;
 use crate::analysis::{self, Query};
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
 use crate::import::{FormatInfo, Import, ImportError, ImportProgress};
@@ -32,6 +33,11 @@ pub struct Session {
     index_view: Option<IndexView>,
     /// The file, for arguments that are read from it again.
     again: Option<Rc<dyn Content>>,
+    /// One of several files: no reports are made of it alone, and it is given up once it has more events than there is room
+    /// for.
+    is_part: bool,
+    /// What was to be read together with this, and could not.
+    left_out: Vec<LeftOutView>,
     /// Row order of the table looked at last, so that scrolling does not sort again.
     order: Option<(TableId, TableQuery, Vec<u32>)>,
 }
@@ -63,6 +69,8 @@ impl Session {
             index: None,
             index_view: None,
             again: None,
+            is_part: false,
+            left_out: Vec::new(),
             order: None,
         }
     }
@@ -72,6 +80,21 @@ impl Session {
         let mut session = Session::empty(query);
         session.set_trace(trace, false);
         session
+    }
+
+    /// A file that is going to be put together with others: no reports are made of it alone. With `room`, it is given up once
+    /// it has more events.
+    pub(super) fn part_of_several(mut self, room: Option<usize>) -> Session {
+        self.is_part = true;
+        if let (Some(import), Some(room)) = (&mut self.import, room) {
+            import.hold_at_most(room);
+        }
+        self
+    }
+
+    /// Says what was to be read together with this, and could not.
+    pub(super) fn set_left_out(&mut self, left_out: Vec<LeftOutView>) {
+        self.left_out = left_out;
     }
 
     /// Several files that are read already, in one: reports are on all of them, each with its own account of what was
@@ -169,7 +192,26 @@ impl Session {
 
     /// Whether reading on makes no difference any more; [`Session::finish`] says why.
     pub fn has_given_up(&self) -> bool {
-        self.import.as_ref().is_none_or(Import::has_given_up)
+        self.has_no_room() || self.import.as_ref().is_none_or(Import::has_given_up)
+    }
+
+    /// Whether it is one of several files, and has more events than there is room for beside the others.
+    fn has_no_room(&self) -> bool {
+        self.is_part && self.import.as_ref().is_some_and(Import::is_folding)
+    }
+
+    /// Why a file that was read is of no use: nothing in it could be used, though there is something. An empty timeline
+    /// (`[]`) is a trace all the same.
+    pub fn why_useless(&self) -> Option<ImportError> {
+        let [trace] = &self.run.traces[..] else { return None };
+        // An index was made of something.
+        let ledger = Some(&trace.ledger).filter(|_| self.index_view.is_none())?;
+        let is_useless = ledger.kept.records + ledger.repaired.records == 0
+            && (ledger.skipped.records > 0 || ledger.content_bytes == 0);
+        is_useless.then(|| {
+            let noun = if ledger.record_noun.is_empty() { "records" } else { &ledger.record_noun };
+            ImportError { code: "nothing-usable", what: format!("no {noun} in it"), hint: String::new() }
+        })
     }
 
     /// How far reading has come.
@@ -209,6 +251,15 @@ impl Session {
     }
 
     fn end(&mut self, end: impl FnOnce(Import) -> Result<Trace, ImportError>) -> Result<(), ImportError> {
+        if self.has_no_room() {
+            self.import = None;
+            return Err(ImportError {
+                code: "no-room",
+                what: "it has more events than there is memory for beside the files before it".to_string(),
+                hint: "read fewer files together, or use tracedrop report --together, which may use all memory of the computer"
+                    .to_string(),
+            });
+        }
         if let Some(import) = self.import.take() {
             // The partial trace is let go before the whole one is put together.
             self.run = Run::default();
@@ -227,7 +278,9 @@ impl Session {
 
     fn make_reports(&mut self) {
         self.order = None;
-        self.reports = analysis::reports(&self.run, &self.query);
+        if !self.is_part {
+            self.reports = analysis::reports(&self.run, &self.query);
+        }
     }
 
     /// Computes the reports again for another query. An error, and nothing happens, if the tables can not be read from
@@ -335,13 +388,16 @@ impl Session {
         }
     }
 
-    /// Proposed name of the file that an export goes into: the trace's own, without its endings, and the exporter's.
+    /// Proposed name of the file that an export goes into: the (first) trace's own, without its endings, and the exporter's.
     pub fn export_file_name(&self, exporter: &ExporterInfo) -> String {
         let name = self.run.traces.first().map_or("", |trace| trace.source.file_name.as_str());
         let endings = [".gz", ".zst", ".jsonl", ".ndjson", ".json", ".trace"];
         let stem = endings.iter().fold(name, |name, ending| name.strip_suffix(ending).unwrap_or(name));
         let stem = if stem.is_empty() { "trace" } else { stem };
-        format!("{stem}.{}", exporter.extension)
+        match self.run.traces.len() {
+            0 | 1 => format!("{stem}.{}", exporter.extension),
+            n => format!("{stem}-and-{}-more.{}", n - 1, exporter.extension),
+        }
     }
 
     /// Exporters that have something to write.
@@ -353,22 +409,39 @@ impl Session {
         EXPORTERS.iter().copied().filter(has_something).collect()
     }
 
+    fn file_view(&self, trace: &Trace) -> FileView {
+        let source = &trace.source;
+        let facts = RunFacts::new(trace);
+        FileView {
+            name: source.file_name.clone(),
+            bytes: trace.ledger.file_bytes,
+            format_id: source.format.to_string(),
+            format_title: super::format_title(source.format),
+            producer: source.producer.clone(),
+            compression: source.compression.iter().map(|name| name.to_string()).collect(),
+            rank: facts.rank.map(|rank| RankView { rank, world_size: facts.world_size }),
+            index: self.index_view,
+        }
+    }
+
     /// What the page shows. `None` before the first partial report.
     pub fn document(&self) -> Option<DocumentView> {
-        let trace = self.run.traces.first()?;
-        let source = &trace.source;
-        let names: Vec<&str> = self.run.traces.iter().map(|trace| trace.source.file_name.as_str()).collect();
+        let traces = &self.run.traces;
+        let files: Vec<FileView> = traces.iter().map(|trace| self.file_view(trace)).collect();
+        let file = files.iter().cloned().reduce(both_files)?;
+        let accounts = traces.iter().map(|trace| ledger_view(&trace.ledger));
         Some(DocumentView {
-            file: FileView {
-                name: names.join(", "),
-                bytes: self.run.traces.iter().map(|trace| trace.ledger.file_bytes).sum(),
-                format_id: source.format.to_string(),
-                format_title: super::format_title(source.format),
-                producer: source.producer.clone(),
-                compression: source.compression.iter().map(|name| name.to_string()).collect(),
-                index: self.index_view,
+            file,
+            ledger: ledgers_view(traces.iter().map(|trace| &trace.ledger)),
+            files: match traces.len() {
+                1 => Vec::new(),
+                _ => files
+                    .into_iter()
+                    .zip(accounts)
+                    .map(|(file, ledger)| FileAccount { file, ledger })
+                    .collect(),
             },
-            ledger: ledgers_view(self.run.traces.iter().map(|trace| &trace.ledger)),
+            left_out: self.left_out.clone(),
             reports: self.reports.iter().map(report_view).collect(),
             query: self.query.clone(),
             partial: self.partial,
@@ -380,6 +453,21 @@ impl Session {
                 .collect(),
         })
     }
+}
+
+/// What two files have in common, and their sizes added up.
+fn both_files(mut a: FileView, b: FileView) -> FileView {
+    a.name = format!("{}, {}", a.name, b.name);
+    a.bytes = a.bytes.saturating_add(b.bytes);
+    if a.format_title.split(", ").all(|title| title != b.format_title) {
+        a.format_title = format!("{}, {}", a.format_title, b.format_title);
+    }
+    a.producer = a.producer.filter(|producer| Some(producer) == b.producer.as_ref());
+    if a.compression != b.compression {
+        a.compression = Vec::new();
+    }
+    a.rank = None;
+    a
 }
 
 /// The account of all files; of several, added up.

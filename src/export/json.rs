@@ -223,7 +223,13 @@ fn unit_name(unit: Unit) -> &'static str {
         Unit::Id => "id",
         Unit::Plain => "plain",
         Unit::NsOffset => "ns_offset",
-        Unit::Bytes | Unit::Ns | Unit::Ms | Unit::Seconds | Unit::Samples | Unit::Ratio | Unit::UnixSeconds => unit.symbol(),
+        Unit::Bytes
+        | Unit::Ns
+        | Unit::Ms
+        | Unit::Seconds
+        | Unit::Samples
+        | Unit::Ratio
+        | Unit::UnixSeconds => unit.symbol(),
         Unit::BytesPerSecond => "bytes_per_second",
         Unit::Flops => "flops",
         Unit::FlopsPerSecond => "flops_per_second",

@@ -72,7 +72,7 @@ const MAX_LAYERS: usize = 4;
 const MAX_BLANK_BYTES: usize = 16 << 20;
 
 /// Events that a 32-bit program holds. With everything that is made of them they take some 130 bytes each.
-const MAX_EVENTS_32_BIT: usize = 20_000_000;
+pub const MAX_EVENTS_32_BIT: usize = 20_000_000;
 /// What a 32-bit program packs away of further ones, at most.
 const MAX_PACKED_BYTES_32_BIT: usize = 1500 << 20;
 /// Events of one thread that it puts together, at most.

@@ -17,12 +17,13 @@ pub mod python_sampling;
 pub mod sway;
 pub mod unpack;
 
-pub use drive::{Import, ImportError, ImportProgress};
+pub use drive::{Import, ImportError, ImportProgress, MAX_EVENTS_32_BIT};
 
 use crate::trace::{IssueKind, TraceBuilder, builder};
 
 /// The formats, in the order in which equal confidence is settled.
-pub const FORMATS: &[&FormatInfo] = &[&chrome_trace::INFO, &sway::INFO, &python_sampling::INFO, &perf_text::INFO, &perf_text::SEED_INFO];
+pub const FORMATS: &[&FormatInfo] =
+    &[&chrome_trace::INFO, &sway::INFO, &python_sampling::INFO, &perf_text::INFO, &perf_text::SEED_INFO];
 
 /// The kind of oddity of that code, from wherever it may come.
 pub fn issue_kind(code: &str) -> Option<&'static IssueKind> {

@@ -85,7 +85,7 @@ impl Part {
             PartRows::Tables(tables) => {
                 let trace = &tables.trace;
                 tables.events.n_events() + trace.scoring_calls.len() + trace.accesses.len()
-            },
+            }
             PartRows::Bytes(..) => 0,
         }
     }

@@ -71,7 +71,8 @@ impl Phases {
         let mut open: Vec<(&str, usize)> = Vec::new();
         for event in events {
             let ns = event.ns.saturating_add(offset_ns);
-            let phase_of = |stem: &str| PHASE_EVENTS.iter().find(|(name, _)| *name == stem).map(|(_, phase)| *phase);
+            let phase_of =
+                |stem: &str| PHASE_EVENTS.iter().find(|(name, _)| *name == stem).map(|(_, phase)| *phase);
             if let Some(phase) = event.event.strip_suffix("_start").and_then(phase_of) {
                 open.push((phase, boundaries.len()));
                 boundaries.push(Boundary { phase: phase.to_string(), start_ns: ns, end_ns: i64::MAX });

@@ -16,7 +16,8 @@ pub struct AddressRange {
 pub fn parse(json: &str) -> Result<Vec<AddressRange>, Problem> {
     let mut ranges = Vec::new();
     settings::for_each_object(json, |object| {
-        let address = |name: &str| object.unsigned(name)?.ok_or_else(|| Problem::new(format!("a range has no {name}")));
+        let address =
+            |name: &str| object.unsigned(name)?.ok_or_else(|| Problem::new(format!("a range has no {name}")));
         ranges.push(AddressRange {
             addr_start: address("addr_start")?,
             addr_end: address("addr_end")?,
@@ -94,7 +95,10 @@ mod tests {
         assert_eq!(pages.mark(0, 40, 'c'), 26);
         assert_eq!(pages.mark(0, 40, 'd'), 0);
         let at = |page| pages.get(page);
-        assert_eq!([at(9), at(10), at(19), at(20), at(25), at(41)].map(|c| c.unwrap_or('-')), ['c', 'a', 'a', 'b', 'c', '-']);
+        assert_eq!(
+            [at(9), at(10), at(19), at(20), at(25), at(41)].map(|c| c.unwrap_or('-')),
+            ['c', 'a', 'a', 'b', 'c', '-']
+        );
         assert_eq!(pages.mark(u64::MAX, u64::MAX, 'e'), 1);
         let range = AddressRange { addr_start: 4096, addr_end: 0, region_type: String::new() };
         assert_eq!(range.pages(), (1, 1));

@@ -81,11 +81,15 @@ impl Rules {
                 None => Ok(None),
                 Some(pattern) => match expression(&pattern) {
                     Some(expression) => Ok(Some(expression)),
-                    None => Err(Problem::new(format!("{name} is no expression that is understood: {pattern}"))),
+                    None => {
+                        Err(Problem::new(format!("{name} is no expression that is understood: {pattern}")))
+                    }
                 },
             };
             rules.push(Rule {
-                region: object.text("region_type")?.ok_or_else(|| Problem::new("a rule has no region_type"))?,
+                region: object
+                    .text("region_type")?
+                    .ok_or_else(|| Problem::new("a rule has no region_type"))?,
                 phase: object.text("phase")?,
                 op: object.text("op_type")?,
                 symbol: pattern("symbol_re")?,

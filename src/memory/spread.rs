@@ -112,7 +112,8 @@ impl Spread {
     pub fn median(&self) -> Option<f64> {
         let n = self.len();
         let values = self.at_places(&[n.saturating_sub(1) / 2, n / 2]);
-        (n > 0).then(|| if n % 2 == 1 { values[1] as f64 } else { (values[0] as f64 + values[1] as f64) / 2.0 })
+        (n > 0)
+            .then(|| if n % 2 == 1 { values[1] as f64 } else { (values[0] as f64 + values[1] as f64) / 2.0 })
     }
 }
 

@@ -97,7 +97,8 @@ pub fn thermal_events<'a>(
     before: impl Fn(&str) -> Option<i64>,
     after: impl IntoIterator<Item = (&'a str, i64)>,
 ) -> i64 {
-    let events = after.into_iter().map(|(cpu, count)| count.saturating_sub(before(cpu).unwrap_or(count)).max(0));
+    let events =
+        after.into_iter().map(|(cpu, count)| count.saturating_sub(before(cpu).unwrap_or(count)).max(0));
     events.fold(0, i64::saturating_add)
 }
 

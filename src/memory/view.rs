@@ -232,7 +232,11 @@ impl<'a> View<'a> {
 
     /// The same with everything that is known of them.
     pub fn accesses(&self) -> impl Iterator<Item = (Access, Label)> + '_ {
-        self.trace.accesses.iter().zip(self.labels.iter()).filter_map(|(access, label)| Some((access, label?)))
+        self.trace
+            .accesses
+            .iter()
+            .zip(self.labels.iter())
+            .filter_map(|(access, label)| Some((access, label?)))
     }
 
     /// Phase of each labelled row, beside [`View::accesses`].

@@ -23,8 +23,6 @@ pub struct Chart {
 pub enum Plot {
     Bars(Bars),
     Lines(Lines),
-    /// Lines over durations in place of times, on a logarithmic axis.
-    Durations(Lines),
     Heat(Heat),
     Points(Points),
 }
@@ -75,6 +73,8 @@ pub struct Lines {
 pub enum Over {
     /// A value holds until the next one.
     Time,
+    /// Lengths of time, on a logarithmic axis. A value holds until the next one.
+    Duration,
     /// Numbers of things, from 1: nothing is between two of them.
     Number,
 }

@@ -26,8 +26,7 @@ pub fn layout(chart: &Chart, width: f64) -> Scene {
     match &chart.plot {
         Plot::Bars(bars) if bars.is_strip => strip(bars, width),
         Plot::Bars(bars) => lying_bars(bars, width),
-        Plot::Lines(lines) => drawn_lines(lines, width, false),
-        Plot::Durations(lines) => drawn_lines(lines, width, true),
+        Plot::Lines(lines) => drawn_lines(lines, width),
         Plot::Heat(heat) => ridges(heat, width),
         Plot::Points(points) => scatter(points, width),
     }
@@ -182,8 +181,8 @@ fn strip(bars: &Bars, width: f64) -> Scene {
     scene
 }
 
-/// `is_log` is for durations, whose axis is logarithmic.
-fn drawn_lines(lines: &Lines, width: f64, is_log: bool) -> Scene {
+fn drawn_lines(lines: &Lines, width: f64) -> Scene {
+    let is_log = lines.over == Over::Duration;
     let all = || lines.lines.iter().flat_map(|line| &line.points);
     let start = all().map(|point| point.0).min().unwrap_or(0);
     let end = all().map(|point| point.0).max().unwrap_or(1).max(start + 1);
@@ -209,7 +208,7 @@ fn drawn_lines(lines: &Lines, width: f64, is_log: bool) -> Scene {
         for (ts, value) in line.points.iter().filter(|point| point.1.is_finite()) {
             let (x, y) = (x_of(*ts), place(*value));
             // A value holds until the next.
-            if let Some((_, before)) = corners.last().copied().filter(|_| lines.over == Over::Time) {
+            if let Some((_, before)) = corners.last().copied().filter(|_| lines.over != Over::Number) {
                 corners.push((x, before));
             }
             corners.push((x, y));
@@ -219,13 +218,19 @@ fn drawn_lines(lines: &Lines, width: f64, is_log: bool) -> Scene {
     }
     let n_ticks = ((plot / 140.0) as usize).max(1);
     let ticks = match is_log {
-        true => powers.iter().copied().step_by(powers.len().div_ceil(((plot / 80.0) as usize).max(2))).collect(),
+        true => {
+            powers.iter().copied().step_by(powers.len().div_ceil(((plot / 80.0) as usize).max(2))).collect()
+        }
         false => axis::between(start as f64, end as f64, n_ticks),
     };
     for tick in ticks {
         let x = x_of(tick as i64);
         scene.marks.push(Mark::Rule { from: (x, base), to: (x, base + 4.0), is_limit: false });
-        let unit = if lines.over == Over::Time { Unit::NsOffset } else { Unit::Count };
+        let unit = match lines.over {
+            Over::Time => Unit::NsOffset,
+            Over::Duration => Unit::Ns,
+            Over::Number => Unit::Count,
+        };
         let text = axis::label(tick, unit);
         scene.marks.push(Mark::Text { x, y: base + 16.0, anchor: Anchor::Middle, text });
     }

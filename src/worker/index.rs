@@ -3,7 +3,7 @@
 use crate::content::BlobContent;
 use crate::kept::{self, Place};
 use crate::source::{self, Source};
-use crate::{State, failure, now_ms, post};
+use crate::{State, now_ms, post};
 use sha2::{Digest, Sha256};
 use std::io;
 use std::rc::Rc;
@@ -60,7 +60,7 @@ pub async fn open_kept(key: &str, query: Query) -> Result<Session, Failure> {
         what: "the browser no longer has the index of this file".to_string(),
         hint: "open the file itself".to_string(),
     })?;
-    Session::of_index(index, None, query).map_err(failure)
+    Session::of_index(index, None, query).map_err(Failure::from)
 }
 
 /// Keeps an index of what was read of `blob`, then its SHA-256.

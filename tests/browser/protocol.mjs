@@ -3,19 +3,19 @@
 // Functions here run in the page: they take everything they need as arguments.
 
 /**
- * Reads the file of an <input> in a worker of its own, with others that help it.
+ * Reads the file of an <input> in a worker of its own, with others that help it; with `together`, all its files as one run.
  * Gives milliseconds to the first and to the last report, and what each named exporter wrote, as text.
  */
-export async function readInWorker(input, { index = 0, exporters = [], helpers = 0 } = {}) {
-  const file = input.files[index];
+export async function readInWorker(input, { index = 0, together = false, exporters = [], helpers = 0 } = {}) {
+  const files = together ? [...input.files] : [input.files[index]];
   const utf8 = (text) => {
     const bytes = new TextEncoder().encode(text);
     if (bytes.length > 127) throw new Error(`${text} is too long for a length of one byte`);
     return [bytes.length, ...bytes];
   };
-  // Postcard: the number of the variant, then its fields: a query with the length of lists, no tables of one's own and
-  // six empty fields for memory. No index is kept of the file.
-  const open = new Uint8Array([0, ...utf8(file.name), 10, 0, 0, ...Array(6).fill(0), 0]);
+  // Postcard: the number of the variant, then its fields: one side with its files, of which no index is kept; a query with the length of lists, no
+  // tables of one's own and six empty fields for memory.
+  const open = new Uint8Array([0, 1, files.length, ...files.flatMap((file) => [...utf8(file.name), 0]), 10, 0, 0, ...Array(6).fill(0)]);
   const exportAs = (ticket, id) => new Uint8Array([5, ticket, ...utf8(id)]);
   const [PROGRESS, DOCUMENT, FAILED, EXPORTED, REFUSED] = [1, 2, 3, 7, 8];
 
@@ -44,7 +44,7 @@ export async function readInWorker(input, { index = 0, exporters = [], helpers =
         const kind = message[0];
         if (!started) {
           started = performance.now();
-          worker.postMessage([open, file, ...ports], ports);
+          worker.postMessage([open, ...files, ...ports], ports);
         }
         if (kind === PROGRESS) finishing ||= message.at(-1) === 1;
         if (kind === FAILED) resolve({ failed: new TextDecoder().decode(message) });

@@ -1,6 +1,7 @@
 // Pictures of the screens, for people to look at: `make screenshots` writes them to tests/browser/output/.
 // Add a screen: a name and what to do with a ready page to get there.
 import { appendFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { NARROW, OUTPUT, WIDE, launchBrowser, openPage, startSite } from './support.mjs';
 
 /** Opens the sample in the file of that name. */
@@ -29,6 +30,10 @@ const SCREENS = {
   roofline: async (page) => {
     await sample(page, 'gpu-serving.json');
     await report(page, 'Operators');
+  },
+  ranks: async (page) => {
+    await page.getByTestId('file-input').setInputFiles([0, 1].map((rank) => fileURLToPath(new URL(`../data/pytorch/dlrm8/rank${rank}.json.gz`, import.meta.url))));
+    await page.locator('.file-head').waitFor();
   },
   chrome: (page) => sample(page, 'serving.json'),
   table: async (page) => {

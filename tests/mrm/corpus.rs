@@ -153,7 +153,8 @@ pub fn is_same(ours: &Value, golden: &Value) -> bool {
 /// and column.
 pub fn assert_table(what: &str, table: &Table, golden: &Value, but: &[(usize, &str)]) {
     let columns: Vec<&str> = table.columns.iter().map(|column| column.id.as_ref()).collect();
-    let wanted: Vec<&str> = golden["columns"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+    let wanted: Vec<&str> =
+        golden["columns"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
     assert_eq!(columns, wanted, "{what}: columns of {}", table.id);
     let rows = golden["rows"].as_array().unwrap();
     assert_eq!(table.n_rows(), rows.len(), "{what}: rows of {}", table.id);
@@ -180,7 +181,12 @@ pub fn assert_objects(what: &str, table: &Table, golden: &Value) {
         assert_eq!(row.as_object().unwrap().len(), table.columns.len());
         for column in &table.columns {
             let (ours, golden) = (cell(&column.cells, at), &row[column.id.as_ref()]);
-            assert!(is_same(&ours, golden), "{what}: {}, row {at}, {}: {ours} instead of {golden}", table.id, column.id);
+            assert!(
+                is_same(&ours, golden),
+                "{what}: {}, row {at}, {}: {ours} instead of {golden}",
+                table.id,
+                column.id
+            );
         }
     }
 }

@@ -40,7 +40,11 @@ fn rows_with_labels_of_their_own_and_out_of_order() {
         let labels: Vec<Value> = view
             .accesses()
             .map(|(row, label)| {
-                Value::from(vec![row.sample.into(), view.kinds.name(label.kind).into(), Value::from(label.region_id)])
+                Value::from(vec![
+                    row.sample.into(),
+                    view.kinds.name(label.kind).into(),
+                    Value::from(label.region_id),
+                ])
             })
             .collect();
         assert_eq!(&Value::from(labels), &golden["labels"], "{policy}");
@@ -113,8 +117,13 @@ fn label(labeller: &mut Labeller, trace: &Trace, kinds: &mut Kinds, address: u64
 fn ranges_are_known_before_the_first_access() {
     let (trace, mut kinds) = (Trace::default(), Kinds::default());
     let mut labeller = Labeller::new(Rules::default(), UnknownPolicy::Keep);
-    let range = |addr_start, addr_end, region: &str| AddressRange { addr_start, addr_end, region_type: region.into() };
-    let ranges = [range(0x1000, 0x3001, "kv_cache"), range(0x2000, 0x5000, "weight"), range(0x9000, 0, "scratch")];
+    let range = |addr_start, addr_end, region: &str| AddressRange {
+        addr_start,
+        addr_end,
+        region_type: region.into(),
+    };
+    let ranges =
+        [range(0x1000, 0x3001, "kv_cache"), range(0x2000, 0x5000, "weight"), range(0x9000, 0, "scratch")];
     assert_eq!(labeller.register(&ranges, &mut kinds), 3 + 1 + 1);
     let ours: Vec<(String, u32)> = [0x1008u64, 0x1010, 0x4000, 0x9fff, 0xa000]
         .into_iter()
@@ -147,7 +156,12 @@ fn rules_of_ones_own_and_policies() {
     assert_eq!(kinds_of("keep", rules), ("activation unknown activation unknown".into(), 0));
     assert_eq!(kinds_of("log_and_skip", rules), ("activation activation".into(), 2));
     assert_eq!(kinds_of("assign_runtime", ""), ("runtime runtime runtime runtime".into(), 0));
-    for (rules, unknown) in [(r#"[{"symbol_re":"a"}]"#, ""), (r#"[{"region_type":"a","symbol_re":"("}]"#, ""), ("{}", ""), ("", "other")] {
+    for (rules, unknown) in [
+        (r#"[{"symbol_re":"a"}]"#, ""),
+        (r#"[{"region_type":"a","symbol_re":"("}]"#, ""),
+        ("{}", ""),
+        ("", "other"),
+    ] {
         let query = MemoryQuery { rules: rules.into(), unknown: unknown.into(), ..MemoryQuery::default() };
         assert!(query.problem().is_some(), "{rules} {unknown}");
     }

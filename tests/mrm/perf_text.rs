@@ -87,7 +87,8 @@ fn both_grammars_agree_on_what_the_old_one_is_for() {
         case.as_array().unwrap().iter().filter(is_plain).map(|case| case["text"].as_str().unwrap()).collect();
     assert!(lines.len() > 15);
     for line in lines {
-        let [ours, seed] = [&INFO, &SEED_INFO].map(|format| rows(&import("line", line.as_bytes(), Some(format)).unwrap()));
+        let [ours, seed] =
+            [&INFO, &SEED_INFO].map(|format| rows(&import("line", line.as_bytes(), Some(format)).unwrap()));
         assert_eq!(ours, seed, "{line}");
     }
 }
@@ -103,7 +104,8 @@ fn real_recordings_give_the_rows_of_the_reference() {
         let sha256 = digest(&format!("{name}.txt.gz"), rows(&trace).into_iter());
         assert_eq!(sha256, seed["sha256"].as_str().unwrap(), "{name}");
         // What is no row is skipped, and said.
-        let lines = input(name).split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
+        let lines =
+            input(name).split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
         let ledger = &trace.ledger;
         assert_eq!(ledger.kept.records + ledger.skipped.records, lines as u64, "{name}");
         let reports = reports(&trace, MemoryQuery::default());
@@ -121,9 +123,9 @@ fn real_recordings_are_read_whatever_was_printed() {
     // Samples in each: all lines but headers, frames and empty ones.
     for name in REAL {
         let bytes = input(name);
-        let samples = bytes.split(|byte| *byte == b'\n').filter(|line| {
-            !line.trim_ascii().is_empty() && !matches!(line.first(), Some(b'#' | b'\t'))
-        });
+        let samples = bytes
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.trim_ascii().is_empty() && !matches!(line.first(), Some(b'#' | b'\t')));
         let trace = import(name, &bytes, None).unwrap();
         assert_eq!((trace.source.format, trace.accesses.len()), (INFO.id, samples.count()), "{name}");
         assert_eq!(trace.ledger.skipped.records, 0, "{name}");
@@ -185,8 +187,9 @@ fn pieces_make_no_difference() {
 fn oddities_are_counted() {
     let text = b"# header\r\n\r\nperf: lost 12 events\rx 1 [000] 99999999999.5: e: 10\nx 1 [000] 1.5: e: 11223344556677889\n\tff f (x)\n x -1/-1 [001]  1.5: e:u: 10 f (x)\n\n";
     let trace = import("odd", text, Some(&INFO)).unwrap();
-    let counts = ["perf-comment", "perf-not-a-sample", "perf-out-of-range", "perf-call-chain", "perf-negative-thread"]
-        .map(|code| trace.ledger.count_of(code));
+    let counts =
+        ["perf-comment", "perf-not-a-sample", "perf-out-of-range", "perf-call-chain", "perf-negative-thread"]
+            .map(|code| trace.ledger.count_of(code));
     assert_eq!(counts, [1, 1, 2, 1, 1]);
     assert_eq!((trace.accesses.len(), trace.accesses.get(0).unwrap().thread), (1, None));
     assert_eq!(trace.ledger.n_records(), 4);

@@ -24,7 +24,11 @@ fn quantiles_and_means() {
         let mut sorted = values.clone();
         sorted.sort_by(f64::total_cmp);
         for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)] {
-            assert_eq!(numbers::quantile(&sorted, q).unwrap().to_bits(), float(&case[name]).to_bits(), "{name}");
+            assert_eq!(
+                numbers::quantile(&sorted, q).unwrap().to_bits(),
+                float(&case[name]).to_bits(),
+                "{name}"
+            );
         }
         assert_eq!(numbers::mean(&values).unwrap().to_bits(), float(&case["mean"]).to_bits());
         if case["values"].as_array().unwrap().iter().all(Value::is_u64) {
@@ -77,7 +81,8 @@ fn parts_of_lines() {
 fn suitability() {
     for case in all("suitability") {
         // No ratio at all stands as null.
-        let [ratio, p99, p50] = [0, 1, 2].map(|at| if case[at].is_null() { f64::NAN } else { float(&case[at]) });
+        let [ratio, p99, p50] =
+            [0, 1, 2].map(|at| if case[at].is_null() { f64::NAN } else { float(&case[at]) });
         let found = Thresholds::default().judge(ratio, p99, p50);
         assert_eq!(found.name(), case[3].as_str().unwrap(), "{case}");
         assert!(!Thresholds::default().reason(Some(ratio), p99, p50).is_empty());

@@ -3,7 +3,7 @@
 use crate::analysis::gpu::{GpuTrace, Kind, Named};
 use crate::analysis::timeline::{integers, texts};
 use crate::base::units::{Unit, format_ns};
-use crate::report::chart::{Chart, Line, Lines, Plot, Tone};
+use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Table};
 use crate::trace::links::LinkTable;
 
@@ -57,6 +57,7 @@ pub fn over_time(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
         plot: Plot::Lines(Lines {
             lines: ways.iter().enumerate().map(line).collect(),
             unit: Unit::BytesPerSecond,
+            over: Over::Time,
         }),
     };
     let rows: Vec<(usize, &Way)> = (0..=N_STRETCHES)

@@ -2,6 +2,7 @@
 
 use crate::analysis::gpu::GpuTrace;
 use crate::analysis::gpu::facts::integer;
+use crate::base::text::number_behind;
 use crate::base::units::format_ns;
 use rustc_hash::FxHashMap;
 
@@ -178,17 +179,7 @@ fn resolution(gpu: &GpuTrace<'_>) -> i64 {
 /// The number behind the last `rank` in a file's name, or else behind the last `worker`, joined or with one of `-`, `_`,
 /// `.`, `=` or a space between: `rank-3.json`, `worker12_step_4.json`, `dp0_tp1_rank1.pt.trace.json`.
 pub fn rank_in_name(name: &str) -> Option<i64> {
-    let lower = name.to_ascii_lowercase();
-    ["rank", "worker"].iter().find_map(|word| {
-        let mut at = lower.rmatch_indices(word);
-        at.find_map(|(start, _)| {
-            let is_word = !lower[..start].ends_with(|c: char| c.is_alphanumeric());
-            let rest = &lower[start + word.len()..];
-            let rest = rest.strip_prefix(['-', '_', '.', '=', ' ']).unwrap_or(rest);
-            let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-            rest[..end].parse().ok().filter(|_| is_word)
-        })
-    })
+    number_behind(name, &["rank", "worker"]).map(|(_, rank)| rank)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::tables::Source;
 use crate::base::units::Unit;
 use crate::memory::suitability::Thresholds;
 use crate::memory::summary::KindSummary;
-use crate::report::chart::{Bars, Chart, Line, Lines, Part, Plot, Tone};
+use crate::report::chart::{Bars, Chart, Line, Lines, Over, Part, Plot, Tone};
 
 /// Corners of a curve, at most.
 const MAX_POINTS: usize = 200;
@@ -53,14 +53,18 @@ fn retention(source: &Source<'_, '_>) -> Chart {
         let regions = source.view.metrics.regions.iter().filter(|region| region.kind == row.kind);
         let mut kept: Vec<i64> = regions.map(|region| region.retention_ns()).collect();
         kept.sort_unstable();
-        Line { name: source.view.kinds.name(row.kind).to_string(), tone: tone(number), points: cumulative(&kept) }
+        Line {
+            name: source.view.kinds.name(row.kind).to_string(),
+            tone: tone(number),
+            points: cumulative(&kept),
+        }
     };
     let lines = source.kinds.iter().enumerate().map(line).collect();
     chart(
         "retention_chart",
         "Share of regions that are kept no longer",
         "The axis of time is logarithmic and starts at 1 µs; what is kept shorter, or not at all, stands there.",
-        Plot::Durations(Lines { lines, unit: Unit::Ratio }),
+        Plot::Lines(Lines { lines, unit: Unit::Ratio, over: Over::Duration }),
     )
 }
 
@@ -120,7 +124,12 @@ fn mix(source: &Source<'_, '_>) -> Chart {
 
 fn working_set(source: &Source<'_, '_>) -> Chart {
     let bytes = values(source, |row| row.total_pages as f64 * 4096.0);
-    chart("working_set_chart", "Working set", "", bars(source, Unit::Bytes, vec![("touched", tone(0), bytes)]))
+    chart(
+        "working_set_chart",
+        "Working set",
+        "",
+        bars(source, Unit::Bytes, vec![("touched", tone(0), bytes)]),
+    )
 }
 
 fn strides(source: &Source<'_, '_>) -> Chart {
@@ -135,11 +144,11 @@ fn strides(source: &Source<'_, '_>) -> Chart {
 
 /// Share of the intervals of a kind that are no longer than so long.
 fn intervals(source: &Source<'_, '_>) -> Option<Chart> {
-    const SHARES: [f64; 13] =
-        [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
+    const SHARES: [f64; 13] = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
     let mut lines = Vec::new();
     for (number, row) in source.kinds.iter().enumerate() {
-        let Some((_, spread)) = source.view.metrics.intervals.iter().find(|(kind, _)| *kind == row.kind) else {
+        let Some((_, spread)) = source.view.metrics.intervals.iter().find(|(kind, _)| *kind == row.kind)
+        else {
             continue;
         };
         let Some(quantiles) = spread.quantiles(SHARES) else { continue };
@@ -150,7 +159,7 @@ fn intervals(source: &Source<'_, '_>) -> Option<Chart> {
             points: points.collect(),
         });
     }
-    let plot = Plot::Durations(Lines { lines: lines.clone(), unit: Unit::Ratio });
+    let plot = Plot::Lines(Lines { lines: lines.clone(), unit: Unit::Ratio, over: Over::Duration });
     (!lines.is_empty()).then(|| {
         chart(
             "iai_chart",

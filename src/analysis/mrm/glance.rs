@@ -62,7 +62,9 @@ pub fn notes(source: &Source<'_, '_>, report: &mut Report) {
     }
     let unread = names(&|row| row.reads == 0 && row.writes > 0);
     if !unread.is_empty() {
-        report.info(format!("No reads were seen of {unread}, so nothing says how long that is kept; it stands as 0."));
+        report.info(format!(
+            "No reads were seen of {unread}, so nothing says how long that is kept; it stands as 0."
+        ));
     }
     if !view.trace.accesses.is_in_time_order() {
         report.info(

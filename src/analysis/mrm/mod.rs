@@ -8,8 +8,8 @@ pub mod trust;
 
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, group_digits};
-use crate::memory::summary::{self, KindSummary};
 use crate::memory::suitability::Thresholds;
+use crate::memory::summary::{self, KindSummary};
 use crate::memory::{Kind, View};
 use crate::report::{Block, Facts, Report};
 use crate::trace::Run;
@@ -57,7 +57,7 @@ pub fn number_blocks(report: &mut Report, number: usize, file_name: &str) {
                 facts.title = format!("{}: {file_name}", facts.title);
                 continue;
             }
-            Block::Note(_) => continue,
+            Block::Note(_) | Block::Findings(_) => continue,
         };
         *id = format!("{id}_{}", number + 1).into();
         *title = format!("{title}: {file_name}");
@@ -66,7 +66,8 @@ pub fn number_blocks(report: &mut Report, number: usize, file_name: &str) {
 
 fn headline(view: &View<'_>, kinds: &[KindSummary]) -> String {
     let n = group_digits(i128::from(view.coverage.n_rows));
-    let largest = kinds.iter().filter(|row| row.kind != Kind::UNKNOWN).max_by_key(|row| row.reads + row.writes);
+    let largest =
+        kinds.iter().filter(|row| row.kind != Kind::UNKNOWN).max_by_key(|row| row.reads + row.writes);
     match largest {
         Some(row) => {
             let share = (row.reads + row.writes) as f64 / view.coverage.n_rows.max(1) as f64 * 100.0;
@@ -86,7 +87,8 @@ fn add_trace(
 ) {
     trust::add(view, context, report);
     if let Some(stopped) = &view.stopped {
-        report.warning(format!("Labelling stopped at an access of no known kind, as was asked for: {stopped}"));
+        report
+            .warning(format!("Labelling stopped at an access of no known kind, as was asked for: {stopped}"));
     }
     if view.n_left_out > 0 {
         let n = group_digits(i128::from(view.n_left_out));
@@ -109,7 +111,9 @@ fn add_facts(view: &View<'_>, report: &mut Report) {
     facts.push("accesses", "Accesses", coverage.n_rows, Unit::Count);
     facts.push("regions", "Regions", view.regions.regions().len() as u64, Unit::Count);
     let pages: u64 = view.metrics.regions.iter().map(|region| region.unique_pages).sum();
-    facts.push("bytes", "Touched", pages.saturating_mul(4096), Unit::Bytes).hint("pages of 4 KiB that a sample hit");
+    facts
+        .push("bytes", "Touched", pages.saturating_mul(4096), Unit::Bytes)
+        .hint("pages of 4 KiB that a sample hit");
     if let Some((start, end)) = view.trace.accesses.span() {
         facts.push("span", "Time", end.saturating_sub(start), Unit::Ns);
         facts

@@ -36,7 +36,13 @@ impl Source<'_, '_> {
         Column::float(id, label, unit, self.kinds.iter().map(value).collect())
     }
 
-    fn counts(&self, id: &'static str, label: &str, unit: Unit, value: impl Fn(&KindSummary) -> u64) -> Column {
+    fn counts(
+        &self,
+        id: &'static str,
+        label: &str,
+        unit: Unit,
+        value: impl Fn(&KindSummary) -> u64,
+    ) -> Column {
         Column::counts(id, label, unit, self.kinds.iter().map(value))
     }
 
@@ -67,7 +73,8 @@ impl Source<'_, '_> {
 
     fn region_columns(&self, rows: &[&RegionMetrics]) -> [Column; 2] {
         [
-            Column::counts("region_id", "region", Unit::Id, rows.iter().map(|row| u64::from(row.region_id))).as_key(),
+            Column::counts("region_id", "region", Unit::Id, rows.iter().map(|row| u64::from(row.region_id)))
+                .as_key(),
             self.kind_column(rows.iter().map(|row| row.kind)),
         ]
     }
@@ -85,7 +92,8 @@ impl Source<'_, '_> {
                 .hint("on the clock of the capture; of a region without stores its first access"),
             ns("last_read_ns", "last read", |row| row.last_read_ns)
                 .hint("on the clock of the capture; of a region without loads its first write"),
-            ns("retention_ns", "kept", RegionMetrics::retention_ns).hint("from the first write to the last read"),
+            ns("retention_ns", "kept", RegionMetrics::retention_ns)
+                .hint("from the first write to the last read"),
             Column::float(
                 "retention_s",
                 "kept, in seconds",
@@ -206,7 +214,9 @@ impl Source<'_, '_> {
             self.counts("n_regions", "regions", Unit::Count, |row| row.n_regions),
             self.counts("total_pages", "pages", Unit::Count, |row| row.total_pages)
                 .hint("a page in two regions counts twice"),
-            self.counts("total_bytes", "bytes", Unit::Bytes, |row| row.total_pages.saturating_mul(PAGE_BYTES)),
+            self.counts("total_bytes", "bytes", Unit::Bytes, |row| {
+                row.total_pages.saturating_mul(PAGE_BYTES)
+            }),
             self.floats("mean_pages_per_region", "mean pages of a region", Unit::Plain, |row| {
                 Some(row.mean_pages_per_region)
             }),
@@ -262,11 +272,21 @@ impl Source<'_, '_> {
         };
         let columns = vec![
             self.kind_column(rows.iter().map(|(kind, _)| *kind)),
-            Column::counts("n_intervals", "intervals", Unit::Count, rows.iter().map(|(_, row)| row.n_intervals)),
+            Column::counts(
+                "n_intervals",
+                "intervals",
+                Unit::Count,
+                rows.iter().map(|(_, row)| row.n_intervals),
+            ),
             ns("iai_p50_ns", "median", |row| row.p50_ns),
             ns("iai_p90_ns", "90%", |row| row.p90_ns),
             ns("iai_p99_ns", "99%", |row| row.p99_ns),
-            Column::float("iai_mean_ns", "mean", Unit::Ns, rows.iter().map(|(_, row)| Some(row.mean_ns)).collect()),
+            Column::float(
+                "iai_mean_ns",
+                "mean",
+                Unit::Ns,
+                rows.iter().map(|(_, row)| Some(row.mean_ns)).collect(),
+            ),
         ];
         Table::new("iai", "Time between accesses to one address", columns)
             .sorted_by("region_type", false)
@@ -301,7 +321,9 @@ impl Source<'_, '_> {
             self.floats("retention_p90_s", "kept, 90%", Unit::Seconds, |row| Some(row.retention_p90_s)),
             self.floats("retention_p99_s", "kept, 99%", Unit::Seconds, |row| Some(row.retention_p99_s)),
             self.floats("retention_mean_s", "kept, mean", Unit::Seconds, |row| Some(row.retention_mean_s)),
-            self.floats("write_once_ratio_mean", "written once", Unit::Ratio, |row| row.write_once_ratio_mean),
+            self.floats("write_once_ratio_mean", "written once", Unit::Ratio, |row| {
+                row.write_once_ratio_mean
+            }),
             self.floats("reads_per_write_mean", "reads per write", Unit::Plain, |row| {
                 Some(row.reads_per_write_mean)
             })
@@ -323,7 +345,8 @@ impl Source<'_, '_> {
             Column::counts(id, label, Unit::Id, rows.iter().map(|row| value(row)))
         };
         let columns = vec![
-            Column::counts("region_id", "region", Unit::Id, rows.iter().map(|row| u64::from(row.id))).as_key(),
+            Column::counts("region_id", "region", Unit::Id, rows.iter().map(|row| u64::from(row.id)))
+                .as_key(),
             self.kind_column(rows.iter().map(|row| row.kind)),
             page("page_min", "first page", |row| row.page_min),
             page("page_max", "last page", |row| row.page_max),

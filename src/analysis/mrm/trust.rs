@@ -28,7 +28,9 @@ pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
     let collector = collector_of(view);
     let grade = coverage.grade(collector);
     facts.push("quality", "Quality of the trace", grade.name(), Unit::None).hint(match collector {
-        Collector::Memray => "allocations have no latency and no level of memory, so nothing is asked of them",
+        Collector::Memray => {
+            "allocations have no latency and no level of memory, so nothing is asked of them"
+        }
         _ => "by the share of accesses with a latency and a level of memory",
     });
     for (id, label, n) in [
@@ -66,7 +68,9 @@ fn collector_of(view: &View<'_>) -> Collector {
 
 /// What the file says of itself, or what follows from that; the reasons, and whether it was derived.
 fn run_validity(trace: &Trace, context: &Context<'_>) -> (Option<RunValidity>, Vec<String>, bool) {
-    let raw = |name: &str| trace.source.metadata.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let raw = |name: &str| {
+        trace.source.metadata.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    };
     let plain = |value: &str| match Parser::new(value.as_bytes(), Dialect::Lenient).token() {
         Ok(Token::String(text)) => unescape_to_string(text),
         _ => value.to_string(),
@@ -106,12 +110,17 @@ fn look_like_instructions(view: &View<'_>) -> bool {
     for (row, label) in view.accesses() {
         // Levels of memory are said of data only, and nobody labels instructions.
         let symbol = row.symbol.map(|id| view.trace.strings.get(id)).unwrap_or_default();
-        if row.cache_level.is_some() || symbol.is_empty() || symbol.starts_with('[') || label.kind == Kind::KV_CACHE {
+        if row.cache_level.is_some()
+            || symbol.is_empty()
+            || symbol.starts_with('[')
+            || label.kind == Kind::KV_CACHE
+        {
             return false;
         }
         n += 1;
-        let (low, high) =
-            of_symbols.entry((row.symbol.unwrap_or(StringId::EMPTY), row.dso)).or_insert((row.address, row.address));
+        let (low, high) = of_symbols
+            .entry((row.symbol.unwrap_or(StringId::EMPTY), row.dso))
+            .or_insert((row.address, row.address));
         *low = (*low).min(row.address);
         *high = (*high).max(row.address);
         if *high - *low > MAX_FUNCTION_BYTES {

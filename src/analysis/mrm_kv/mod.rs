@@ -7,7 +7,7 @@ use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, format_ns, group_digits};
 use crate::memory::View;
 use crate::memory::kv::{KvLife, KvPage};
-use crate::report::chart::{Chart, Line, Lines, Plot};
+use crate::report::chart::{Chart, Line, Lines, Over, Plot};
 use crate::report::{Column, Facts, Report, Table};
 use crate::trace::Run;
 use crate::trace::accesses::RegionType;
@@ -51,7 +51,9 @@ fn headline(lives: &[KvLife]) -> String {
     }
     let n = group_digits(lives.len() as i128);
     match median(lives.iter().filter_map(KvLife::lifetime_ns).collect()) {
-        Some(ns) => format!("{n} lives of blocks, half of which are read for no longer than {}.", format_ns(ns)),
+        Some(ns) => {
+            format!("{n} lives of blocks, half of which are read for no longer than {}.", format_ns(ns))
+        }
         None => format!("{n} blocks, none of which was seen being stored."),
     }
 }
@@ -63,13 +65,17 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
     addresses.sort_unstable();
     addresses.dedup();
     facts.push("addresses", "Addresses", addresses.len() as u64, Unit::Count);
-    facts.push("lives", "Lives", lives.len() as u64, Unit::Count).hint("a store that comes after a read begins a new one");
+    facts
+        .push("lives", "Lives", lives.len() as u64, Unit::Count)
+        .hint("a store that comes after a read begins a new one");
     let evicted = lives.iter().filter(|life| life.evict_ns.is_some()).count() as u64;
     facts.push("evicted", "Overwritten", evicted, Unit::Count);
     let unwritten = lives.iter().filter(|life| life.write_ns.is_none()).count() as u64;
     facts.push("unwritten", "Never seen being stored", unwritten, Unit::Count);
     let kept: Vec<i64> = lives.iter().filter_map(KvLife::lifetime_ns).collect();
-    facts.push("median_lifetime", "Median life", median(kept.clone()), Unit::Ns).hint("from the store to the last read");
+    facts
+        .push("median_lifetime", "Median life", median(kept.clone()), Unit::Ns)
+        .hint("from the store to the last read");
     report.facts(facts);
     if !kept.is_empty() {
         let mut sorted = kept;
@@ -78,8 +84,9 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
         report.chart(Chart {
             id: "kv_lifetime_chart".into(),
             title: "Share of blocks that live no longer".to_string(),
-            caption: "From the store to the last read. The axis of time is logarithmic and starts at 1 µs.".to_string(),
-            plot: Plot::Durations(Lines { lines: vec![line], unit: Unit::Ratio }),
+            caption: "From the store to the last read. The axis of time is logarithmic and starts at 1 µs."
+                .to_string(),
+            plot: Plot::Lines(Lines { lines: vec![line], unit: Unit::Ratio, over: Over::Duration }),
         });
     }
     report.table(lives_table(lives));
@@ -98,7 +105,8 @@ fn lives_table(lives: &[KvLife]) -> Table {
         Column::integer(id, label, Unit::Ns, rows.iter().map(|row| value(row)).collect())
     };
     let columns = vec![
-        Column::counts("block_id", "block", Unit::Id, rows.iter().map(|row| u64::from(row.block_id))).as_key(),
+        Column::counts("block_id", "block", Unit::Id, rows.iter().map(|row| u64::from(row.block_id)))
+            .as_key(),
         Column::counts("generation", "life", Unit::Id, rows.iter().map(|row| u64::from(row.generation)))
             .as_key()
             .hint("counted from 0 at each address"),
@@ -108,7 +116,8 @@ fn lives_table(lives: &[KvLife]) -> Table {
         ns("evict_ns", "overwritten", |row| row.evict_ns),
         Column::counts("writes", "stores", Unit::Count, rows.iter().map(|row| row.writes)),
         Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)),
-        ns("lifetime_ns", "life", KvLife::lifetime_ns).hint("from the store to the last read; not known without the store"),
+        ns("lifetime_ns", "life", KvLife::lifetime_ns)
+            .hint("from the store to the last read; not known without the store"),
     ];
     let table = Table::new("kv_lives", "Lives of blocks", columns)
         .caption("One row a life of an address, in the order in which they begin.")

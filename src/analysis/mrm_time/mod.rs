@@ -6,7 +6,7 @@ use super::timeline::texts;
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, format_bytes};
 use crate::memory::{Kind, View};
-use crate::report::chart::{Chart, Heat, Line, Lines, Plot};
+use crate::report::chart::{Chart, Heat, Line, Lines, Over, Plot};
 use crate::report::{Column, Report, Table};
 use crate::trace::accesses::{Op, PAGE_BITS};
 use rustc_hash::FxHashSet;
@@ -59,8 +59,12 @@ impl Places {
     /// are enough.
     fn new(mut pages: Vec<u64>) -> Places {
         pages.sort_unstable();
-        let mut gaps: Vec<(u64, usize)> =
-            pages.windows(2).enumerate().map(|(at, pair)| (pair[1] - pair[0], at + 1)).filter(|gap| gap.0 > 256).collect();
+        let mut gaps: Vec<(u64, usize)> = pages
+            .windows(2)
+            .enumerate()
+            .map(|(at, pair)| (pair[1] - pair[0], at + 1))
+            .filter(|gap| gap.0 > 256)
+            .collect();
         gaps.sort_unstable_by(|a, b| b.cmp(a));
         gaps.truncate(N_PLACES / 2 - 1);
         let mut cuts: Vec<usize> = gaps.into_iter().map(|(_, at)| at).collect();
@@ -110,8 +114,14 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
         seen.insert(row.address >> PAGE_BITS);
     });
     let places = Places::new(seen.iter().copied().collect());
-    let mut stretches =
-        vec![Stretch { new_pages: vec![0; kinds.len()], places: vec![0; places.ranges.len()], ..Stretch::default() }; N_TIMES];
+    let mut stretches = vec![
+        Stretch {
+            new_pages: vec![0; kinds.len()],
+            places: vec![0; places.ranges.len()],
+            ..Stretch::default()
+        };
+        N_TIMES
+    ];
     let mut in_stretch: FxHashSet<(u32, u64)> = FxHashSet::default();
     let mut of_kind: FxHashSet<(Kind, u64)> = FxHashSet::default();
     for row in view.rows() {
@@ -166,7 +176,7 @@ fn growth(view: &View<'_>, kinds: &[Kind], stretches: &[Stretch], start_of: &dyn
         id: "touched_by_kind".into(),
         title: "Memory touched so far".to_string(),
         caption: "Bytes of the distinct pages of a kind up to that time.".to_string(),
-        plot: Plot::Lines(Lines { lines, unit: Unit::Bytes }),
+        plot: Plot::Lines(Lines { lines, unit: Unit::Bytes, over: Over::Time }),
     }
 }
 
@@ -182,10 +192,13 @@ fn touched(stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64, end: i64) -> 
     Chart {
         id: "working_set_over_time".into(),
         title: "Working set over time".to_string(),
-        caption: format!("Bytes of the distinct pages touched within each of {N_TIMES} equal stretches of time."),
+        caption: format!(
+            "Bytes of the distinct pages touched within each of {N_TIMES} equal stretches of time."
+        ),
         plot: Plot::Lines(Lines {
             lines: vec![Line { name: "touched".to_string(), tone: tone(0), points }],
             unit: Unit::Bytes,
+            over: Over::Time,
         }),
     }
 }

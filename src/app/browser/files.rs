@@ -1,19 +1,24 @@
 //! Files on their way in (dropped, picked, pasted) and out (downloads).
 
 use super::Blob;
+use super::folders::{self, Folder};
 use js_sys::Array;
 use leptos::ev;
 use leptos::prelude::{document, set_timeout, window_event_listener};
 use std::time::Duration;
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::spawn_local;
 use web_sys::{
-    DataTransfer, DragEvent, File, FileList, HtmlAnchorElement, HtmlElement, HtmlInputElement, Url,
+    DataTransfer, DragEvent, File, FileList, FileSystemEntry, HtmlAnchorElement, HtmlElement,
+    HtmlInputElement, Url,
 };
 
 /// A file someone chose.
 #[derive(Clone, Debug)]
 pub struct Picked {
     pub name: String,
+    /// Where it lies in the folder that was opened, beginning with that; its name if it was opened by itself.
+    pub path: String,
     pub blob: Blob,
     /// When a file on disk was changed last, in milliseconds since the Unix epoch; `None` for anything else.
     pub modified_ms: Option<u64>,
@@ -23,15 +28,27 @@ pub struct Picked {
 #[derive(Debug, Default)]
 pub struct Dropped {
     pub files: Vec<Picked>,
-    /// Names of folders, which are not opened.
-    pub folders: Vec<String>,
+    pub folders: Vec<Folder>,
 }
 
-fn picked_file(file: File) -> Picked {
-    Picked { name: file.name(), modified_ms: Some(file.last_modified() as u64), blob: file.into() }
+impl Picked {
+    /// Something that does not lie in a folder.
+    pub fn of_blob(name: String, blob: Blob) -> Picked {
+        Picked { path: name.clone(), name, blob, modified_ms: None }
+    }
 }
 
-fn list(files: Option<FileList>) -> Vec<Picked> {
+pub(super) fn picked_file(file: File) -> Picked {
+    let name = file.name();
+    Picked {
+        path: folders::path_of(&file).unwrap_or_else(|| name.clone()),
+        name,
+        modified_ms: Some(file.last_modified() as u64),
+        blob: file.into(),
+    }
+}
+
+pub(super) fn list(files: Option<FileList>) -> Vec<Picked> {
     let Some(files) = files else { return Vec::new() };
     (0..files.length()).filter_map(|at| files.item(at)).map(picked_file).collect()
 }
@@ -43,16 +60,17 @@ pub fn picked(input: &HtmlInputElement) -> Vec<Picked> {
     files
 }
 
-pub fn dropped(data: &DataTransfer) -> Dropped {
-    let mut dropped = Dropped::default();
+/// Files that were let go, and the folders among them, which have to be walked. Afterwards the browser forgets.
+fn dropped(data: &DataTransfer) -> (Vec<Picked>, Vec<FileSystemEntry>) {
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
     let items = data.items();
     for item in (0..items.length()).filter_map(|at| items.get(at)).filter(|item| item.kind() == "file") {
-        match item.webkit_get_as_entry().ok().flatten().filter(|entry| entry.is_directory()) {
-            Some(folder) => dropped.folders.push(folder.name()),
-            None => dropped.files.extend(item.get_as_file().ok().flatten().map(picked_file)),
+        match item.webkit_get_as_entry().ok().flatten().filter(FileSystemEntry::is_directory) {
+            Some(folder) => folders.push(folder),
+            None => files.extend(item.get_as_file().ok().flatten().map(picked_file)),
         }
     }
-    dropped
+    (files, folders)
 }
 
 fn has_files(event: &DragEvent) -> Option<DataTransfer> {
@@ -60,7 +78,7 @@ fn has_files(event: &DragEvent) -> Option<DataTransfer> {
 }
 
 /// Takes files that are dragged over any part of the page: `hover` says that some are held over it.
-pub fn on_drag(hover: impl Fn(bool) + Clone + 'static, drop: impl Fn(Dropped) + 'static) {
+pub fn on_drag(hover: impl Fn(bool) + Clone + 'static, drop: impl Fn(Dropped) + Clone + 'static) {
     let over = hover.clone();
     window_event_listener(ev::dragover, move |event| {
         if let Some(data) = has_files(&event) {
@@ -80,7 +98,15 @@ pub fn on_drag(hover: impl Fn(bool) + Clone + 'static, drop: impl Fn(Dropped) + 
         hover(false);
         if let Some(data) = has_files(&event) {
             event.prevent_default();
-            drop(dropped(&data));
+            let (files, folders) = dropped(&data);
+            let drop = drop.clone();
+            spawn_local(async move {
+                let mut dropped = Dropped { files, folders: Vec::new() };
+                for folder in folders {
+                    dropped.folders.push(folders::walk(folder).await);
+                }
+                drop(dropped);
+            });
         }
     });
 }
@@ -100,9 +126,7 @@ pub fn on_paste(text_name: &'static str, paste: impl Fn(Vec<Picked>) + 'static) 
         let text = data.get_data("text/plain").unwrap_or_default();
         let blob = Blob::new_with_str_sequence(&Array::of1(&JsValue::from(text.as_str())));
         match blob {
-            Ok(blob) if !text.is_empty() => {
-                paste(vec![Picked { name: text_name.to_string(), blob, modified_ms: None }])
-            }
+            Ok(blob) if !text.is_empty() => paste(vec![Picked::of_blob(text_name.to_string(), blob)]),
             _ => paste(Vec::new()),
         }
     });

@@ -2,6 +2,7 @@
 
 mod clipboard;
 mod files;
+mod folders;
 mod keys;
 mod place;
 mod start;
@@ -11,6 +12,7 @@ mod worker;
 
 pub use clipboard::copy_text;
 pub use files::{Dropped, Picked, download, on_drag, on_paste, picked};
+pub use folders::{Folder, picked_folder};
 pub use keys::on_key;
 pub use place::{
     Resizing, Spot, after, blur, focus_first, focus_inside, focus_sibling, focused_inside, is_target,

@@ -41,11 +41,11 @@ impl WorkerHandle {
         Ok(WorkerHandle { worker, on_message, on_death })
     }
 
-    /// Sends `bytes`, with a `Blob` and ports beside them. The ports are gone from here then.
-    pub fn post(&self, bytes: &[u8], attached: Attached, ports: Vec<Port>) -> Result<(), String> {
+    /// Sends `bytes`, with `Blob`s and ports beside them. The ports are gone from here then.
+    pub fn post(&self, bytes: &[u8], blobs: &[Blob], ports: Vec<Port>) -> Result<(), String> {
         let message = Array::of1(&Uint8Array::from(bytes));
-        if let Some(blob) = attached {
-            message.push(&blob);
+        for blob in blobs {
+            message.push(blob);
         }
         let transfer = Array::new();
         for port in ports {

@@ -11,6 +11,9 @@ use leptos::prelude::*;
 pub fn Header() -> impl IntoView {
     let app = app();
     let input = NodeRef::<html::Input>::new();
+    let folder_input = NodeRef::<html::Input>::new();
+    let ways = Signal::derive(move || app.ways_to_open());
+    let open_by = Callback::new(move |id: String| app.open_by(&id));
     let themes = Signal::derive(move || {
         Theme::ALL
             .iter()
@@ -57,6 +60,22 @@ pub fn Header() -> impl IntoView {
                         }
                     }
                 />
+                <input
+                    type="file"
+                    prop:webkitdirectory=true
+                    hidden
+                    aria-hidden="true"
+                    tabindex="-1"
+                    node_ref=folder_input
+                    data-key="f"
+                    data-testid="folder-input"
+                    on:change=move |_| {
+                        let folder = folder_input.get_untracked().and_then(|input| browser::picked_folder(&input));
+                        if let Some(folder) = folder {
+                            app.open_folder(folder);
+                        }
+                    }
+                />
                 <button
                     type="button"
                     class="button header-open"
@@ -70,6 +89,13 @@ pub fn Header() -> impl IntoView {
                     <Icon shape=Shape::Plus />
                     <span>{words().open}</span>
                 </button>
+                <Menu
+                    label=Signal::stored(words().open_menu.to_string())
+                    shape=Shape::Folder
+                    icon_only=true
+                    items=ways
+                    on_pick=open_by
+                />
                 <Menu
                     label=Signal::stored(words().theme_menu.to_string())
                     shape=Shape::Theme
@@ -152,7 +178,7 @@ fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
         tab.phase.with(|phase| match phase {
             Phase::Reading | Phase::Stopping => Some(("tab-busy", words().tab_reading)),
             Phase::Failed(_) | Phase::Died(_) => Some(("tab-bad", words().tab_problem)),
-            Phase::Done => None,
+            Phase::Waiting | Phase::Done => None,
         })
     };
     let close = move || {
@@ -176,7 +202,7 @@ fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
             aria-selected=move || selected.get().to_string()
             aria-keyshortcuts="Delete"
             tabindex=move || if reachable.get() { "0" } else { "-1" }
-            title=tab.name.get_value()
+            title=move || tab.name.get()
             on:click=move |_| app.show(Some(id))
             on:focus=move |_| {
                 // Arrows show the tab they reach; a click does so anyway.
@@ -203,7 +229,7 @@ fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
                         view! { <span class=format!("tab-state {class}")><span class="off-screen">{words}</span></span> }
                     })
             }}
-            <bdi class="tab-name">{tab.name.get_value()}</bdi>
+            <bdi class="tab-name">{move || tab.name.get()}</bdi>
             // For the pointer; keys have Delete and the button in the panel.
             <span
                 class="tab-close"

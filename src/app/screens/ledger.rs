@@ -1,5 +1,6 @@
 //! What the file is and what became of its bytes.
 
+use super::files::{Fellows, LeftOut, accounts_view};
 use crate::app::browser;
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Menu, MenuItem, Number, Shape};
@@ -31,8 +32,20 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     let partial = Memo::new(move |_| {
         document.with(|document| document.as_ref().is_some_and(|document| document.partial))
     });
-    let worst = Memo::new(move |_| ledger.with(|ledger| ledger.as_ref().and_then(worst_of)));
-    let lossy = Memo::new(move |_| worst.get().is_some_and(|worst| worst > SeverityView::Note));
+    let is_of_several = Memo::new(move |_| {
+        document.with(|document| document.as_ref().is_some_and(|document| !document.files.is_empty()))
+    });
+    let worst = Memo::new(move |_| {
+        let has_left_out =
+            document.with(|document| document.as_ref().is_some_and(|document| !document.left_out.is_empty()));
+        let left_out = has_left_out.then_some(SeverityView::Skipped);
+        ledger.with(|ledger| ledger.as_ref().and_then(worst_of)).max(left_out)
+    });
+    let lossy = Memo::new(move |_| {
+        ledger
+            .with(|ledger| ledger.as_ref().and_then(worst_of))
+            .is_some_and(|worst| worst > SeverityView::Note)
+    });
     // Opened and closed by hand, or by what there is to tell.
     let chosen = RwSignal::new(None::<bool>);
     let open = Memo::new(move |_| chosen.get().unwrap_or_else(|| lossy.get()));
@@ -70,7 +83,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             <div class="file-head">
                 <div class="file-title">
                     <h1>
-                        <bdi>{tab.name.get_value()}</bdi>
+                        <bdi>{move || tab.name.get()}</bdi>
                     </h1>
                     {move || file.get().map(meta_view)}
                 </div>
@@ -96,7 +109,8 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                 </div>
             </div>
             </Show>
-            {move || file.get().and_then(|file| Some((file.index?, file.name))).map(|(index, name)| view! { <FromIndex tab index name /> })}
+            <LeftOut document />
+            {move || file.get().filter(|_| !is_of_several.get()).and_then(|file| Some((file.index?, file.name))).map(|(index, name)| view! { <FromIndex tab index name /> })}
             <p class="exporting" role="status">
                 {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
             </p>
@@ -122,9 +136,11 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                     .filter(|ledger| !ledger.is_clean())
                     .map(|ledger| view! { <AccountBar ledger file_bytes /> })
             }}
+            <Fellows tab />
             <div id=details_id hidden=move || !open.get() class="account-body">
+                {move || (open.get() && is_of_several.get()).then(|| document.get().map(|document| accounts_view(&document)))}
                 {move || {
-                    open.get()
+                    (open.get() && !is_of_several.get())
                         .then(|| {
                             ledger
                                 .get()
@@ -143,7 +159,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     }
 }
 
-fn worst_of(ledger: &LedgerView) -> Option<SeverityView> {
+pub(super) fn worst_of(ledger: &LedgerView) -> Option<SeverityView> {
     let tallies = [(ledger.skipped, SeverityView::Skipped), (ledger.repaired, SeverityView::Repaired)];
     let counted =
         tallies.into_iter().filter(|(tally, _)| tally.records > 0).map(|(_, severity)| severity).max();
@@ -151,10 +167,19 @@ fn worst_of(ledger: &LedgerView) -> Option<SeverityView> {
 }
 
 fn verdict(document: &DocumentView) -> String {
-    let DocumentView { file, ledger, partial, .. } = document;
+    let DocumentView { file, ledger, files, left_out, partial, .. } = document;
+    if !left_out.is_empty() {
+        let n_read = files.len().max(1) as u64;
+        let n_files = n_read + left_out.len() as u64;
+        return (words().verdict_left_out)(n_read, n_files, ledger.records(), &ledger.record_noun);
+    }
+    verdict_of(file, ledger, *partial)
+}
+
+pub(super) fn verdict_of(file: &FileView, ledger: &LedgerView, partial: bool) -> String {
     let counts = (ledger.kept.records, ledger.repaired.records, ledger.skipped.records);
     let noun = &ledger.record_noun;
-    if *partial {
+    if partial {
         (words().verdict_so_far)(ledger.records(), noun)
     } else if ledger.file_bytes_read < file.bytes {
         (words().verdict_stopped)(ledger.file_bytes_read, file.bytes, ledger.records(), noun)
@@ -237,7 +262,7 @@ fn AccountBar(ledger: LedgerView, file_bytes: u64) -> impl IntoView {
 }
 
 /// The account as a sum.
-fn account_view(ledger: &LedgerView, file_bytes: u64) -> impl IntoView + use<> {
+pub(super) fn account_view(ledger: &LedgerView, file_bytes: u64) -> impl IntoView + use<> {
     let words = words();
     let rows = [
         ("kept", words.kept, ledger.kept),
@@ -316,7 +341,7 @@ fn account_view(ledger: &LedgerView, file_bytes: u64) -> impl IntoView + use<> {
     }
 }
 
-fn severity_mark(severity: Option<SeverityView>) -> impl IntoView {
+pub(super) fn severity_mark(severity: Option<SeverityView>) -> impl IntoView {
     let (class, shape) = match severity {
         None => ("mark-good", Shape::Check),
         Some(SeverityView::Note) => ("mark-note", Shape::Info),
@@ -326,7 +351,7 @@ fn severity_mark(severity: Option<SeverityView>) -> impl IntoView {
     view! { <span class=format!("mark {class}")><Icon shape /></span> }
 }
 
-fn issues_view(issues: &[IssueView]) -> impl IntoView + use<> {
+pub(super) fn issues_view(issues: &[IssueView]) -> impl IntoView + use<> {
     let mut issues = issues.to_vec();
     issues.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
     (!issues.is_empty()).then(|| {

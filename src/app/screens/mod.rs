@@ -2,6 +2,7 @@
 
 mod document;
 mod drop_overlay;
+mod files;
 mod header;
 mod kept;
 mod keys_dialog;

@@ -5,7 +5,7 @@ use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
 use leptos::prelude::*;
-use tracedrop::engine::protocol::Failure;
+use tracedrop::engine::protocol::{Failure, FileProgress};
 
 /// Failures that knowing the formats helps with.
 const ABOUT_FORMATS: [&str; 2] = ["unknown-format", "empty-file"];
@@ -21,11 +21,11 @@ struct Problem {
     formats: bool,
 }
 
-fn problem_of(phase: &Phase) -> Option<Problem> {
+fn problem_of(phase: &Phase, file: Option<&FileProgress>) -> Option<Problem> {
     let words = words();
     match phase {
         Phase::Failed(Failure { code, what, hint }) => Some(Problem {
-            title: words.failed_title.to_string(),
+            title: if file.is_some() { words.failed_together_title } else { words.failed_title }.to_string(),
             what: what.clone(),
             hint: hint.clone(),
             code: code.clone(),
@@ -34,8 +34,11 @@ fn problem_of(phase: &Phase) -> Option<Problem> {
         }),
         Phase::Died(why) => Some(Problem {
             title: words.died_title.to_string(),
-            what: words.died_what.to_string(),
-            hint: words.died_hint.to_string(),
+            what: match file {
+                Some(file) => (words.died_together_what)(file),
+                None => words.died_what.to_string(),
+            },
+            hint: if file.is_some() { words.died_together_hint } else { words.died_hint }.to_string(),
             code: why.clone(),
             again: true,
             formats: false,
@@ -48,10 +51,12 @@ fn problem_of(phase: &Phase) -> Option<Problem> {
 pub fn ProblemScreen(tab: Tab) -> impl IntoView {
     let app = app();
     move || {
-        let problem = tab.phase.with(problem_of)?;
+        let problem = tab
+            .phase
+            .with(|phase| tab.reading.with(|reading| problem_of(phase, reading.progress.file.as_ref())))?;
         Some(view! {
             <div class="problem" role="alert">
-                <p class="problem-file"><Icon shape=Shape::File /><bdi>{tab.name.get_value()}</bdi></p>
+                <p class="problem-file"><Icon shape=Shape::File /><bdi>{move || tab.name.get()}</bdi></p>
                 <h1><Icon shape=Shape::Alert />{problem.title}</h1>
                 <p class="problem-what"><bdi>{problem.what}</bdi></p>
                 {(!problem.hint.is_empty()).then(|| view! { <p class="problem-hint">{problem.hint}</p> })}

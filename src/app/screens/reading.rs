@@ -4,6 +4,7 @@ use crate::app::state::{Phase, Reading, Tab};
 use crate::app::widgets::{Icon, Number, Shape};
 use crate::app::words::words;
 use leptos::prelude::*;
+use tracedrop::base::text;
 
 /// Readers of the page hear of progress this often: at each such part of the whole.
 const SPOKEN_STEPS: u64 = 5;
@@ -22,6 +23,7 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
     let share = Memo::new(move |_| reading.with(part));
     let spoken = Memo::new(move |_| share.get().map(|share| (share * SPOKEN_STEPS as f64) as u64));
     let format = Memo::new(move |_| reading.with(|reading| reading.progress.format.clone()));
+    let file = Memo::new(move |_| reading.with(|reading| reading.progress.file.clone()));
     let title = move || match (stopping.get(), finishing.get()) {
         (true, _) => words().stopping,
         (_, true) => words().making_reports,
@@ -40,7 +42,7 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
             <div class="reading-head">
                 <div class="reading-title">
                     <p class="reading-what">{title}</p>
-                    <h1><bdi>{tab.name.get_value()}</bdi></h1>
+                    <h1><bdi>{move || tab.name.get()}</bdi></h1>
                 </div>
                 <button type="button" class="button" on:click=move |_| tab.stop()>
                     {move || match stopping.get() {
@@ -78,6 +80,17 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
                     <dt>{words().records}</dt>
                     <dd>{number(|reading| Some((words().count)(reading.progress.records)))}</dd>
                 </div>
+                {move || {
+                    file.get()
+                        .map(|file| {
+                            view! {
+                                <div class="reading-format" data-testid="reading-file">
+                                    <dt>{(words().file_number)(file.number, file.n_files)}</dt>
+                                    <dd><bdi>{text::visible(&file.name)}</bdi></dd>
+                                </div>
+                            }
+                        })
+                }}
                 <div class="reading-format">
                     <dt>{words().format}</dt>
                     <dd>{move || format.get().unwrap_or_else(|| words().format_unknown_yet.to_string())}</dd>

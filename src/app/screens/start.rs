@@ -21,6 +21,11 @@ pub fn StartScreen() -> impl IntoView {
                 <span class="drop-area-title">{words().drop_here}</span>
                 <span class="drop-area-hint">{words().drop_hint}</span>
             </button>
+            <p class="start-folder">
+                <button type="button" class="link" on:click=move |_| app.choose_folder()>{words().open_folder}</button>
+                " "
+                {words().folder_hint}
+            </p>
             <p class="start-lock"><Icon shape=Shape::Lock /> <span><strong>{words().stays_here}</strong> " " {words().why_it_stays}</span></p>
             <KeptFiles />
             <Samples />
@@ -49,11 +54,10 @@ fn Samples() -> impl IntoView {
                     {samples
                         .into_iter()
                         .map(|sample| {
-                            let picked: browser::Local<Picked> = StoredValue::new_local(Picked {
-                                name: sample.name.clone(),
-                                blob: sample.blob.clone(),
-                                modified_ms: None,
-                            });
+                            let picked: browser::Local<Picked> = StoredValue::new_local(Picked::of_blob(
+                                sample.name.clone(),
+                                sample.blob.clone(),
+                            ));
                             view! {
                                 <li>
                                     <button

@@ -14,6 +14,7 @@ pub enum Shape {
     Descending,
     Export,
     File,
+    Folder,
     Info,
     Keys,
     Lock,
@@ -43,6 +44,9 @@ impl Shape {
             Shape::Descending => "m4.5 6.5 3.5 4 3.5-4",
             Shape::Export => "M8 2.5v7.5M4.8 7 8 10.2 11.2 7M2.5 11v1.5a1 1 0 0 0 1 1h9a1 1 0 0 0 1-1V11",
             Shape::File => "M9 2H4.5a1 1 0 0 0-1 1v10a1 1 0 0 0 1 1h7a1 1 0 0 0 1-1V5.500L9 2ZM9 2v3.500h3.5",
+            Shape::Folder => {
+                "M2 12.500v-9a1 1 0 0 1 1-1h3.200l1.600 2H13a1 1 0 0 1 1 1v7a1 1 0 0 1-1 1H3a1 1 0 0 1-1-1Z"
+            }
             Shape::Info => "M8 7.500v3.500M8 5v.01M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0Z",
             Shape::Keys => {
                 "M2.5 4h11a1 1 0 0 1 1 1v6a1 1 0 0 1-1 1h-11a1 1 0 0 1-1-1V5a1 1 0 0 1 1-1ZM4.5 7v.01M7 7v.01M9.5 7v.01M11.8 7v.01M5 9.500h6"

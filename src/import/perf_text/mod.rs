@@ -177,7 +177,8 @@ fn sniff(head: &[u8]) -> Confidence {
     let (mut n_lines, mut n_samples, mut n_telling) = (0u32, 0u32, 0u32);
     let mut judge = |line: Line<'_>| {
         let bytes = line.bytes;
-        let is_framing = bytes.iter().all(|byte| is_blank(*byte)) || matches!(bytes.first(), Some(b'#' | b'\t'));
+        let is_framing =
+            bytes.iter().all(|byte| is_blank(*byte)) || matches!(bytes.first(), Some(b'#' | b'\t'));
         if is_framing {
             return;
         }

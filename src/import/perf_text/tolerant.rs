@@ -258,7 +258,8 @@ fn cache_level(described: &[u8]) -> Option<&'static str> {
         (b"L1", "L1"),
     ];
     let text = &described[memmem::find(described, b"|LVL ")? + 5..];
-    let n = text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/')).count();
+    let n =
+        text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/')).count();
     let text = &text[..n];
     let has = |name: &[u8]| text.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name));
     LEVELS.iter().find(|(name, _)| has(name)).map(|(_, level)| *level)

@@ -1,0 +1,90 @@
+//! Folders that are chosen or let go over the page, down to the files in them.
+
+use super::files::{Picked, list, picked_file};
+use js_sys::{Array, Promise, Reflect};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{
+    File, FileSystemDirectoryEntry, FileSystemDirectoryReader, FileSystemEntry, FileSystemFileEntry,
+    HtmlInputElement,
+};
+
+/// More files of a folder are not looked at.
+const MAX_FILES: usize = 4096;
+
+/// A folder with the files in it and in all folders in it, in order of their paths.
+#[derive(Clone, Debug, Default)]
+pub struct Folder {
+    pub name: String,
+    pub files: Vec<Picked>,
+    /// Names of what the browser could not read.
+    pub unreadable: Vec<String>,
+    /// There are more files than are looked at.
+    pub is_cut: bool,
+}
+
+/// The folder chosen in `input`, which then forgets it. `None` if it is empty.
+pub fn picked_folder(input: &HtmlInputElement) -> Option<Folder> {
+    let mut files = list(input.files());
+    input.set_value("");
+    let name = files.first()?.path.split('/').next().unwrap_or_default().to_string();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    let is_cut = files.len() > MAX_FILES;
+    files.truncate(MAX_FILES);
+    Some(Folder { name, files, unreadable: Vec::new(), is_cut })
+}
+
+/// The path of a file inside the folder that was chosen, with that folder's name.
+pub fn path_of(file: &File) -> Option<String> {
+    let path = Reflect::get(file, &"webkitRelativePath".into()).ok()?.as_string()?;
+    Some(path).filter(|path| !path.is_empty())
+}
+
+/// Everything in the folder `entry`.
+pub async fn walk(entry: FileSystemEntry) -> Folder {
+    let mut folder = Folder { name: entry.name(), ..Folder::default() };
+    let mut waiting = vec![(entry, String::new())];
+    while let Some((entry, path)) = waiting.pop() {
+        let path = if path.is_empty() { entry.name() } else { format!("{path}/{}", entry.name()) };
+        if entry.is_directory() {
+            match entries_of(entry.unchecked_ref()).await {
+                Ok(inside) => waiting.extend(inside.into_iter().map(|entry| (entry, path.clone()))),
+                Err(_) => folder.unreadable.push(path),
+            }
+            continue;
+        }
+        if folder.files.len() == MAX_FILES {
+            folder.is_cut = true;
+            break;
+        }
+        match file_of(entry.unchecked_ref()).await {
+            Ok(file) => folder.files.push(Picked { path, ..picked_file(file) }),
+            Err(_) => folder.unreadable.push(path),
+        }
+    }
+    folder.files.sort_by(|a, b| a.path.cmp(&b.path));
+    folder
+}
+
+async fn entries_of(folder: &FileSystemDirectoryEntry) -> Result<Vec<FileSystemEntry>, JsValue> {
+    let reader: FileSystemDirectoryReader = folder.create_reader();
+    let mut entries = Vec::new();
+    loop {
+        // They come by the hundred; after the last ones, none.
+        let some = JsFuture::from(Promise::new(&mut |then, fail| {
+            if let Err(error) = reader.read_entries_with_callback_and_callback(&then, &fail) {
+                let _ = fail.call1(&JsValue::UNDEFINED, &error);
+            }
+        }));
+        let some: Array = some.await?.unchecked_into();
+        if some.length() == 0 {
+            return Ok(entries);
+        }
+        entries.extend(some.iter().map(JsCast::unchecked_into));
+    }
+}
+
+async fn file_of(entry: &FileSystemFileEntry) -> Result<File, JsValue> {
+    let file = Promise::new(&mut |then, fail| entry.file_with_callback_and_callback(&then, &fail));
+    JsFuture::from(file).await.map(JsCast::unchecked_into)
+}

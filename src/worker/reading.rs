@@ -1,0 +1,245 @@
+//! Reads one file into the session: alone, with workers that read parts of it, or from one that unpacks it.
+
+use crate::content::BlobContent;
+use crate::crew::{self, Helpers};
+use crate::reporter::Reporter;
+use crate::source::{self, Source};
+use crate::stretch::Stretch;
+use crate::unpacked::{self, Unpacked};
+use crate::{State, error_name, read_error};
+use std::rc::Rc;
+use tracedrop::engine::Session;
+use tracedrop::engine::protocol::HelperResponse;
+use tracedrop::import::crew::Next;
+use tracedrop::import::parts::PartsInfo;
+use tracedrop::import::unpack::{self, Packing};
+use tracedrop::import::{Import, ImportError};
+use wasm_bindgen::prelude::*;
+use web_sys::{Blob, MessagePort};
+
+/// So much is looked at to tell how a file is packed.
+const SNIFF_BYTES: u64 = 16;
+
+/// Reads all bytes of the file into the session that `begin` makes, which is where [`State::session`] is then. An error if
+/// the browser can not read on; the session may want no more before all is read.
+pub async fn read(
+    state: &State,
+    blob: &Blob,
+    ports: Vec<MessagePort>,
+    begin: &dyn Fn() -> Session,
+    progress: &mut Reporter,
+) -> Result<(), JsValue> {
+    let begin = || {
+        let mut session = begin();
+        if let Some(content) = BlobContent::new(blob) {
+            session.can_read_again(Rc::new(content));
+        }
+        *state.session.borrow_mut() = Some(session);
+    };
+    begin();
+    let packing = if ports.is_empty() { None } else { packing(blob).await };
+    let result = match packing {
+        Some(packing) => match read_unpacked(state, blob, packing, ports, progress).await {
+            Some(result) => result,
+            // The one who unpacked is lost: once more, alone.
+            None => {
+                begin();
+                read_alone(state, blob, false, progress).await.map(drop)
+            }
+        },
+        None => match read_alone(state, blob, !ports.is_empty(), progress).await {
+            Ok(Some(parts)) => read_with(state, blob, ports, parts, progress).await,
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        },
+    };
+    *state.helpers.borrow_mut() = None;
+    *state.unpacked.borrow_mut() = None;
+    result
+}
+
+/// Makes of `session` what there is to make of it, after [`read`] gave `result`.
+pub fn end(state: &State, session: &mut Session, result: Result<(), JsValue>) -> Result<(), ImportError> {
+    match result {
+        Err(error) => session.stop(&read_error(&error_name(&error))),
+        Ok(()) if state.stop.get() => session.stop("it was stopped by hand"),
+        Ok(()) => session.finish(),
+    }
+}
+
+/// Feeds the session and tells the page of it; false if no more is wanted.
+async fn feed(state: &State, bytes: &[u8], progress: &mut Reporter) -> bool {
+    with_import(state, |import| import.feed(bytes));
+    tell(state, progress).await
+}
+
+/// Tells the page how far it is, if it is time to; false if no more is wanted.
+async fn tell(state: &State, progress: &mut Reporter) -> bool {
+    let (told, over) = match state.session.borrow_mut().as_mut() {
+        Some(session) => (progress.tell(session), session.has_given_up()),
+        None => (false, true),
+    };
+    if told {
+        source::breathe().await;
+    }
+    !over && !state.stop.get()
+}
+
+/// How the file is packed, if another worker is worth being told to unpack it.
+async fn packing(blob: &Blob) -> Option<Packing> {
+    if (blob.size() as u64) < unpacked::MIN_FILE_BYTES {
+        return None;
+    }
+    let mut head = Vec::new();
+    Source::new(blob, 0..SNIFF_BYTES).next(&mut head).await.ok()?;
+    Packing::sniff(&head)
+}
+
+/// Reads what another worker unpacks. `None` if that one is lost.
+async fn read_unpacked(
+    state: &State,
+    blob: &Blob,
+    packing: Packing,
+    ports: Vec<MessagePort>,
+    progress: &mut Reporter,
+) -> Option<Result<(), JsValue>> {
+    let unpacked = Rc::new(Unpacked::start(ports.into_iter().next()?, blob, packing));
+    *state.unpacked.borrow_mut() = Some(unpacked.clone());
+    state.tell_of_losses();
+    with_import(state, |import| import.unpack_elsewhere(packing));
+    let mut buffer = Vec::new();
+    while !state.stop.get() {
+        let (file_bytes, is_over, problem) = match unpacked.next(&mut buffer).await {
+            Some(HelperResponse::Unpacked { file_bytes, is_over, problem }) => (file_bytes, is_over, problem),
+            Some(HelperResponse::Unreadable { name }) => {
+                with_import(state, |import| import.feed_unpacked(&buffer, import.progress().file_bytes));
+                return Some(Err(named_error(&name)));
+            }
+            Some(_) => continue,
+            None if state.stop.get() => break,
+            None => return None,
+        };
+        with_import(state, |import| {
+            import.feed_unpacked(&buffer, file_bytes);
+            if let Some((code, byte)) = problem
+                && let Some(kind) = unpack::issues::ALL.iter().find(|kind| kind.code == code)
+            {
+                import.unpacking_failed(packing, unpack::Problem { kind, byte });
+            }
+        });
+        if is_over || !tell(state, progress).await {
+            break;
+        }
+    }
+    Some(Ok(()))
+}
+
+/// Reads the file from front to back; if there are helpers, up to where they can be of use.
+async fn read_alone(
+    state: &State,
+    blob: &Blob,
+    has_helpers: bool,
+    progress: &mut Reporter,
+) -> Result<Option<&'static PartsInfo>, JsValue> {
+    let n_bytes = blob.size() as u64;
+    let is_large = has_helpers && n_bytes >= crew::MIN_FILE_BYTES;
+    let mut source = Source::new(blob, 0..n_bytes);
+    let mut buffer = Vec::new();
+    loop {
+        source.next(&mut buffer).await?;
+        if buffer.is_empty() || !feed(state, &buffer, progress).await {
+            return Ok(None);
+        }
+        if is_large && let Some(parts) = with_import(state, Import::parts).flatten() {
+            return Ok(Some(parts));
+        }
+    }
+}
+
+/// Reads the rest of the file together with the workers behind `ports`.
+async fn read_with(
+    state: &State,
+    blob: &Blob,
+    ports: Vec<MessagePort>,
+    parts: &'static PartsInfo,
+    progress: &mut Reporter,
+) -> Result<(), JsValue> {
+    let n_bytes = blob.size() as u64;
+    let Some(Some((rest, format))) = with_import(state, |import| {
+        let rest = import.position()..n_bytes;
+        import.format().map(|format| (rest, format))
+    }) else {
+        return Ok(());
+    };
+    let helpers = Helpers::start(ports, blob, rest, format);
+    *state.helpers.borrow_mut() = Some(helpers.clone());
+    state.tell_of_losses();
+    let mut reader = (parts.reader)();
+    let mut buffer = Vec::new();
+    let mut own: Option<Stretch> = None;
+    let mut ahead: Option<Stretch> = None;
+    while !state.stop.get() {
+        let Some(next) = with_import(state, |import| helpers.advance(import)) else { return Ok(()) };
+        if let Next::Feed(range) = next {
+            let upto = range.end;
+            let mut source = Source::new(blob, range);
+            loop {
+                source.next(&mut buffer).await?;
+                if buffer.is_empty() && source.at() < upto {
+                    // The file has become shorter, which the import notices.
+                    return Ok(());
+                }
+                if buffer.is_empty() {
+                    break;
+                }
+                if !feed(state, &buffer, progress).await {
+                    return Ok(());
+                }
+                if with_import(state, Import::is_at_joint) == Some(true) {
+                    break;
+                }
+            }
+            continue;
+        }
+        // While others read, so does this one.
+        let open = || helpers.take().map(|range| Stretch::open(blob, range));
+        own = own.or_else(|| ahead.take()).or_else(open);
+        match &mut own {
+            Some(stretch) => {
+                if ahead.is_none() {
+                    ahead = open();
+                }
+                match stretch.step(blob, reader.as_mut(), &mut buffer).await {
+                    Ok(None) => {}
+                    Ok(Some(part)) => {
+                        helpers.put(&stretch.range, Some(part));
+                        own = None;
+                    }
+                    // It is read from front to back then, which says what is wrong.
+                    Err(_) => {
+                        helpers.put(&stretch.range, None);
+                        own = None;
+                    }
+                }
+            }
+            None if next == Next::Wait => helpers.wait().await,
+            None => return Ok(()),
+        }
+        if !tell(state, progress).await {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Does something with what the file is read by; `None` if it is read no more.
+fn with_import<T>(state: &State, work: impl FnOnce(&mut Import) -> T) -> Option<T> {
+    state.session.borrow_mut().as_mut().and_then(Session::import).map(work)
+}
+
+/// An error of that name, as another worker has met it.
+fn named_error(name: &str) -> JsValue {
+    let error = js_sys::Error::new("");
+    error.set_name(name);
+    error.into()
+}

@@ -1,0 +1,134 @@
+//! When the page hears of what is read, and of how far it is.
+
+use crate::{now_ms, post, post_document};
+use tracedrop::engine::Session;
+use tracedrop::engine::protocol::{FileProgress, Progress, Response};
+use tracedrop::import::ImportProgress;
+
+/// Progress is told, and messages are let in, this often.
+const PROGRESS_EVERY_MS: f64 = 80.0;
+/// The first partial report is due after this time.
+const FIRST_PARTIAL_MS: f64 = 60.0;
+/// Time between partial reports, at least.
+const NEXT_PARTIAL_MS: f64 = 400.0;
+/// What a partial report costs as long as none of a large part has been made, in milliseconds a byte.
+const PARTIAL_COST_MS: f64 = 3e-7;
+/// The cost of those of smaller parts says nothing.
+const LARGE_PART_BYTES: u64 = 32 << 20;
+/// A partial report may take one part in this many of the time that has gone by since the one before, and of the time
+/// that reading is going to take.
+const PARTIAL_SHARE: f64 = 4.0;
+const PARTIAL_SHARE_LEFT: f64 = 8.0;
+
+/// Tells the page how reading goes, and now and then what has come of it.
+pub struct Reporter {
+    /// Of all files.
+    file_bytes: u64,
+    /// What is done with, of files before this one.
+    before: ImportProgress,
+    /// Which of several files this is. There are no partial reports then.
+    file: Option<FileProgress>,
+    start: f64,
+    last_progress: f64,
+    /// When the next partial report is due.
+    next_partial: f64,
+    last_partial: f64,
+    /// What the last one has cost, in milliseconds for each byte that was read.
+    partial_cost: f64,
+}
+
+impl Reporter {
+    pub fn new(file_bytes: u64) -> Reporter {
+        let now = now_ms();
+        Reporter {
+            file_bytes,
+            before: ImportProgress::default(),
+            file: None,
+            start: now,
+            last_progress: now,
+            next_partial: now + FIRST_PARTIAL_MS,
+            last_partial: now,
+            partial_cost: PARTIAL_COST_MS,
+        }
+    }
+
+    /// From now on another file is read, of several.
+    pub fn begin(&mut self, file: FileProgress) {
+        self.file = Some(file);
+        post(&Response::Progress(self.add_up(ImportProgress::default(), None, false)));
+    }
+
+    /// The file is done with, of `file_bytes` bytes.
+    pub fn end(&mut self, read: ImportProgress, file_bytes: u64) {
+        self.before = self.with_before(ImportProgress { file_bytes, ..read });
+    }
+
+    /// All files are done with.
+    pub fn finishing_all(&self) {
+        post(&Response::Progress(self.add_up(ImportProgress::default(), None, true)));
+    }
+
+    /// Whether a partial report is worth what it takes: soon after a file is opened, and where one would wait long.
+    fn wants_partial(&self, now: f64, read: ImportProgress) -> bool {
+        let cost = self.partial_cost * read.content_bytes as f64;
+        let bytes_left = self.file_bytes.saturating_sub(read.file_bytes) as f64;
+        let left = bytes_left * (now - self.start) / (read.file_bytes as f64).max(1.0);
+        self.file.is_none()
+            && now >= self.next_partial
+            && cost * PARTIAL_SHARE <= now - self.last_partial
+            && cost * PARTIAL_SHARE_LEFT <= left
+    }
+
+    /// Whether the page was told of progress, and should be listened to.
+    pub fn tell(&mut self, session: &mut Session) -> bool {
+        let start = now_ms();
+        let read = session.progress();
+        let wants_partial = self.wants_partial(start, read);
+        let due = wants_partial || start - self.last_progress >= PROGRESS_EVERY_MS;
+        if due {
+            self.last_progress = start;
+            post(&Response::Progress(self.progress(session, false)));
+        }
+        if wants_partial {
+            if session.make_partial() {
+                post_document(session);
+            }
+            let end = now_ms();
+            if read.content_bytes >= LARGE_PART_BYTES {
+                self.partial_cost = (end - start) / read.content_bytes as f64;
+            }
+            (self.last_partial, self.next_partial) = (end, end + NEXT_PARTIAL_MS);
+        }
+        due
+    }
+
+    pub fn finishing(&self, session: &Session) {
+        post(&Response::Progress(self.progress(session, true)));
+    }
+
+    fn progress(&self, session: &Session, finishing: bool) -> Progress {
+        let format = session.format().map(|format| format.title.to_string());
+        self.add_up(session.progress(), format, finishing)
+    }
+
+    fn with_before(&self, read: ImportProgress) -> ImportProgress {
+        ImportProgress {
+            file_bytes: self.before.file_bytes + read.file_bytes,
+            content_bytes: self.before.content_bytes + read.content_bytes,
+            records: self.before.records + read.records,
+        }
+    }
+
+    fn add_up(&self, read: ImportProgress, format: Option<String>, finishing: bool) -> Progress {
+        let read = self.with_before(read);
+        Progress {
+            file_bytes_read: read.file_bytes,
+            file_bytes: self.file_bytes,
+            content_bytes: read.content_bytes,
+            records: read.records,
+            format,
+            file: self.file.clone(),
+            finishing,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+// Several files read together: ranks of a distributed run, folders, files of one kind.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { inputWith, readInWorker } from './protocol.mjs';
+import { NARROW, WIDE, accessibilityProblems, openPage, pageTests, siteAndBrowser } from './support.mjs';
+
+const given = siteAndBrowser();
+const pageTest = pageTests(given);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const command = join(root, 'target/debug/tracedrop');
+const own = join(root, 'tests/data/pytorch/dlrm8');
+const corpus = join(root, '../shared/corpus/pytorch');
+const RANKS = ['rank0.json.gz', 'rank1.json.gz'];
+const PATHS = RANKS.map((name) => join(own, name));
+
+const tabNames = (page) => page.locator('.tab-name').allTextContents();
+const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
+const report = (page) => panel(page).locator('.report:not([hidden])');
+const pick = (page, files) => page.getByTestId('file-input').setInputFiles(files);
+/** Waits until the tab in front is read, and gives its title and sentence. */
+async function read(page) {
+  await panel(page).locator('.file-head').waitFor({ timeout: 60_000 });
+  return [await panel(page).locator('h1').textContent(), await panel(page).locator('.verdict p').first().textContent()];
+}
+const slices = (n) => Buffer.from(JSON.stringify(Array.from({ length: n }, (_, i) => ({ name: `op ${i}`, ph: 'X', ts: i, dur: 1, pid: 1, tid: 1 }))));
+const file = (name, buffer) => ({ name, mimeType: 'application/octet-stream', buffer });
+
+/** A folder with two ranks, one of them in a folder of its own, and what is no trace. */
+function folder(names = [RANKS[0], `node1/${RANKS[1]}`]) {
+  const folder = join(mkdtempSync(join(tmpdir(), 'tracedrop-')), 'runs');
+  mkdirSync(join(folder, 'node1'), { recursive: true });
+  names.forEach((name, at) => cpSync(PATHS[at], join(folder, name)));
+  writeFileSync(join(folder, 'notes.md'), 'remember the milk');
+  writeFileSync(join(folder, 'node1', 'log.out'), 'all is well');
+  return folder;
+}
+
+pageTest('files of ranks are read together, and each when it is shown', async (page) => {
+  await pick(page, [PATHS[1], PATHS[0]]);
+  const [title, verdict] = await read(page);
+  assert.equal(title, '2 ranks');
+  assert.match(verdict, /^Everything was read/);
+  assert.deepEqual(await tabNames(page), ['2 ranks', ...RANKS]);
+  assert.equal(await page.title(), '2 ranks – Tracedrop');
+  assert.equal(await report(page).getByRole('heading', { level: 2 }).textContent(), 'Ranks');
+  assert.match(await report(page).locator('.report-summary').textContent(), /^2 ranks; \d+\.\d % of the time in collectives is waiting/);
+  const bars = report(page).getByRole('img', { name: 'Where the time of each rank went' });
+  assert.ok((await bars.locator('text').allTextContents()).includes('rank 1'));
+  const arrivals = report(page).getByRole('img', { name: 'Arrival at collectives' });
+  assert.equal(await arrivals.locator('path').count(), 2);
+  // Each file has its own account.
+  await panel(page).getByRole('button', { name: 'Show the account' }).click();
+  assert.deepEqual(await panel(page).locator('.file-account h3').allTextContents(), RANKS);
+  assert.deepEqual(await panel(page).locator('.file-rank').allTextContents(), ['rank 0', 'rank 1']);
+  for (const table of await panel(page).locator('.account').all()) {
+    const cells = await table.locator('tbody td:last-child, tfoot tr:first-child td:last-child').allTextContents();
+    const numbers = cells.map((text) => Number(text.replaceAll(',', '')));
+    const total = numbers.pop();
+    assert.equal(numbers.reduce((sum, n) => sum + n, 0), total);
+  }
+  // By the keyboard to the file, which is read now.
+  await page.keyboard.press(']');
+  assert.deepEqual((await read(page))[0], RANKS[0]);
+  await panel(page).getByRole('button', { name: 'Read them together' }).click();
+  await page.locator('[role=tab][title="2 ranks"][aria-selected=true]').waitFor();
+  assert.equal((await tabNames(page)).length, 3);
+});
+
+pageTest('files that say they are of one run are read together though their names do not', async (page) => {
+  await pick(page, PATHS.map((path, at) => file(`host${at}_1694.pt.trace.json.gz`, readFileSync(path))));
+  await page.getByRole('status').getByText('These 2 files are of one run').waitFor({ timeout: 60_000 });
+  await page.waitForFunction(() => [...document.querySelectorAll('.tab-name')].some((tab) => tab.textContent === '2 ranks'), null, { timeout: 60_000 });
+  // Whoever looks at a file is left there.
+  assert.equal(await panel(page).locator('h1').textContent(), 'host1_1694.pt.trace.json.gz');
+  await page.keyboard.press('3');
+  assert.equal((await read(page))[0], '2 ranks');
+});
+
+pageTest('an unreadable file is said and stops nothing', async (page) => {
+  await pick(page, [...PATHS.map((path, at) => file(RANKS[at], readFileSync(path))), file('rank2.json.gz', Buffer.from('remember the milk'))]);
+  const [title, verdict] = await read(page);
+  assert.equal(title, '2 ranks');
+  assert.match(verdict, /^2 of 3 files were read: [\d,]+ events\.$/);
+  assert.match(await page.getByTestId('left-out').textContent(), /^rank2\.json\.gz is left out: no trace format recognised/);
+  assert.match(await report(page).locator('.report-summary').textContent(), /^2 ranks/);
+});
+
+pageTest('when no file can be read, that is said of each', async (page) => {
+  await pick(page, [file('rank0.json', Buffer.from('milk')), file('rank1.json', Buffer.from(''))]);
+  const alert = panel(page).getByRole('alert');
+  await alert.getByRole('heading', { name: 'These files could not be read' }).waitFor();
+  assert.match(await alert.textContent(), /rank0\.json: .*rank1\.json: /);
+});
+
+pageTest('a dropped folder is walked and read together; what is no trace is named', async (page) => {
+  const runs = folder();
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: [runs], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
+  await page.getByRole('alert').getByText('Not opened from the folder runs, as their names are not those of traces: node1/log.out, notes.md.').waitFor();
+  assert.equal((await read(page))[0], '2 ranks');
+  assert.deepEqual((await tabNames(page)).toSorted(), ['2 ranks', ...RANKS]);
+  rmSync(join(runs, '..'), { recursive: true });
+});
+
+pageTest('a folder is chosen by a key; files of one name are told apart by their folders', async (page) => {
+  const runs = folder(['same.json.gz', 'node1/same.json.gz']);
+  const chosen = page.waitForEvent('filechooser');
+  await page.keyboard.press('f');
+  await (await chosen).setFiles(runs);
+  assert.equal((await read(page))[0], '2 ranks');
+  assert.deepEqual((await tabNames(page)).toSorted(), ['2 ranks', 'node1/same.json.gz', 'same.json.gz']);
+  rmSync(join(runs, '..'), { recursive: true });
+});
+
+pageTest('a folder is chosen by the menu', async (page) => {
+  const runs = folder();
+  const chosen = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'More ways to open' }).click();
+  await page.getByRole('menuitem', { name: 'Open a folder' }).press('Enter');
+  await (await chosen).setFiles(runs);
+  assert.equal((await read(page))[0], '2 ranks');
+  await page.getByRole('alert').getByText('node1/log.out, notes.md').waitFor();
+  rmSync(join(runs, '..'), { recursive: true });
+});
+
+pageTest('other files of one kind are read together when that is wanted', async (page) => {
+  await pick(page, [file('a.json', slices(3)), file('b.json', slices(4))]);
+  await page.getByTestId('fellows').first().waitFor({ state: 'attached' });
+  assert.deepEqual(await tabNames(page), ['a.json', 'b.json']);
+  await page.locator('.file-head').last().waitFor();
+  assert.equal(await panel(page).getByTestId('fellows').textContent(), '2 files of this kind were opened at once. Read them together');
+  await page.getByRole('button', { name: 'More ways to open' }).click();
+  await page.keyboard.press('End');
+  await page.getByRole('menuitem', { name: 'Read together: all 2' }).press('Enter');
+  const [title, verdict] = await read(page);
+  assert.deepEqual([title, verdict], ['2 files', 'Everything was read: 7 events, nothing skipped, nothing changed.']);
+  assert.equal(await panel(page).getByTestId('fellows').count(), 0);
+});
+
+pageTest('reading together is stopped by the button; what was not reached is said', async (page) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tracedrop-'));
+  const paths = [0, 1, 2].map((rank) => join(folder, `rank${rank}.json`));
+  const many = slices(400_000);
+  for (const path of paths) writeFileSync(path, many);
+  await pick(page, paths);
+  await panel(page).getByTestId('reading-file').getByText('File 1 of 3').waitFor();
+  await panel(page).getByRole('button', { name: 'Stop' }).click();
+  await read(page);
+  assert.match(await page.getByTestId('left-out').textContent(), /rank2\.json is left out: reading was stopped before it\./);
+  rmSync(folder, { recursive: true });
+});
+
+const collections = { 'tests/data': PATHS };
+if (existsSync(corpus)) {
+  collections.corpus = Array.from({ length: 8 }, (_, rank) => join(corpus, 'dlrm8', `rank${rank}.json.gz`));
+  collections['corpus, sampled'] = [0, 1].map((rank) => join(corpus, `sampled-rank${rank}.json.gz`));
+}
+for (const [name, paths] of Object.entries(collections)) {
+  test(`${name}: exports of ranks together are what the command writes`, async () => {
+    const exporters = ['markdown', 'json', 'csv', 'terminal'];
+    const page = await openPage(given.browser, given.site.url);
+    const input = await inputWith(page, paths);
+    const { exported } = await input.evaluate(readInWorker, { together: true, exporters: [...exporters, 'chrome-trace', 'index'] });
+    for (const exporter of exporters) {
+      const args = ['report', '--together', '--format', exporter, ...paths];
+      const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 30 });
+      assert.equal(status, 0, stderr);
+      // The command ends its output with a line end where the format has none.
+      assert.ok([exported[exporter], `${exported[exporter]}\n`].includes(stdout), `${exporter} differs`);
+    }
+    const trace = JSON.parse(exported['chrome-trace']);
+    assert.ok(trace.traceEvents.length > 1000);
+    // An index is of one trace.
+    assert.equal(exported.index, null);
+    await page.context().close();
+  });
+}
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const [name, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
+    pageTest(`axe finds nothing where files are read together, ${colorScheme}, ${name}`, async (unused) => {
+      await unused.close();
+      const page = await openPage(given.browser, given.site.url, { colorScheme, viewport });
+      assert.equal((await accessibilityProblems(page)).join('\n'), '', 'start');
+      await pick(page, [...PATHS.map((path, at) => file(RANKS[at], readFileSync(path))), file('rank2.json.gz', Buffer.from('milk'))]);
+      await read(page);
+      assert.equal((await accessibilityProblems(page)).join('\n'), '', 'ranks');
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+      await page.getByRole('button', { name: 'More ways to open' }).click();
+      await page.getByRole('menu').waitFor();
+      assert.equal((await accessibilityProblems(page)).join('\n'), '', 'menu');
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'menu');
+      await page.context().close();
+    });
+  }
+}
