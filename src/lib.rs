@@ -11,11 +11,12 @@
 //!
 //! Modules in reading order:
 //! [`base`] (no domain knowledge), [`gpu`] (what work on a GPU should cost), [`trace`] (the tables), [`import`] (bytes → tables),
-//! [`report`] (what a person reads), [`analysis`] (tables → reports), [`export`] (reports and traces → bytes),
+//! [`report`] (what a person reads), [`analysis`] (tables → reports), [`compare`] (two sides → reports), [`export`] (reports and traces → bytes),
 //! [`index`] (what was read as a file of its own), [`engine`] (the library as request and response).
 
 pub mod analysis;
 pub mod base;
+pub mod compare;
 pub mod engine;
 pub mod export;
 pub mod gpu;

@@ -12,9 +12,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("report", &["base", "report"]),
     ("scene", &["base", "report", "scene"]),
     ("analysis", &["base", "gpu", "trace", "memory", "report", "analysis"]),
+    ("compare", &["base", "trace", "report", "analysis", "compare"]),
     ("index", &["base", "trace", "import", "report", "analysis", "index"]),
     ("export", &["base", "trace", "report", "analysis", "index", "export"]),
-    ("engine", &["base", "trace", "import", "report", "analysis", "index", "export", "engine"]),
+    ("engine", &["base", "trace", "import", "report", "analysis", "compare", "index", "export", "engine"]),
 ];
 
 /// What the page may use of the library.

@@ -1,8 +1,9 @@
 //! The `tracedrop` command: the same library as the page, on files of this computer.
 //!
 //! Reports and exports go to standard output, everything about them to standard error.
-//! Ends with 0; 1 when a file gave nothing to report on; 2 on wrong usage.
+//! Ends with 0; 1 when a file gave nothing to report on; 2 on wrong usage; 3 when a limit of a comparison was passed.
 
+mod compare;
 mod content;
 mod crew;
 mod read;
@@ -33,6 +34,8 @@ struct Cli {
 enum Command {
     /// Print the reports of traces.
     Report(ReportArgs),
+    /// Say what changed from one trace to another, or between two groups of traces.
+    Compare(compare::CompareArgs),
     /// Write a trace in another format.
     Export(ExportArgs),
     /// List the formats that are read and written.
@@ -52,6 +55,34 @@ struct ReportArgs {
     /// Only this report, by its id; may be given several times.
     #[arg(long, value_name = "ID")]
     report: Vec<String>,
+    #[command(flatten)]
+    tables: ReportTables,
+    /// List the reports there are, by id.
+    #[arg(long)]
+    list: bool,
+    /// One report on all files together, as on the ranks of a distributed run, instead of one on each.
+    #[arg(long)]
+    together: bool,
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+    /// Length of the lists of slowest and longest.
+    #[arg(long, value_name = "K", default_value_t = Query::default().top, value_parser = clap::value_parser!(u32).range(1..))]
+    top: u32,
+    /// Columns of the terminal layout [default: the terminal's, else 100].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
+    width: Option<u16>,
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+    /// With `--format csv`: only this table, by its id, as one plain CSV.
+    #[arg(long, value_name = "ID")]
+    table: Option<String>,
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+/// Tables of one's own.
+#[derive(Args)]
+struct ReportTables {
     /// Rules for classes of GPU kernels, before those that come along; `tracedrop rules kernels` prints those.
     #[arg(long, value_name = "FILE")]
     kernel_rules: Option<PathBuf>,
@@ -76,27 +107,6 @@ struct ReportArgs {
     /// Rules that tell whether a run was disturbed: those of mrm-trace 0.1.0, or of its later versions.
     #[arg(long, value_enum, default_value_t = ValidityRules::Seed)]
     validity_rules: ValidityRules,
-    /// List the reports there are, by id.
-    #[arg(long)]
-    list: bool,
-    /// One report on all files together, as on the ranks of a distributed run, instead of one on each.
-    #[arg(long)]
-    together: bool,
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
-    format: Format,
-    /// Length of the lists of slowest and longest.
-    #[arg(long, value_name = "K", default_value_t = Query::default().top, value_parser = clap::value_parser!(u32).range(1..))]
-    top: u32,
-    /// Columns of the terminal layout [default: the terminal's, else 100].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
-    width: Option<u16>,
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
-    color: Color,
-    /// With `--format csv`: only this table, by its id, as one plain CSV.
-    #[arg(long, value_name = "ID")]
-    table: Option<String>,
-    #[command(flatten)]
-    input: InputArgs,
 }
 
 #[derive(Args)]
@@ -216,6 +226,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match &cli.command {
         Command::Report(args) => report(args),
+        Command::Compare(args) => compare::run(args),
         Command::Export(args) => write_export(args),
         Command::Formats => formats(),
         Command::Rules { table } => print_rules(*table),
@@ -264,7 +275,7 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
         return Ok(usage("standard input can be read only once".to_string()));
     }
     let files = read::with_folders_opened(&args.files);
-    let query = match args.query() {
+    let query = match args.tables.query(args.top) {
         Ok(query) => query,
         Err(message) => return Ok(usage(message)),
     };
@@ -347,9 +358,9 @@ fn report_each(
     Ok(code)
 }
 
-impl ReportArgs {
+impl ReportTables {
     /// What is asked for; a message if a table of one's own can not be read.
-    fn query(&self) -> Result<Query, String> {
+    fn query(&self, top: u32) -> Result<Query, String> {
         let text = |path: &Option<PathBuf>| match path {
             Some(path) => {
                 std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
@@ -376,12 +387,7 @@ impl ReportArgs {
         if let Some(problem) = memory.problem() {
             return Err(problem);
         }
-        let query = Query {
-            top: self.top,
-            kernel_rules: text(&self.kernel_rules)?,
-            peaks: text(&self.peaks)?,
-            memory,
-        };
+        let query = Query { top, kernel_rules: text(&self.kernel_rules)?, peaks: text(&self.peaks)?, memory };
         // Whoever gives a table wants it to count.
         if let Err(problems) = kernels::Rules::builtin().with(&query.kernel_rules) {
             let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();

@@ -3,12 +3,14 @@
 //! A [`Session`] is one file from its first byte to its reports. It owns no I/O and knows no clock: whoever drives it
 //! feeds bytes, decides when a partial report is due, and sends the answers where they belong.
 
+mod comparison;
 pub mod folder;
 mod gathering;
 pub mod protocol;
 mod session;
 pub mod warm_up;
 
+pub use comparison::Compared;
 pub use gathering::Gathering;
 pub use session::{Session, TableRef};
 

@@ -143,6 +143,10 @@ impl Session {
     }
 
     /// Reads the tables from the index, if that has not been done.
+    pub(super) fn load_tables(&mut self) -> Result<(), ImportError> {
+        self.load()
+    }
+
     fn load(&mut self) -> Result<(), ImportError> {
         if let Some(index) = &self.index {
             self.run = Run::single(index.trace(self.again.clone())?);

@@ -6,6 +6,7 @@
 //! Adding an exporter: a file with `INFO`, and two lines here (its `mod`, its place in [`EXPORTERS`]).
 
 pub mod chrome_trace;
+pub mod comment;
 pub mod csv;
 pub mod index;
 pub mod json;

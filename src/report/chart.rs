@@ -34,6 +34,10 @@ pub enum Tone {
     Communication,
     Copies,
     Idle,
+    /// The first of two sides that are compared.
+    SideA,
+    /// The second.
+    SideB,
     /// Anything else, by number.
     Other(u8),
 }

@@ -15,7 +15,7 @@ pub use chart::Chart;
 pub use document::Document;
 pub use facts::{Fact, Facts};
 pub use findings::{Finding, Findings, RowsOf};
-pub use table::{Cells, Column, Sort, Table, TextCells};
+pub use table::{Cells, Column, Compared, Sort, Table, TextCells};
 pub use value::Value;
 
 use serde::{Deserialize, Serialize};

@@ -45,7 +45,21 @@ pub struct Column {
     pub key: bool,
     /// Draw each value as a share of the column's largest.
     pub bar: bool,
+    /// What becomes of the values where two tables are compared.
+    pub compared: Compared,
     pub cells: Cells,
+}
+
+/// What a comparison of two tables does with the values of a column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Compared {
+    /// Nothing: means, quantiles, shares.
+    #[default]
+    Not,
+    /// Values of rows with the same key are subtracted; the column has no sum.
+    ByRow,
+    /// The same, and the table has a row for all there is, so that the sum over rows is a total.
+    AddsUp,
 }
 
 /// The values of a column.
@@ -213,6 +227,7 @@ impl Column {
             unit,
             key: false,
             bar: false,
+            compared: Compared::Not,
             cells,
         }
     }
@@ -224,6 +239,18 @@ impl Column {
 
     pub fn with_bar(mut self) -> Column {
         self.bar = true;
+        self
+    }
+
+    /// Marks a column whose values add up to a total; see [`Compared::AddsUp`]. Whole numbers, or milliseconds.
+    pub fn adds_up(mut self) -> Column {
+        self.compared = Compared::AddsUp;
+        self
+    }
+
+    /// Marks a column whose values may be subtracted row by row; see [`Compared::ByRow`].
+    pub fn by_row(mut self) -> Column {
+        self.compared = Compared::ByRow;
         self
     }
 

@@ -84,6 +84,8 @@ pub fn tone_name(tone: Tone) -> String {
         Tone::Communication => "communication".to_string(),
         Tone::Copies => "copies".to_string(),
         Tone::Idle => "idle".to_string(),
+        Tone::SideA => "side-a".to_string(),
+        Tone::SideB => "side-b".to_string(),
         Tone::Other(number) => format!("other-{}", number % 6),
     }
 }

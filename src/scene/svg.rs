@@ -19,6 +19,8 @@ pub fn color(tone: Tone) -> (&'static str, &'static str) {
         Tone::Communication => OTHER[1],
         Tone::Copies => OTHER[2],
         Tone::Idle => ("#d5dbe2", "#39434f"),
+        Tone::SideA => OTHER[0],
+        Tone::SideB => OTHER[1],
         Tone::Other(number) => OTHER[usize::from(number) % OTHER.len()],
     }
 }

@@ -1,4 +1,5 @@
 //! Recordings, the outputs of other tools on them, and what was found to differ.
+#![allow(dead_code, reason = "each test binary uses a part")]
 
 use crate::support::{data_dirs, files, import, stem};
 use serde_json::Value;
@@ -24,8 +25,8 @@ pub struct Read {
 /// Collects what differs, so that all of it is shown at once.
 #[derive(Default)]
 pub struct Check {
-    name: String,
-    n: usize,
+    pub name: String,
+    pub n: usize,
     failures: Vec<String>,
 }
 
@@ -46,7 +47,7 @@ impl Check {
         self.that(format_args!("{what}: {got} instead of {wanted} ± {tolerance}"), is_near);
     }
 
-    fn finish(self) {
+    pub fn finish(self) {
         let n = self.failures.len();
         assert!(n == 0, "{n} of {} differ:\n{}", self.n, self.failures.join("\n"));
         assert!(self.n > 0, "nothing was compared");
@@ -70,7 +71,7 @@ const WITHOUT_REFERENCE: &[(&str, &str, &str)] = &[
     ("tracelens", "legacy-resnet50-v100", "it knows no categories of 2021"),
 ];
 
-fn paths() -> Vec<PathBuf> {
+pub fn paths() -> Vec<PathBuf> {
     let folders = data_dirs("pytorch").into_iter().flat_map(|dir| [dir.clone(), dir.join("dlrm8")]);
     folders.flat_map(|folder| files(&folder, &[".json.gz"])).collect()
 }
@@ -93,7 +94,7 @@ fn recording(path: &Path) -> Recording {
     Recording { name: stem(path), bytes }
 }
 
-fn read(path: &Path) -> Read {
+pub fn read(path: &Path) -> Read {
     let Recording { name, bytes } = recording(path);
     let trace = import(&name, &bytes, Some(&chrome_trace::INFO)).unwrap();
     Read { name, trace }

@@ -176,7 +176,7 @@ impl Of<'_, '_> {
             vec![
                 Column::key("device", "GPU", texts(rows.iter().map(|row| Some(row.0.as_str())))),
                 Column::key("part", "part", texts(rows.iter().map(|row| Some(row.1)))),
-                integers("time", "time", Unit::Ns, rows.iter().map(|row| row.2)).with_bar(),
+                integers("time", "time", Unit::Ns, rows.iter().map(|row| row.2)).with_bar().adds_up(),
                 Column::float(
                     "share",
                     "share",

@@ -168,8 +168,8 @@ fn times_in_steps(gpu: &GpuTrace<'_>) -> Vec<i64> {
 fn time_columns(rows: &[&Durations], total: i64) -> Vec<Column> {
     let each = |get: &dyn Fn(&Durations) -> Option<i64>| rows.iter().map(|row| get(row)).collect::<Vec<_>>();
     vec![
-        Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.count())),
-        integers("total", "total", Unit::Ns, rows.iter().map(|row| row.total())).with_bar(),
+        Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.count())).adds_up(),
+        integers("total", "total", Unit::Ns, rows.iter().map(|row| row.total())).with_bar().adds_up(),
         Column::float(
             "share",
             "share",
@@ -232,8 +232,8 @@ fn phase_table(named: &Named<'_, '_>) -> Option<Table> {
         vec![
             Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.0.name())))),
             Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.1)))),
-            Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.2.count())),
-            integers("total", "total", Unit::Ns, rows.iter().map(|row| row.2.total())).with_bar(),
+            Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.2.count())).adds_up(),
+            integers("total", "total", Unit::Ns, rows.iter().map(|row| row.2.total())).with_bar().adds_up(),
             integers("per_step", "per step", Unit::Ns, rows.iter().map(|row| row.2.total() / row.4))
                 .hint("by the steps of the phase that did something"),
             Column::float(

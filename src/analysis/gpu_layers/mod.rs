@@ -103,11 +103,12 @@ fn module_table(named: &Named<'_, '_>) -> Option<Table> {
             Column::key("module", "module", texts(rows.iter().map(|row| Some(text(row.0).trim_start_matches("nn.Module: "))))),
             integers("inside", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.inside))
                 .with_bar()
-                .hint("durations of all work launched in it and in modules inside it"),
+                .hint("durations of all work launched in it and in modules inside it")
+                .by_row(),
             Column::float("share", "share", Unit::Ratio, rows.iter().map(|row| share(row.1.inside, total)).collect()),
-            integers("own", "own GPU time", Unit::Ns, rows.iter().map(|row| row.1.own)).hint("not in modules inside it"),
+            integers("own", "own GPU time", Unit::Ns, rows.iter().map(|row| row.1.own)).hint("not in modules inside it").adds_up(),
             Column::counts("kernels", "work", Unit::Count, rows.iter().map(|row| row.1.kernels)).hint("kernels, copies and fills"),
-            Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.1.calls)),
+            Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.1.calls)).by_row(),
         ],
     )
     .sorted_by("inside", true)
@@ -116,11 +117,20 @@ fn module_table(named: &Named<'_, '_>) -> Option<Table> {
 }
 
 /// Work from one attention to the next.
-struct Layer {
-    step: u32,
+pub struct Layer {
+    /// Index into the steps, as [`super::gpu::Work::step`].
+    pub step: u32,
     /// Number in the step, from 0.
-    number: u32,
-    work: Vec<usize>,
+    pub number: u32,
+    /// Indices into [`GpuTrace::work`].
+    pub work: Vec<usize>,
+}
+
+impl Layer {
+    /// Nanoseconds in which any of its work ran.
+    pub fn busy(&self, gpu: &GpuTrace<'_>) -> i64 {
+        spans::total(&spans::union(self.work.iter().map(|at| (gpu.work[*at].start, gpu.work[*at].end))))
+    }
 }
 
 /// Fewer attentions in a step than this are no repeated structure.
@@ -128,7 +138,7 @@ const MIN_LAYERS: usize = 2;
 
 /// Layers of each step: every attention kernel starts one, kernels of one attention (its main part and the reduction
 /// after it) together. What comes before the first attention of a step is in none.
-fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
+pub fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
     let mut out: Vec<Layer> = Vec::new();
     let mut streams: FxHashMap<(u32, u32), usize> = FxHashMap::default();
     // The stream with the most attention is the one that is cut.
@@ -184,9 +194,7 @@ fn layer_table(named: &Named<'_, '_>) -> Option<(Table, u64)> {
         by_key.entry((phase(layer.step), layer.number)).or_default().push(layer);
     }
     for ((phase, number), layers) in by_key {
-        let busy = |layer: &&Layer| {
-            spans::total(&spans::union(layer.work.iter().map(|at| (gpu.work[*at].start, gpu.work[*at].end))))
-        };
+        let busy = |layer: &&Layer| layer.busy(gpu);
         let length = |layer: &&Layer| {
             let first = layer.work.first().map_or(0, |at| gpu.work[*at].start);
             layer.work.iter().map(|at| gpu.work[*at].end).max().unwrap_or(first) - first

@@ -93,9 +93,13 @@ fn copy_table(named: &Named<'_, '_>, mut rows: Vec<Copies>, total: i64) -> Table
         named.title("Copies and fills"),
         vec![
             Column::key("name", "name", texts(rows.iter().map(|row| trace.strings.get_opt(row.name)))),
-            Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count())),
-            Column::unsigned("bytes", "bytes", Unit::Bytes, rows.iter().map(|row| row.bytes).collect()),
-            integers("total", "time", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar(),
+            Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count()))
+                .adds_up(),
+            Column::unsigned("bytes", "bytes", Unit::Bytes, rows.iter().map(|row| row.bytes).collect())
+                .adds_up(),
+            integers("total", "time", Unit::Ns, rows.iter().map(|row| row.durations.total()))
+                .with_bar()
+                .adds_up(),
             Column::float(
                 "share",
                 "share",

@@ -114,18 +114,22 @@ fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
         named.title("Operators"),
         vec![
             Column::key("name", "operator", texts(rows.iter().map(|row| gpu.trace.strings.get_opt(row.0)))),
-            integers("direct", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.direct)).with_bar(),
+            integers("direct", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.direct))
+                .with_bar()
+                .adds_up(),
             Column::float(
                 "share",
                 "share",
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.1.direct, total)).collect(),
             ),
-            integers("subtree", "with all below", Unit::Ns, rows.iter().map(|row| row.1.subtree)),
+            integers("subtree", "with all below", Unit::Ns, rows.iter().map(|row| row.1.subtree)).by_row(),
             Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.1.calls))
-                .hint("that launched work themselves"),
+                .hint("that launched work themselves")
+                .adds_up(),
             Column::counts("work", "work", Unit::Count, rows.iter().map(|row| row.1.work))
-                .hint("kernels, copies and fills"),
+                .hint("kernels, copies and fills")
+                .adds_up(),
             integers(
                 "mean",
                 "GPU time, mean",
@@ -133,7 +137,8 @@ fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
                 rows.iter().map(|row| row.1.direct / row.1.calls.max(1) as i64),
             ),
             integers("cpu_own", "CPU own time", Unit::Ns, rows.iter().map(|row| row.1.cpu_own))
-                .hint("of the calls that launched work"),
+                .hint("of the calls that launched work")
+                .adds_up(),
         ],
     )
     .sorted_by("direct", true)

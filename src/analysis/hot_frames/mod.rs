@@ -307,7 +307,8 @@ impl<'a> View<'a> {
         [
             Column::unsigned("self", "self", Unit::Samples, self_samples.iter().map(narrow).collect())
                 .hint(SELF_HINT)
-                .with_bar(),
+                .with_bar()
+                .adds_up(),
             Column::float(
                 "self_share",
                 "self %",
@@ -321,7 +322,8 @@ impl<'a> View<'a> {
                 Unit::Ns,
                 self_samples.iter().map(|count| thread_time_ns(self.profile, *count)).collect(),
             )
-            .hint(THREAD_TIME_HINT),
+            .hint(THREAD_TIME_HINT)
+            .adds_up(),
         ]
     }
 
@@ -368,7 +370,8 @@ impl<'a> View<'a> {
                     Unit::Samples,
                     rows.iter().map(|row| frames.cumulative[*row]),
                 )
-                .hint("samples in which this was anywhere on the stack, once even under recursion"),
+                .hint("samples in which this was anywhere on the stack, once even under recursion")
+                .by_row(),
                 Column::float(
                     "cumulative_share",
                     "cumulative %",
@@ -406,7 +409,8 @@ impl<'a> View<'a> {
                 Unit::Samples,
                 totals.iter().map(|total| u64::try_from(total.cumulative_at_least()).ok()).collect(),
             )
-            .hint("samples in which any of its frames was on the stack; see the next columns"),
+            .hint("samples in which any of its frames was on the stack; see the next columns")
+            .by_row(),
             Column::float(
                 "cumulative_share_at_least",
                 "cumulative % (at least)",

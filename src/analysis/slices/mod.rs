@@ -18,7 +18,7 @@ use super::timeline::{self, Names, cut, integers, shown, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::text::visible;
 use crate::base::units::{Unit, counted, format_ns};
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Compared, Report, Table};
 use crate::trace::slices::Class;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -43,6 +43,8 @@ pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
     let mut columns = name_columns(&order, rows, names);
     let share = self_share_column(&order, rows, sums.inner_self_total());
     columns.push(share.hint("share of the self time of all thread slices, but for those left out here"));
+    // The first few of many are no total, and others may be first in another trace.
+    columns.iter_mut().for_each(|column| column.compared = Compared::Not);
     let mut caption = String::new();
     if n_names > order.len() {
         caption = format!(
@@ -191,9 +193,10 @@ fn name_columns(order: &[usize], rows: &[Row], names: &Names<'_>) -> Vec<Column>
             texts(order.iter().map(|index| Some(shown(names.text(row(index).name))))),
         ),
         Column::key("category", "category", texts(order.iter().map(|index| names.text(row(index).category)))),
-        Column::counts("count", "count", Unit::Count, order.iter().map(|index| row(index).sums.count)),
-        times("total", &|row| row.sums.total_ns).with_bar().hint(TOTAL_HINT),
-        times("self", &|row| row.sums.self_ns).with_bar().hint(SELF_HINT),
+        Column::counts("count", "count", Unit::Count, order.iter().map(|index| row(index).sums.count))
+            .adds_up(),
+        times("total", &|row| row.sums.total_ns).with_bar().hint(TOTAL_HINT).adds_up(),
+        times("self", &|row| row.sums.self_ns).with_bar().hint(SELF_HINT).adds_up(),
     ]
 }
 
@@ -234,11 +237,14 @@ fn category_table(order: &[usize], rows: &[Row], names: &Names<'_>, self_total: 
         vec![
             Column::key("category", "category", texts(groups.iter().map(|row| names.text(row.category)))),
             Column::key("kind", "kind", texts(groups.iter().map(|row| Some(row.class.name())))),
-            Column::counts("count", "count", Unit::Count, groups.iter().map(|row| row.sums.count)),
-            integers("total", "total", Unit::Ns, groups.iter().map(|row| row.sums.total_ns)).hint(TOTAL_HINT),
+            Column::counts("count", "count", Unit::Count, groups.iter().map(|row| row.sums.count)).adds_up(),
+            integers("total", "total", Unit::Ns, groups.iter().map(|row| row.sums.total_ns))
+                .hint(TOTAL_HINT)
+                .adds_up(),
             integers("self", "self", Unit::Ns, groups.iter().map(|row| row.sums.self_ns))
                 .with_bar()
-                .hint(SELF_HINT),
+                .hint(SELF_HINT)
+                .adds_up(),
             self_share_column(&all, &groups, self_total),
             integers("max", "max", Unit::Ns, groups.iter().map(|row| row.sums.max_ns)),
             Column::counts(
@@ -273,7 +279,8 @@ fn instant_table(mut order: Vec<usize>, rows: &[Row], names: &Names<'_>) -> Tabl
                 texts(order.iter().map(|index| names.text(rows[*index].category))),
             ),
             Column::counts("count", "count", Unit::Count, order.iter().map(|index| rows[*index].sums.count))
-                .with_bar(),
+                .with_bar()
+                .adds_up(),
         ],
     )
     .caption("Points in time; they have no duration.")

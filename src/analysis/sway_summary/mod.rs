@@ -129,6 +129,16 @@ fn report(context: &Context<'_>) -> Report {
     report
 }
 
+/// Names of what a call asks: probe (as in the report), view, operation, prompt and number of tokens.
+pub fn call_names(run: &Run, trace: usize, row: usize) -> [String; 5] {
+    let call = CallRef { trace, row };
+    let (strings, calls) = (&run.traces[trace].strings, &run.traces[trace].scoring_calls);
+    let probe = probe_of(run, call);
+    let probe = if probe.is_unassigned() { summary::UNASSIGNED.to_string() } else { probe.text };
+    let text = |id: StringId| strings.get(id).to_string();
+    [probe, text(calls.view_id[row]), text(calls.op[row]), text(calls.prompt_hash[row]), top_k_of(run, call)]
+}
+
 /// What the time stamps say.
 #[derive(Default)]
 struct Clock {
@@ -186,12 +196,15 @@ fn bucket_table<K>(
     let floats = |value: &dyn Fn(&Bucket<K>) -> Option<f64>| buckets.iter().map(value).collect::<Vec<_>>();
     let columns = vec![
         Column::key(key_id, key_label, buckets.iter().map(|bucket| name(&bucket.key)).collect()),
-        Column::counts("n_events", "calls", Unit::Count, buckets.iter().map(|bucket| bucket.n_events)),
-        Column::float("total_ms", "total ms", Unit::Ms, floats(&|bucket| Some(bucket.total_ms))).with_bar(),
+        Column::counts("n_events", "calls", Unit::Count, buckets.iter().map(|bucket| bucket.n_events))
+            .adds_up(),
+        Column::float("total_ms", "total ms", Unit::Ms, floats(&|bucket| Some(bucket.total_ms)))
+            .with_bar()
+            .adds_up(),
         Column::float("share", "share", Unit::Ratio, floats(&|bucket| share(bucket.total_ms, total_wall_ms)))
             .hint("of the total time of all calls"),
-        Column::counts("cache_hits", "hits", Unit::Count, buckets.iter().map(|bucket| bucket.hits)),
-        Column::counts("cache_misses", "misses", Unit::Count, buckets.iter().map(Bucket::misses)),
+        Column::counts("cache_hits", "hits", Unit::Count, buckets.iter().map(|bucket| bucket.hits)).adds_up(),
+        Column::counts("cache_misses", "misses", Unit::Count, buckets.iter().map(Bucket::misses)).adds_up(),
         Column::float("hit_rate", "hit rate", Unit::Ratio, floats(&|bucket| Some(bucket.hit_rate()))),
         Column::float(
             "mean_ms",

@@ -1,0 +1,189 @@
+//! `tracedrop compare`: reads both sides, prints what changed, and holds it against limits.
+
+use crate::{Color, Format, InputArgs, LineEnd, ReportTables, read, terminal_width, usage};
+use clap::{Args, ValueEnum};
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use tracedrop::compare::gpu::MEASURES;
+use tracedrop::compare::limits::{Limit, Outcome};
+use tracedrop::compare::{CompareQuery, Digest, PhaseFilter};
+use tracedrop::engine::{Compared, Session};
+use tracedrop::export::Options;
+
+/// A limit was passed.
+const PASSED: u8 = 3;
+
+#[derive(Args)]
+pub struct CompareArgs {
+    /// The two traces, A and B; with --against, all traces of side A. A folder stands for the traces in it.
+    #[arg(required_unless_present = "list", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Traces of side B, where a side has several: repeats, or the ranks of a run.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    against: Vec<PathBuf>,
+    /// Steps of a server that count in the report on GPUs.
+    #[arg(long, value_enum, default_value_t = Phase::All)]
+    phase: Phase,
+    /// End with code 3 if this is passed, for instance 'gpu.per_step > 3%' or 'gpu.idle > 200us'; may be given several times. Changes within noise pass no limit.
+    #[arg(long, value_name = "LIMIT")]
+    fail_on: Vec<String>,
+    /// List what limits can be set on: always there, and, with files, in these.
+    #[arg(long)]
+    list: bool,
+    /// Markdown is made for a comment on a pull request: short, with tables folded.
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+    #[command(flatten)]
+    tables: ReportTables,
+    /// Columns of the terminal layout [default: the terminal's, else 100].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
+    width: Option<u16>,
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Phase {
+    /// All, each with its own kind.
+    All,
+    /// Those that only read prompts.
+    Prefill,
+    /// Those that only generate.
+    Decode,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
+    let limits: Result<Vec<Limit>, String> = args.fail_on.iter().map(|text| Limit::parse(text)).collect();
+    let limits = match limits {
+        Ok(limits) => limits,
+        Err(message) => return Ok(usage(format!("--fail-on: {message}"))),
+    };
+    if args.files.is_empty() && args.against.is_empty() {
+        return list_measures();
+    }
+    let (a, b) = match sides(args) {
+        Ok(sides) => sides,
+        Err(message) => return Ok(usage(message)),
+    };
+    let (Some(a), Some(b)) = (open_side(args, &a)?, open_side(args, &b)?) else {
+        return Ok(ExitCode::from(1));
+    };
+    let phase = match args.phase {
+        Phase::All => PhaseFilter::All,
+        Phase::Prefill => PhaseFilter::Prefill,
+        Phase::Decode => PhaseFilter::Decode,
+    };
+    let compared = match Compared::new(a, b, &CompareQuery { phase }) {
+        Ok(compared) => compared,
+        Err(problem) => {
+            eprintln!("tracedrop: {problem}");
+            return Ok(ExitCode::from(1));
+        }
+    };
+    if args.list {
+        return list_measures_of(&compared);
+    }
+    write(args, &compared)?;
+    hold(&limits, &compared)
+}
+
+/// Files of both sides, folders opened.
+fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>), String> {
+    let all = args.files.iter().chain(&args.against);
+    if all.filter(|file| file.as_os_str() == "-").count() > 1 {
+        return Err("standard input can be read only once".to_string());
+    }
+    let open = |files: &[PathBuf]| read::with_folders_opened(files);
+    match (&args.files[..], &args.against[..]) {
+        ([a, b], []) => Ok((open(std::slice::from_ref(a)), open(std::slice::from_ref(b)))),
+        (_, []) => {
+            Err("give two traces, or several of side A and those of side B after --against".to_string())
+        }
+        ([], _) => Err("there is no trace of side A".to_string()),
+        (a, b) => Ok((open(a), open(b))),
+    }
+}
+
+/// Reads the files of a side. `None`, with the reason on standard error, if any of them can not be read: a side without
+/// one of its ranks is another side.
+fn open_side(args: &CompareArgs, files: &[PathBuf]) -> io::Result<Option<Digest>> {
+    let format = match args.input.format() {
+        Ok(format) => format,
+        Err(message) => return Err(io::Error::other(message)),
+    };
+    let query = args.tables.query(tracedrop::analysis::Query::default().top).map_err(io::Error::other)?;
+    let open = |file: &Path| read::open(file, format, query.clone(), &args.input);
+    let mut sessions: Vec<Session> = Vec::new();
+    for file in files {
+        let Some(session) = open(file) else { return Ok(None) };
+        sessions.push(session);
+    }
+    let mut session = match sessions.len() {
+        1 => sessions.remove(0),
+        _ => Session::together(sessions).map_err(io::Error::other)?,
+    };
+    session.digest().map(Some).map_err(io::Error::other)
+}
+
+fn write(args: &CompareArgs, compared: &Compared) -> io::Result<()> {
+    let color =
+        args.color == Color::Auto && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let width = args.width.map_or_else(terminal_width, usize::from);
+    let options = Options { width: width as u32, color, ..Options::default() };
+    let mut out = LineEnd { inner: io::BufWriter::new(io::stdout().lock()), last: b'\n' };
+    match args.format {
+        Format::Markdown => compared.comment(&mut out)?,
+        format => compared.export(format.exporter(), &options, &mut out)?,
+    }
+    if out.last != b'\n' {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// Says on standard error what became of each limit.
+fn hold(limits: &[Limit], compared: &Compared) -> io::Result<ExitCode> {
+    let mut is_passed = false;
+    for limit in limits {
+        match limit.check(compared.comparison()) {
+            Ok(Outcome::Kept(why)) => eprintln!("tracedrop: kept: {} ({why})", limit.text),
+            Ok(Outcome::Passed(why)) => {
+                eprintln!("tracedrop: passed: {} ({why})", limit.text);
+                is_passed = true;
+            }
+            Err(message) => return Ok(usage(format!("--fail-on: {message}"))),
+        }
+    }
+    Ok(if is_passed { ExitCode::from(PASSED) } else { ExitCode::SUCCESS })
+}
+
+fn list_measures() -> io::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    let width = MEASURES.iter().map(|(id, _)| id.len()).max().unwrap_or(0).max(24);
+    for (id, what) in MEASURES {
+        writeln!(out, "{id:width$}  {what}")?;
+    }
+    for (id, what) in [
+        ("gpu.PHASE", "wall time per step of a phase: gpu.decode, gpu.prefill, …"),
+        ("gpu.op.OPERATION", "durations of an operation per step: gpu.op.Attention, …"),
+        ("REPORT.TABLE.COLUMN", "what a column of a table adds up to: slices.slices.self, …"),
+    ] {
+        writeln!(out, "{id:width$}  {what}")?;
+    }
+    writeln!(out, "\nWith two traces, --list names all there are in them.")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list_measures_of(compared: &Compared) -> io::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    let measures = &compared.comparison().measures;
+    let width = measures.iter().map(|measure| measure.id.len()).max().unwrap_or(0);
+    for measure in measures {
+        writeln!(out, "{:width$}  {}", measure.id, measure.what)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,73 @@
+//! Calls of a scoring backend by what was asked: the rows whose hits and misses are compared.
+
+use crate::analysis::sway_summary::{self, call_names};
+use crate::base::units::Unit;
+use crate::report::{Column, Report, Table, TextCells};
+use crate::trace::Run;
+use rustc_hash::FxHashMap;
+
+/// Sums of calls that ask the same.
+#[derive(Default)]
+struct Sums {
+    calls: u64,
+    hits: u64,
+    ns: i128,
+}
+
+/// A table with a row for each probe, view, operation, prompt and `top_k`. `None` if there are no calls.
+pub fn report(run: &Run) -> Option<Report> {
+    let mut rows: Vec<([String; 5], Sums)> = Vec::new();
+    let mut by_key: FxHashMap<[String; 5], usize> = FxHashMap::default();
+    for (number, trace) in run.traces.iter().enumerate() {
+        let calls = &trace.scoring_calls;
+        for row in 0..calls.len() {
+            let key = call_names(run, number, row);
+            let at = *by_key.entry(key.clone()).or_insert_with(|| {
+                rows.push((key, Sums::default()));
+                rows.len() - 1
+            });
+            let sums = &mut rows[at].1;
+            sums.calls += 1;
+            sums.hits += u64::from(calls.hit[row]);
+            let ms = calls.wall_ms[row];
+            // A time that is none is in no sum.
+            sums.ns = sums.ns.saturating_add(if ms.is_finite() { (ms * 1e6).round() as i128 } else { 0 });
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let key = |id: &'static str, label: &str, at: usize| {
+        Column::key(id, label, rows.iter().map(|row| row.0[at].as_str()).collect::<TextCells>())
+    };
+    let table = Table::new(
+        "calls",
+        "Calls by what was asked",
+        vec![
+            key("probe", "probe", 0),
+            key("view_id", "view", 1),
+            key("op", "operation", 2),
+            key("prompt_hash", "prompt", 3),
+            key("top_k", "top k", 4),
+            Column::integer(
+                "time",
+                "time",
+                Unit::Ns,
+                rows.iter().map(|row| Some(super::narrow(row.1.ns))).collect(),
+            )
+            .with_bar()
+            .adds_up(),
+            Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.1.calls)).adds_up(),
+            Column::counts("hits", "hits", Unit::Count, rows.iter().map(|row| row.1.hits))
+                .adds_up()
+                .hint("more is gained, less is lost"),
+            Column::counts("misses", "misses", Unit::Count, rows.iter().map(|row| row.1.calls - row.1.hits))
+                .adds_up(),
+        ],
+    )
+    .sorted_by("time", true)
+    .caption("A row is what a call asks: probe, view, operation, prompt and number of tokens.");
+    let mut report = Report::new("sway-calls", format!("{} by prompt", sway_summary::INFO.title));
+    report.table(table);
+    Some(report)
+}

@@ -1,0 +1,117 @@
+//! Pictures of both sides; each has a table with the same numbers.
+
+use super::kernels::operation_rows;
+use super::{Pair, Stretch};
+use crate::base::units::Unit;
+use crate::report::Chart;
+use crate::report::chart::{Bars, Part, Plot, Tone};
+
+/// Bars drawn at most.
+const MAX_BARS: usize = 14;
+/// Steps drawn at most on each side.
+const MAX_STEPS: usize = 200;
+
+fn sides(pair: &Pair<'_>) -> [String; 2] {
+    [format!("A: {}", pair.labels[0]), format!("B: {}", pair.labels[1])]
+}
+
+/// A bar for each side of each operation.
+pub fn operations(pair: &Pair<'_>) -> Chart {
+    let rows = operation_rows(pair);
+    let shown: Vec<_> = rows.iter().filter(|row| Some(row.slot) == pair.main()).take(MAX_BARS).collect();
+    let mut labels = Vec::new();
+    let mut values = [Vec::new(), Vec::new()];
+    for row in shown {
+        for (side, letter) in ["A", "B"].into_iter().enumerate() {
+            labels.push(format!("{} {letter}", row.name));
+            values[side].push(row.per_step(side).unwrap_or(0) as f64);
+            values[1 - side].push(0.0);
+        }
+    }
+    let [a, b] = values;
+    let [name_a, name_b] = sides(pair);
+    Chart {
+        id: "operations".into(),
+        title: "Operations of a step, A and B".to_string(),
+        caption: "Durations per step of the operations that changed the most. The numbers are in the table Operations.".to_string(),
+        plot: Plot::Bars(Bars {
+            labels,
+            parts: vec![
+                Part { name: name_a, tone: Tone::SideA, values: a },
+                Part { name: name_b, tone: Tone::SideB, values: b },
+            ],
+            unit: Unit::Ns,
+            is_strip: false,
+            what: "operation".to_string(),
+        }),
+    }
+}
+
+/// How much more or less each line of the answer takes.
+pub fn differences<'a>(lines: impl Iterator<Item = (&'a str, i64)>) -> Chart {
+    let (mut labels, mut more, mut less) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, difference) in lines.filter(|line| line.1 != 0).take(MAX_BARS) {
+        labels.push(format!("{} {name}", if difference > 0 { "▲" } else { "▼" }));
+        more.push(difference.max(0) as f64);
+        less.push(difference.min(0).unsigned_abs() as f64);
+    }
+    Chart {
+        id: "differences".into(),
+        title: "What B takes more (▲) and less (▼) time for".to_string(),
+        caption: "Sizes of the differences per step; the numbers are in the table above.".to_string(),
+        plot: Plot::Bars(Bars {
+            labels,
+            parts: vec![
+                Part { name: "▲ more in B".to_string(), tone: Tone::SideB, values: more },
+                Part { name: "▼ less in B (more in A)".to_string(), tone: Tone::SideA, values: less },
+            ],
+            unit: Unit::Ns,
+            is_strip: false,
+            what: "change".to_string(),
+        }),
+    }
+}
+
+/// All steps of the main phase, those of A first, each side by size. `None` for a single step on each side.
+pub fn spread(pair: &Pair<'_>) -> Option<Chart> {
+    let slot = pair.main()?;
+    if pair.n(0, slot) + pair.n(1, slot) < 3 {
+        return None;
+    }
+    let (mut labels, mut parts) = (Vec::new(), Vec::new());
+    let [name_a, name_b] = sides(pair);
+    let mut before = 0;
+    for (side, (name, tone)) in [(name_a, Tone::SideA), (name_b, Tone::SideB)].into_iter().enumerate() {
+        let mut walls: Vec<i64> =
+            pair.side(side).of_slot(slot).map(|stretch: &Stretch| stretch.time.wall()).collect();
+        walls.sort_unstable();
+        let letter = if side == 0 { "A" } else { "B" };
+        let bars = Bars {
+            labels: (1..=walls.len()).map(|n| format!("{letter} {n}")).collect(),
+            parts: vec![Part {
+                name: name.clone(),
+                tone,
+                values: walls.iter().map(|ns| *ns as f64).collect(),
+            }],
+            unit: Unit::Ns,
+            is_strip: true,
+            what: String::new(),
+        }
+        .at_most(MAX_STEPS);
+        let n = bars.labels.len();
+        labels.extend(bars.labels);
+        let mut values = vec![0.0; before];
+        values.extend(bars.parts.into_iter().flat_map(|part| part.values));
+        before += n;
+        parts.push(Part { name, tone, values });
+    }
+    parts.iter_mut().for_each(|part| part.values.resize(before, 0.0));
+    Some(Chart {
+        id: "spread".into(),
+        title: format!("Wall time of each {}, A and B", slot.one()),
+        caption: "Each side from its shortest to its longest; where the sides overlap, single steps tell little. Medians and deviations \
+                  are in the table Phases."
+            .to_string(),
+        plot: Plot::Bars(Bars { labels, parts, unit: Unit::Ns, is_strip: true, what: "step".to_string() }),
+    })
+}

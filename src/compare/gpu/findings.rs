@@ -1,0 +1,196 @@
+//! What aligned steps say of fusion and of the choice of kernels.
+//!
+//! A place where one side runs kernels that the other does not is only looked at between two pairs, so that both sides are
+//! known to be at the same point. Whether a neighbour took over the work can not be seen in a trace; but a neighbour that
+//! is the same kernel on both sides did not.
+
+use super::sequence::Aligned;
+use super::steps::column_of;
+use crate::base::units::Unit;
+use crate::compare::align::Step;
+use crate::report::{Column, Table};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+
+/// Runs of more kernels than this between two pairs are another program, not a fusion.
+const MAX_RUN: usize = 8;
+/// Rows of each table.
+const MAX_ROWS: usize = 2_000;
+
+/// Places of one make.
+#[derive(Default)]
+struct Block {
+    times: u64,
+    /// Nanoseconds of what stands alone on each side.
+    alone: [i64; 2],
+    /// Nanoseconds of that with the pairs before and after it.
+    around: [i64; 2],
+    /// Whether a neighbour is another kernel in B than in A, in all of the places.
+    neighbour_differs: bool,
+    first_row: u64,
+}
+
+/// What a block is by: phase, operation before, those of A alone, those of B alone, operation after.
+type BlockKey = (&'static str, String, String, String, String);
+
+/// Where one side runs kernels that the other does not.
+pub fn blocks(all: &[Aligned<'_>]) -> Table {
+    let mut groups: FxHashMap<BlockKey, Block> = FxHashMap::default();
+    let mut row_before = 0u64;
+    for aligned in all {
+        let steps = &aligned.steps;
+        let mut at = 0;
+        while at < steps.len() {
+            let run = steps[at..].iter().take_while(|step| !matches!(step, Step::Pair(..))).count();
+            if run == 0 {
+                at += 1;
+                continue;
+            }
+            let before = at.checked_sub(1).and_then(|before| steps.get(before));
+            if let (Some(Step::Pair(a0, b0)), Some(Step::Pair(a1, b1))) = (before, steps.get(at + run))
+                && run <= MAX_RUN
+            {
+                let place = Place { steps: &steps[at..at + run], before: (*a0, *b0), after: (*a1, *b1) };
+                place.add(aligned, row_before + at as u64 + 1, &mut groups);
+            }
+            at += run;
+        }
+        row_before += steps.len() as u64;
+    }
+    let mut rows: Vec<(BlockKey, Block)> = groups.into_iter().collect();
+    let stake = |block: &Block| block.around[1] - block.around[0];
+    rows.sort_by(|a, b| {
+        (Reverse(stake(&a.1).unsigned_abs()), &a.0).cmp(&(Reverse(stake(&b.1).unsigned_abs()), &b.0))
+    });
+    let n_left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
+    rows.truncate(MAX_ROWS);
+    let numbers = |get: &dyn Fn(&Block) -> i64| rows.iter().map(|row| Some(get(&row.1))).collect::<Vec<_>>();
+    let columns = vec![
+        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.0.0))),
+        Column::key("before", "after", column_of(rows.iter().map(|row| row.0.1.as_str()))),
+        Column::key("only_a", "A runs", column_of(rows.iter().map(|row| row.0.2.as_str()))),
+        Column::key("only_b", "B runs", column_of(rows.iter().map(|row| row.0.3.as_str()))),
+        Column::key("after", "before", column_of(rows.iter().map(|row| row.0.4.as_str()))),
+        Column::text("finding", "finding", column_of(rows.iter().map(|row| finding(&row.0, &row.1)))),
+        Column::counts("times", "times", Unit::Count, rows.iter().map(|row| row.1.times)).hint("in the step"),
+        Column::integer("alone_a", "A, these", Unit::Ns, numbers(&|block| block.alone[0])),
+        Column::integer("alone_b", "B, these", Unit::Ns, numbers(&|block| block.alone[1])),
+        Column::integer("around_a", "A, with neighbours", Unit::Ns, numbers(&|block| block.around[0])),
+        Column::integer("around_b", "B, with neighbours", Unit::Ns, numbers(&|block| block.around[1])),
+        Column::integer("stake", "at stake, B − A", Unit::Ns, numbers(&stake))
+            .with_bar()
+            .hint("with the neighbours, which may have taken over the work; places beside each other share neighbours, so rows do not add up"),
+        Column::counts("first_row", "first row", Unit::Id, rows.iter().map(|row| row.1.first_row)).hint("in the table below"),
+    ];
+    let mut table = Table::new("fusion", "Fused, split and left out", columns)
+        .caption(
+            "Places where one side runs kernels that the other does not, between two pairs of kernels that compute the same on both sides.",
+        )
+        .if_empty("Both sides run as many kernels wherever they can be told to be at the same point.");
+    table.n_left_out = n_left_out;
+    table
+}
+
+fn finding(key: &BlockKey, block: &Block) -> &'static str {
+    match (key.2.is_empty(), key.3.is_empty(), block.neighbour_differs) {
+        (false, true, true) => "fused in B, or left out: a neighbour is another kernel",
+        (false, true, false) => "left out in B: the neighbours are the same kernels",
+        (true, false, true) => "fused in A, or new in B: a neighbour is another kernel",
+        (true, false, false) => "new in B: the neighbours are the same kernels",
+        _ => "done with other kernels",
+    }
+}
+
+/// One place in a step.
+struct Place<'a> {
+    /// What stands alone.
+    steps: &'a [Step],
+    /// The pairs around it.
+    before: (u32, u32),
+    after: (u32, u32),
+}
+
+impl Place<'_> {
+    fn add(&self, aligned: &Aligned<'_>, row: u64, groups: &mut FxHashMap<BlockKey, Block>) {
+        let mut operations: [Vec<&str>; 2] = [Vec::new(), Vec::new()];
+        let mut alone = [0i64; 2];
+        for step in self.steps {
+            let (side, at) = match step {
+                Step::OnlyA(at) => (0, *at),
+                Step::OnlyB(at) => (1, *at),
+                Step::Pair(..) => continue,
+            };
+            operations[side].push(aligned.operation(side, at));
+            alone[side] += aligned.dur(side, at);
+        }
+        let [only_a, only_b] = operations.map(|names| names.join(" + "));
+        let key = (
+            aligned.slot.name(),
+            aligned.operation(0, self.before.0).to_string(),
+            only_a,
+            only_b,
+            aligned.operation(0, self.after.0).to_string(),
+        );
+        let differs = |(a, b): (u32, u32)| aligned.name(0, a) != aligned.name(1, b);
+        let block = groups.entry(key).or_insert(Block {
+            neighbour_differs: true,
+            first_row: row,
+            ..Block::default()
+        });
+        block.times += 1;
+        block.neighbour_differs &= differs(self.before) || differs(self.after);
+        for side in [0, 1] {
+            let of = |pair: (u32, u32)| aligned.dur(side, if side == 0 { pair.0 } else { pair.1 });
+            block.alone[side] += alone[side];
+            block.around[side] += alone[side] + of(self.before) + of(self.after);
+        }
+    }
+}
+
+/// Pairs of different kernels that compute the same.
+pub fn choices(all: &[Aligned<'_>]) -> Table {
+    /// Pieces, and nanoseconds of each side.
+    type Sum = (u64, [i64; 2], u64);
+    let mut groups: FxHashMap<(&'static str, &str, &str, &str), Sum> = FxHashMap::default();
+    let mut row = 0u64;
+    for aligned in all {
+        for step in &aligned.steps {
+            row += 1;
+            let Step::Pair(a, b) = step else { continue };
+            let (name_a, name_b) = (aligned.name(0, *a), aligned.name(1, *b));
+            if name_a == name_b {
+                continue;
+            }
+            let key = (aligned.slot.name(), aligned.operation(0, *a), name_a, name_b);
+            let sum = groups.entry(key).or_insert((0, [0, 0], row));
+            sum.0 += 1;
+            sum.1[0] += aligned.dur(0, *a);
+            sum.1[1] += aligned.dur(1, *b);
+        }
+    }
+    let mut rows: Vec<_> = groups.into_iter().collect();
+    let stake = |sum: &Sum| sum.1[1] - sum.1[0];
+    rows.sort_by(|a, b| {
+        (Reverse(stake(&a.1).unsigned_abs()), a.0).cmp(&(Reverse(stake(&b.1).unsigned_abs()), b.0))
+    });
+    let n_left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
+    rows.truncate(MAX_ROWS);
+    let numbers = |get: &dyn Fn(&Sum) -> i64| rows.iter().map(|row| Some(get(&row.1))).collect::<Vec<_>>();
+    let columns = vec![
+        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.0.0))),
+        Column::key("operation", "operation", column_of(rows.iter().map(|row| row.0.1))),
+        Column::key("name_a", "A, kernel", column_of(rows.iter().map(|row| row.0.2))),
+        Column::key("name_b", "B, kernel", column_of(rows.iter().map(|row| row.0.3))),
+        Column::counts("times", "times", Unit::Count, rows.iter().map(|row| row.1.0)).hint("in the step"),
+        Column::integer("total_a", "A", Unit::Ns, numbers(&|sum| sum.1[0])),
+        Column::integer("total_b", "B", Unit::Ns, numbers(&|sum| sum.1[1])),
+        Column::integer("stake", "at stake, B − A", Unit::Ns, numbers(&stake)).with_bar(),
+        Column::counts("first_row", "first row", Unit::Id, rows.iter().map(|row| row.1.2))
+            .hint("in the table below"),
+    ];
+    let mut table = Table::new("choices", "Other kernels for the same", columns)
+        .caption("Kernels that stand side by side, compute the same by their names, and are not the same.")
+        .if_empty("Wherever kernels stand side by side they are the same.");
+    table.n_left_out = n_left_out;
+    table
+}

@@ -1,0 +1,261 @@
+//! Tables on what ran: operations, kernels inside them, kernels of one name on both sides.
+
+use super::side::{GpuSide, Slot};
+use super::steps::{Row, column_of, time_columns};
+use super::{Pair, Sample, per_step};
+use crate::base::units::Unit;
+use crate::compare::tables::ratio;
+use crate::report::{Column, Table};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+
+/// Rows beyond this are left out and counted.
+const MAX_ROWS: usize = 200_000;
+
+/// Rows by size of the difference per step, then of the totals.
+fn sort(rows: &mut [Row]) {
+    rows.sort_by_cached_key(|row| {
+        let by_step = row.difference().unwrap_or(row.total_difference());
+        (Reverse(by_step.unsigned_abs()), Reverse(row.total[0].max(row.total[1])), row.slot, row.name.clone())
+    });
+}
+
+/// Operations of all phases.
+pub fn operation_rows(pair: &Pair<'_>) -> Vec<Row> {
+    let mut sums: FxHashMap<(Slot, &str), [(i64, u64); 2]> = FxHashMap::default();
+    for number in [0, 1] {
+        let side = pair.side(number);
+        for sum in side.sums.iter().filter(|sum| pair.slots.contains(&sum.slot)) {
+            let of = &mut sums.entry((sum.slot, operation_of(side, sum.name))).or_default()[number];
+            *of = (of.0 + sum.total, of.1 + sum.count);
+        }
+    }
+    let mut rows: Vec<Row> = sums
+        .into_iter()
+        .map(|((slot, operation), [a, b])| Row {
+            slot,
+            name: operation.to_string(),
+            total: [a.0, b.0],
+            count: [a.1, b.1],
+            n: [0, 1].map(|side| pair.n(side, slot)),
+            samples: pair.samples(slot, |side, stretch| pair.of_operation(side, stretch, operation).0),
+        })
+        .collect();
+    sort(&mut rows);
+    rows
+}
+
+/// The operation of a name.
+pub fn operation_of(side: &GpuSide, name: u32) -> &str {
+    side.names
+        .get(name as usize)
+        .and_then(|name| side.operations.get(name.operation as usize))
+        .map_or("", String::as_str)
+}
+
+/// Counts and means: many short ones, or few long ones.
+fn count_columns(rows: &[&Row]) -> Vec<Column> {
+    let mean = |row: &Row, side: usize| per_step(row.total[side], usize::try_from(row.count[side]).ok()?);
+    let means = |side: usize| rows.iter().map(|row| mean(row, side)).collect::<Vec<_>>();
+    let by_step = |side: usize| {
+        let each = |row: &&Row| {
+            let n = row.n[side];
+            (n > 0 && row.slot != Slot::Outside).then(|| row.count[side] as f64 / n as f64)
+        };
+        rows.iter().map(each).collect::<Vec<_>>()
+    };
+    let ratios = rows
+        .iter()
+        .map(|row| {
+            ratio(
+                i128::from(row.total[0]) * i128::from(row.count[1]),
+                i128::from(row.total[1]) * i128::from(row.count[0]),
+            )
+        })
+        .map(|ratio| ratio.filter(|ratio| *ratio > 0.0))
+        .collect();
+    vec![
+        Column::counts("count_a", "A, count", Unit::Count, rows.iter().map(|row| row.count[0])).adds_up(),
+        Column::counts("count_b", "B, count", Unit::Count, rows.iter().map(|row| row.count[1])).adds_up(),
+        Column::float("count_per_step_a", "A, count per step", Unit::Plain, by_step(0)),
+        Column::float("count_per_step_b", "B, count per step", Unit::Plain, by_step(1)),
+        Column::integer("mean_a", "A, mean", Unit::Ns, means(0)),
+        Column::integer("mean_b", "B, mean", Unit::Ns, means(1)),
+        Column::float("ratio_of_means", "B / A, of means", Unit::Plain, ratios)
+            .hint("of the duration of one; the other ratio is of all of a step"),
+    ]
+}
+
+/// Share of the difference of all totals.
+fn share_column(rows: &[&Row]) -> Column {
+    let whole: i128 = rows.iter().map(|row| i128::from(row.total_difference())).sum();
+    let share = |row: &&Row| ratio(whole, i128::from(row.total_difference()));
+    Column::float("of_difference", "of the difference", Unit::Ratio, rows.iter().map(share).collect())
+        .hint("of the totals; all rows add up to 100 %")
+}
+
+/// A row for each operation of a phase.
+pub fn operations(pair: &Pair<'_>) -> Table {
+    let all = operation_rows(pair);
+    let rows: Vec<&Row> = all.iter().collect();
+    let mut columns = vec![
+        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.slot.name()))),
+        Column::key("operation", "operation", column_of(rows.iter().map(|row| row.name.as_str()))),
+    ];
+    columns.extend(time_columns(&rows));
+    columns.push(share_column(&rows));
+    columns.extend(count_columns(&rows));
+    Table::new("operations", "Operations", columns)
+        .caption(
+            "What was computed, by the names of kernels; those of one side only too, so rows add up to all work of each side. Durations \
+             are added up: what runs at the same time counts twice here, unlike in the time of the GPU.",
+        )
+        .if_empty("Neither side has work of a GPU.")
+}
+
+/// Kernels of all phases by name.
+pub fn names(pair: &Pair<'_>) -> Table {
+    /// Sums, and the name on each side.
+    #[derive(Default, Clone, Copy)]
+    struct Of {
+        sums: [(i64, u64); 2],
+        names: [Option<u32>; 2],
+    }
+    let mut sums: FxHashMap<(Slot, &str, bool), Of> = FxHashMap::default();
+    for number in [0, 1] {
+        let side = pair.side(number);
+        for sum in side.sums.iter().filter(|sum| pair.slots.contains(&sum.slot)) {
+            let Some(name) = side.names.get(sum.name as usize) else { continue };
+            let of = sums.entry((sum.slot, name.text.as_str(), name.is_kernel)).or_default();
+            of.sums[number] = (of.sums[number].0 + sum.total, of.sums[number].1 + sum.count);
+            of.names[number] = Some(sum.name);
+        }
+    }
+    let mut all: Vec<(Row, [Option<u32>; 2])> = sums
+        .into_iter()
+        .map(|((slot, text, _), of)| {
+            let row = Row {
+                slot,
+                name: text.to_string(),
+                total: of.sums.map(|sum| sum.0),
+                count: of.sums.map(|sum| sum.1),
+                n: [0, 1].map(|side| pair.n(side, slot)),
+                // Steps are not kept by kernel, so nothing is said of noise.
+                samples: [0, 1].map(|side| Sample { mean: of.sums[side].0 as f64, ..Sample::default() }),
+            };
+            (row, of.names)
+        })
+        .collect();
+    all.sort_by_cached_key(|(row, _)| {
+        let by_step = row.difference().unwrap_or(row.total_difference());
+        (Reverse(by_step.unsigned_abs()), Reverse(row.total[0].max(row.total[1])), row.slot, row.name.clone())
+    });
+    let n_left_out = all.len().saturating_sub(MAX_ROWS) as u64;
+    all.truncate(MAX_ROWS);
+    let rows: Vec<&Row> = all.iter().map(|(row, _)| row).collect();
+    let of = |number: usize, names: &[Option<u32>; 2]| {
+        names[number].and_then(|name| pair.side(number).names.get(name as usize))
+    };
+    let operation = |names: &[Option<u32>; 2]| {
+        [0, 1]
+            .into_iter()
+            .find_map(|number| Some(operation_of(pair.side(number), names[number]?)))
+            .unwrap_or("")
+    };
+    let launched = |number: usize, get: fn(&super::side::Name) -> &str| {
+        let mut cells = crate::report::TextCells::default();
+        for (_, names) in &all {
+            cells.push(of(number, names).map(get).filter(|text| !text.is_empty()));
+        }
+        cells
+    };
+    let mut columns = vec![
+        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.slot.name()))),
+        Column::key("operation", "operation", column_of(all.iter().map(|(_, names)| operation(names)))),
+        Column::key("name", "kernel", column_of(rows.iter().map(|row| row.name.as_str()))),
+    ];
+    columns.extend(
+        time_columns(&rows).into_iter().filter(|column| column.id != "noise" && column.id != "status"),
+    );
+    columns.push(share_column(&rows));
+    columns.extend(count_columns(&rows));
+    columns.extend([
+        Column::text("op_a", "A, operator", launched(0, |name| &name.cpu_op))
+            .hint("that launched most of them"),
+        Column::text("op_b", "B, operator", launched(1, |name| &name.cpu_op)),
+        Column::text("frame_a", "A, frame", launched(0, |name| &name.frame))
+            .hint("the innermost Python frame around most launches"),
+        Column::text("frame_b", "B, frame", launched(1, |name| &name.frame)),
+    ]);
+    let mut table = Table::new("kernels", "Kernels", columns)
+        .caption("A row is a name in a phase. Names of one side only stand beside nothing; kernels that take their place are in the aligned step.")
+        .if_empty("Neither side has work of a GPU.");
+    table.n_left_out = n_left_out;
+    table
+}
+
+/// Kernels that both sides run under one name: the same code, slower or faster.
+pub fn same(pair: &Pair<'_>) -> Table {
+    let mut sums: FxHashMap<&str, ([(i64, u64); 2], &str)> = FxHashMap::default();
+    for number in [0, 1] {
+        let side = pair.side(number);
+        for sum in side.sums.iter().filter(|sum| pair.slots.contains(&sum.slot)) {
+            let Some(name) = side.names.get(sum.name as usize).filter(|name| name.is_kernel) else {
+                continue;
+            };
+            let of = sums.entry(&name.text).or_insert(([(0, 0); 2], operation_of(side, sum.name)));
+            of.0[number] = (of.0[number].0 + sum.total, of.0[number].1 + sum.count);
+        }
+    }
+    let mut rows: Vec<(&str, ([(i64, u64); 2], &str))> =
+        sums.into_iter().filter(|(_, (of, _))| of[0].1 > 0 && of[1].1 > 0).collect();
+    let mean = |of: (i64, u64)| per_step(of.0, of.1 as usize).unwrap_or(0);
+    // What the slower or faster code is worth at the count of A.
+    let stake = |of: &[(i64, u64); 2]| (mean(of[1]) - mean(of[0])).saturating_mul(of[0].1 as i64);
+    rows.sort_by_key(|(name, (of, _))| (Reverse(stake(of).unsigned_abs()), *name));
+    let n_left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
+    rows.truncate(MAX_ROWS);
+    let integers = |get: &dyn Fn(&[(i64, u64); 2]) -> i64| {
+        rows.iter().map(|row| Some(get(&row.1.0))).collect::<Vec<_>>()
+    };
+    let columns = vec![
+        Column::key("name", "kernel", column_of(rows.iter().map(|row| row.0))),
+        Column::text("operation", "operation", column_of(rows.iter().map(|row| row.1.1))),
+        Column::integer("mean_a", "A, mean", Unit::Ns, integers(&|of| mean(of[0]))),
+        Column::integer("mean_b", "B, mean", Unit::Ns, integers(&|of| mean(of[1]))),
+        Column::integer(
+            "mean_difference",
+            "B − A, mean",
+            Unit::Ns,
+            integers(&|of| mean(of[1]) - mean(of[0])),
+        ),
+        Column::float(
+            "ratio_of_means",
+            "B / A, of means",
+            Unit::Plain,
+            rows.iter()
+                .map(|(_, (of, _))| {
+                    ratio(
+                        i128::from(of[0].0) * i128::from(of[1].1),
+                        i128::from(of[1].0) * i128::from(of[0].1),
+                    )
+                })
+                .collect(),
+        ),
+        Column::integer("stake", "at A's count", Unit::Ns, integers(&stake))
+            .with_bar()
+            .hint("difference of the means, by the count of A: what the same launches would take more in B"),
+        Column::counts("count_a", "A, count", Unit::Count, rows.iter().map(|row| row.1.0[0].1)),
+        Column::counts("count_b", "B, count", Unit::Count, rows.iter().map(|row| row.1.0[1].1)),
+    ];
+    let n = rows.len();
+    let slower = rows.iter().filter(|row| stake(&row.1.0) > 0).count();
+    let faster = rows.iter().filter(|row| stake(&row.1.0) < 0).count();
+    let mut table = Table::new("same_kernels", "Kernels of one name on both sides", columns)
+        .caption(format!(
+            "{n} names are on both sides: B is slower in {slower} of them, faster in {faster}, by the mean duration of one. Shapes may differ."
+        ))
+        .if_empty("No kernel has the same name on both sides.");
+    table.n_left_out = n_left_out;
+    table
+}

@@ -1,0 +1,278 @@
+//! What changed on GPUs: time first, then operations and kernels, per step of a phase, with what is noise told from what
+//! is not.
+//!
+//! Sums of the tables are exact and are of everything that ran; numbers per step are those sums by the number of steps of
+//! the same phase, one for each GPU. Where the sides have no phase in common, their recordings are compared as wholes.
+
+mod charts;
+mod findings;
+mod kernels;
+pub mod noise;
+mod notes;
+pub mod sequence;
+pub mod side;
+mod steps;
+mod words;
+
+use super::{CompareQuery, Comparison, Digest, Measure, PhaseFilter, Problem, percent};
+use crate::base::units::{Unit, counted, format_ns};
+use crate::report::{Facts, Report};
+use noise::{Sample, band};
+use side::{GpuSide, Slot, Stretch};
+use std::borrow::Cow;
+
+/// Both sides, and the phases that are compared.
+pub(super) struct Pair<'a> {
+    pub a: Cow<'a, GpuSide>,
+    pub b: Cow<'a, GpuSide>,
+    /// Names of files.
+    pub labels: [String; 2],
+    /// With work or steps on either side, as the filter lets through; the one with the most time on both sides first.
+    pub slots: Vec<Slot>,
+    /// Steps are marked, but not alike, so recordings are compared as wholes.
+    pub is_made_whole: bool,
+    pub filter: PhaseFilter,
+}
+
+impl<'a> Pair<'a> {
+    fn new(a: &'a Digest, b: &'a Digest, filter: PhaseFilter) -> Result<Pair<'a>, Problem> {
+        let side = |digest: &'a Digest| match &digest.gpu {
+            Some(side) => Cow::Borrowed(side),
+            None => Cow::Owned(GpuSide::default()),
+        };
+        let (mut a_side, mut b_side) = (side(a), side(b));
+        let (in_a, in_b) = (a_side.slots(), b_side.slots());
+        let mut is_made_whole = false;
+        if filter == PhaseFilter::All {
+            let common = in_a.iter().any(|slot| *slot != Slot::Outside && in_b.contains(slot));
+            if !common && !in_a.is_empty() && !in_b.is_empty() {
+                (a_side, b_side) = (Cow::Owned(a_side.as_a_whole()), Cow::Owned(b_side.as_a_whole()));
+                is_made_whole = true;
+            }
+        } else if !in_a.iter().chain(&in_b).any(|slot| slot.passes(filter)) {
+            let names = |slots: &[Slot]| match slots {
+                [] => "none".to_string(),
+                slots => slots.iter().map(|slot| slot.name()).collect::<Vec<_>>().join(", "),
+            };
+            let wanted = if filter == PhaseFilter::Prefill { Slot::Prefill } else { Slot::Decode };
+            return Err(Problem::NoSuchPhase(wanted.name(), names(&in_a), names(&in_b)));
+        }
+        let mut pair = Pair {
+            a: a_side,
+            b: b_side,
+            labels: [a.label(), b.label()],
+            slots: Vec::new(),
+            is_made_whole,
+            filter,
+        };
+        let mut slots: Vec<Slot> = pair.a.slots().into_iter().chain(pair.b.slots()).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        slots.retain(|slot| slot.passes(filter));
+        slots.sort_by_key(|slot| {
+            let is_common = pair.n(0, *slot) > 0 && pair.n(1, *slot) > 0;
+            let wall: i64 =
+                [0, 1].iter().map(|side| pair.sum(*side, *slot, |stretch| stretch.time.wall())).sum();
+            (*slot == Slot::Outside, !is_common, std::cmp::Reverse(wall), *slot)
+        });
+        pair.slots = slots;
+        Ok(pair)
+    }
+
+    /// A side by number: 0 is A.
+    pub fn side(&self, number: usize) -> &GpuSide {
+        if number == 0 { &self.a } else { &self.b }
+    }
+
+    /// Stretches of a phase on a side.
+    pub fn n(&self, side: usize, slot: Slot) -> usize {
+        self.side(side).of_slot(slot).count()
+    }
+
+    /// Sum over the stretches of a phase.
+    pub fn sum(&self, side: usize, slot: Slot, get: impl Fn(&Stretch) -> i64) -> i64 {
+        self.side(side).of_slot(slot).map(get).sum()
+    }
+
+    /// Both sides' steps by one number each.
+    pub fn samples(&self, slot: Slot, get: impl Fn(usize, &Stretch) -> i64) -> [Sample; 2] {
+        [0, 1].map(|side| Sample::of(self.side(side).of_slot(slot).map(|stretch| get(side, stretch))))
+    }
+
+    /// The phase that headlines are on: on both sides.
+    pub fn main(&self) -> Option<Slot> {
+        let first = *self.slots.first()?;
+        (self.n(0, first) > 0 && self.n(1, first) > 0 && first != Slot::Outside).then_some(first)
+    }
+
+    /// Names of the operations of both sides.
+    pub fn operations(&self) -> Vec<&str> {
+        let mut names: Vec<&str> =
+            self.a.operations.iter().chain(&self.b.operations).map(String::as_str).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Time and pieces of an operation in a stretch of a side.
+    pub fn of_operation(&self, side: usize, stretch: &Stretch, operation: &str) -> (i64, u64) {
+        let operations = &self.side(side).operations;
+        let found = stretch
+            .by_operation
+            .iter()
+            .find(|(number, ..)| operations.get(*number as usize).is_some_and(|name| name == operation));
+        found.map_or((0, 0), |(_, ns, n)| (*ns, *n))
+    }
+}
+
+/// `total` by `n`, rounded to the nearest nanosecond; `None` by nothing.
+pub(super) fn per_step(total: i64, n: usize) -> Option<i64> {
+    let n = i128::try_from(n).ok().filter(|n| *n > 0)?;
+    let total = i128::from(total);
+    Some(super::narrow((2 * total + total.signum() * n) / (2 * n)))
+}
+
+/// The reports on GPUs, and numbers that limits can be set on.
+pub(super) fn compare(
+    a: &Digest,
+    b: &Digest,
+    query: &CompareQuery,
+    comparison: &mut Comparison,
+) -> Result<(), Problem> {
+    let pair = Pair::new(a, b, query.phase)?;
+    let mut report = Report::new("compare-gpu", "GPU: A against B");
+    report.summary = words::headline(&pair);
+    for side in [0, 1] {
+        report.facts(facts(&pair, side));
+    }
+    notes::add(&pair, &mut report);
+    if let Some((table, chart)) = words::answer(&pair) {
+        report.table(table);
+        report.chart(chart);
+    }
+    report.table(steps::parts(&pair));
+    report.chart(charts::operations(&pair));
+    report.table(kernels::operations(&pair));
+    report.table(kernels::names(&pair));
+    report.table(kernels::same(&pair));
+    report.table(steps::phases(&pair));
+    if let Some(chart) = charts::spread(&pair) {
+        report.chart(chart);
+    }
+    if let Some(table) = steps::by_tokens(&pair) {
+        report.table(table);
+    }
+    if let Some(table) = steps::layers(&pair) {
+        report.table(table);
+    }
+    comparison.reports.push(report);
+    if let Some(report) = sequence::report(&pair) {
+        comparison.reports.push(report);
+    }
+    measures(&pair, &mut comparison.measures);
+    Ok(())
+}
+
+/// What a step of the main phase took on a side.
+fn facts(pair: &Pair<'_>, number: usize) -> Facts {
+    let side = pair.side(number);
+    let letter = if number == 0 { "A" } else { "B" };
+    let mut facts = Facts::new(format!("{letter}: {}", pair.labels[number]));
+    if let Some(slot) = pair.main() {
+        let n = pair.n(number, slot);
+        let mean = |get: fn(&Stretch) -> i64| per_step(pair.sum(number, slot, get), n);
+        let per = format!("per {}", slot.one());
+        for (id, label, get) in [
+            ("wall", "Wall time", (|stretch| stretch.time.wall()) as fn(&Stretch) -> i64),
+            ("busy", "Busy", |stretch| stretch.time.busy()),
+            ("idle", "Idle", |stretch| stretch.time.idle),
+            ("exposed_communication", "Exposed communication", |stretch| stretch.time.exposed_communication),
+        ] {
+            facts.push(id, label, mean(get), Unit::Ns).hint(per.clone());
+        }
+        let launches: u64 = side.of_slot(slot).map(Stretch::launches).sum();
+        facts
+            .push("launches", "Launches", launches as f64 / n.max(1) as f64, Unit::Plain)
+            .hint(format!("kernels, copies and fills {per}"));
+        facts.push("steps", "Compared", n as u64, Unit::Count).hint(format!("each a {}", slot.one()));
+    }
+    facts
+        .push("work", "Work", side.work(pair.filter), Unit::Ns)
+        .hint("durations of all kernels, copies and fills");
+    let gpus = if side.gpus.is_empty() { "no GPU".to_string() } else { side.gpus.clone() };
+    facts.push("gpus", "GPU", gpus, Unit::None);
+    facts.push("devices", "GPUs at work", u64::from(side.n_devices), Unit::Count);
+    facts
+}
+
+/// Numbers that limits can be set on, whatever is in a trace.
+pub const MEASURES: &[(&str, &str)] = &[
+    ("gpu.per_step", "wall time per step of the phase with the most time on both sides"),
+    ("gpu.busy", "time per step in which anything ran"),
+    ("gpu.idle", "time per step in which nothing ran"),
+    ("gpu.computation", "time per step with kernels that compute"),
+    ("gpu.exposed_communication", "time per step with nothing but communication"),
+    ("gpu.exposed_copies", "time per step with nothing but copies"),
+    ("gpu.work", "durations of all kernels, copies and fills per step, added up"),
+    ("gpu.launches", "kernels, copies and fills per step"),
+];
+
+fn measures(pair: &Pair<'_>, out: &mut Vec<Measure>) {
+    let mut push = |id: String, what: String, unit: Unit, samples: [Sample; 2]| {
+        let [a, b] = samples;
+        out.push(Measure { id, what, unit, a: a.mean, b: b.mean, noise: band(&a, &b) });
+    };
+    let Some(slot) = pair.main() else { return };
+    for (id, what) in MEASURES {
+        let get = |stretch: &Stretch| match *id {
+            "gpu.per_step" => stretch.time.wall(),
+            "gpu.busy" => stretch.time.busy(),
+            "gpu.idle" => stretch.time.idle,
+            "gpu.computation" => stretch.time.computation,
+            "gpu.exposed_communication" => stretch.time.exposed_communication,
+            "gpu.exposed_copies" => stretch.time.exposed_copies,
+            "gpu.work" => stretch.work(),
+            _ => stretch.launches() as i64,
+        };
+        let unit = if *id == "gpu.launches" { Unit::Plain } else { Unit::Ns };
+        push((*id).to_string(), (*what).to_string(), unit, pair.samples(slot, |_, stretch| get(stretch)));
+    }
+    for slot in pair.slots.iter().filter(|slot| pair.n(0, **slot) > 0 && pair.n(1, **slot) > 0) {
+        let id = format!("gpu.{}", slot.name().replace(' ', "_"));
+        let what = format!("wall time per {}", slot.one());
+        push(id, what, Unit::Ns, pair.samples(*slot, |_, stretch| stretch.time.wall()));
+    }
+    for operation in pair.operations() {
+        let id = format!("gpu.op.{}", operation.replace(' ', "_"));
+        let what = format!("{operation}, durations per {}", slot.one());
+        let get = |side: usize, stretch: &Stretch| pair.of_operation(side, stretch, operation).0;
+        push(id, what, Unit::Ns, pair.samples(slot, get));
+    }
+}
+
+/// `12.3 ms per decode step in A, 9.4 ms in B`.
+fn per_step_words(slot: Slot, a: &Sample, b: &Sample) -> String {
+    format!(
+        "{} per {} in A, {} in B",
+        format_ns(a.mean.round() as i64),
+        slot.one(),
+        format_ns(b.mean.round() as i64)
+    )
+}
+
+/// `B is 31.0 % faster per decode step`.
+fn faster(slot: Slot, a: &Sample, b: &Sample) -> String {
+    if a.mean == 0.0 || b.mean == 0.0 {
+        return format!("{} per {}", percent(a.mean, b.mean), slot.one());
+    }
+    if b.mean >= 2.0 * a.mean {
+        return format!("B takes {:.2} times as long per {} as A", b.mean / a.mean, slot.one());
+    }
+    let change = 100.0 * (b.mean - a.mean) / a.mean;
+    let word = if change < 0.0 { "less" } else { "more" };
+    format!("B takes {:.1} % {word} time per {} than A", change.abs(), slot.one())
+}
+
+fn steps_words(n: usize) -> String {
+    counted(n as u64, "step", "steps")
+}

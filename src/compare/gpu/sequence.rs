@@ -1,0 +1,219 @@
+//! A typical step of each side, kernel by kernel, side by side.
+
+use super::Pair;
+use super::findings;
+use super::kernels::operation_of;
+use super::side::{GpuSide, Piece, Slot};
+use super::steps::column_of;
+use crate::base::units::{Unit, counted};
+use crate::compare::align::{Scores, Step, align};
+use crate::report::{Column, Report, Table, TextCells};
+use rustc_hash::FxHashMap;
+
+/// Rows of the aligned step that are shown; findings are from all.
+const MAX_ROWS: usize = 200_000;
+
+/// What pairs of kernels are worth: the same kernel, another of the same family, another that computes the same. Others
+/// are never beside each other.
+const SAME_NAME: i32 = 6;
+const SAME_FAMILY: i32 = 3;
+const SAME_OPERATION: i32 = 2;
+
+/// A kernel as scores look at it: numbers that are equal on both sides for equal texts.
+#[derive(Clone, Copy)]
+struct Kind {
+    name: u32,
+    family: u32,
+    operation: u32,
+}
+
+struct Kinds {
+    a: Vec<Kind>,
+    b: Vec<Kind>,
+}
+
+impl Scores for Kinds {
+    #[inline]
+    fn pair(&self, a: usize, b: usize) -> Option<i32> {
+        let (a, b) = (self.a[a], self.b[b]);
+        if a.operation != b.operation {
+            return None;
+        }
+        Some(if a.name == b.name {
+            SAME_NAME
+        } else if a.family == b.family && a.family != 0 {
+            SAME_FAMILY
+        } else {
+            SAME_OPERATION
+        })
+    }
+}
+
+/// Two steps side by side.
+pub struct Aligned<'a> {
+    pub slot: Slot,
+    pub sides: [&'a GpuSide; 2],
+    pub pieces: [&'a [Piece]; 2],
+    pub steps: Vec<Step>,
+    /// Work behind what was aligned, which was too much.
+    pub n_left_out: u64,
+}
+
+impl<'a> Aligned<'a> {
+    /// The typical steps of a phase. `None` if a side has none.
+    fn new(pair: &'a Pair<'_>, slot: Slot) -> Option<Aligned<'a>> {
+        let sides = [pair.side(0), pair.side(1)];
+        let find = |side: &'a GpuSide| side.sequences.iter().find(|sequence| sequence.slot == slot);
+        let (a, b) = (find(sides[0])?, find(sides[1])?);
+        let mut texts: FxHashMap<&str, u32> = FxHashMap::default();
+        // 0 stands for no text.
+        texts.insert("", 0);
+        let mut number = |text: &'a str| {
+            let next = texts.len() as u32;
+            *texts.entry(text).or_insert(next)
+        };
+        let mut kinds = |side: &'a GpuSide, pieces: &[Piece]| -> Vec<Kind> {
+            let of_names: Vec<Kind> = side
+                .names
+                .iter()
+                .map(|name| Kind {
+                    name: number(&name.text),
+                    family: number(&name.family),
+                    operation: number(
+                        side.operations.get(name.operation as usize).map_or("", String::as_str),
+                    ),
+                })
+                .collect();
+            let none = Kind { name: 0, family: 0, operation: 0 };
+            pieces.iter().map(|piece| of_names.get(piece.name as usize).copied().unwrap_or(none)).collect()
+        };
+        let kinds = Kinds { a: kinds(sides[0], &a.pieces), b: kinds(sides[1], &b.pieces) };
+        let are_same = kinds.a.len() == kinds.b.len()
+            && kinds.a.iter().zip(&kinds.b).all(|(a, b)| a.name == b.name && a.operation == b.operation);
+        let steps = if are_same {
+            (0..kinds.a.len() as u32).map(|at| Step::Pair(at, at)).collect()
+        } else {
+            align(kinds.a.len(), kinds.b.len(), &kinds)
+        };
+        Some(Aligned {
+            slot,
+            sides,
+            pieces: [&a.pieces, &b.pieces],
+            steps,
+            n_left_out: a.n_left_out + b.n_left_out,
+        })
+    }
+
+    /// Name of a piece of a side.
+    pub fn name(&self, side: usize, at: u32) -> &'a str {
+        let name = self.pieces[side]
+            .get(at as usize)
+            .and_then(|piece| self.sides[side].names.get(piece.name as usize));
+        name.map_or("", |name| name.text.as_str())
+    }
+
+    /// Operation of a piece of a side.
+    pub fn operation(&self, side: usize, at: u32) -> &'a str {
+        self.pieces[side].get(at as usize).map_or("", |piece| operation_of(self.sides[side], piece.name))
+    }
+
+    /// Nanoseconds of a piece of a side.
+    pub fn dur(&self, side: usize, at: u32) -> i64 {
+        self.pieces[side].get(at as usize).map_or(0, |piece| piece.dur)
+    }
+}
+
+/// The report on aligned steps. `None` if there is no phase with steps on both sides.
+pub(super) fn report(pair: &Pair<'_>) -> Option<Report> {
+    let all: Vec<Aligned<'_>> = pair.slots.iter().filter_map(|slot| Aligned::new(pair, *slot)).collect();
+    if all.iter().all(|aligned| aligned.steps.is_empty()) {
+        return None;
+    }
+    let mut report = Report::new("compare-sequence", "A step, kernel by kernel");
+    let of = |is: fn(&Step) -> bool| -> u64 {
+        all.iter().map(|aligned| aligned.steps.iter().filter(|step| is(step)).count() as u64).sum()
+    };
+    let pairs = of(|step| matches!(step, Step::Pair(..)));
+    let (only_a, only_b) =
+        (of(|step| matches!(step, Step::OnlyA(_))), of(|step| matches!(step, Step::OnlyB(_))));
+    let same: u64 = all
+        .iter()
+        .flat_map(|aligned| aligned.steps.iter().map(move |step| (aligned, step)))
+        .filter(
+            |(aligned, step)| matches!(step, Step::Pair(a, b) if aligned.name(0, *a) == aligned.name(1, *b)),
+        )
+        .count() as u64;
+    report.summary = format!(
+        "{} stand side by side, {same} of them the same kernel; {only_a} only in A, {only_b} only in B.",
+        counted(pairs, "kernel", "kernels")
+    );
+    report.info(
+        "The step of the median length of each side, in the order in which its work was launched (copies and fills too). Only work that \
+         computes the same stands side by side; a gap costs more than each of its places.",
+    );
+    let n_left_out: u64 = all.iter().map(|aligned| aligned.n_left_out).sum();
+    if n_left_out > 0 {
+        report.warning(format!(
+            "Steps are long: {} behind what is shown were not aligned.",
+            counted(n_left_out, "piece", "pieces")
+        ));
+    }
+    report.table(findings::blocks(&all));
+    report.table(findings::choices(&all));
+    report.table(table(&all));
+    Some(report)
+}
+
+fn table(all: &[Aligned<'_>]) -> Table {
+    let rows: Vec<(&Aligned<'_>, Option<u32>, Option<u32>)> = all
+        .iter()
+        .flat_map(|aligned| {
+            aligned.steps.iter().map(move |step| match step {
+                Step::Pair(a, b) => (aligned, Some(*a), Some(*b)),
+                Step::OnlyA(a) => (aligned, Some(*a), None),
+                Step::OnlyB(b) => (aligned, None, Some(*b)),
+            })
+        })
+        .collect();
+    let n_left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
+    let rows = &rows[..rows.len().min(MAX_ROWS)];
+    let status = |(aligned, a, b): &(&Aligned<'_>, Option<u32>, Option<u32>)| match (a, b) {
+        (Some(a), Some(b)) if aligned.name(0, *a) == aligned.name(1, *b) => "= same kernel",
+        (Some(_), Some(_)) => "≈ other kernel",
+        (Some(_), None) => "▽ only in A",
+        _ => "△ only in B",
+    };
+    let operation = |(aligned, a, b): &(&Aligned<'_>, Option<u32>, Option<u32>)| match (a, b) {
+        (Some(a), _) => aligned.operation(0, *a).to_string(),
+        (None, Some(b)) => aligned.operation(1, *b).to_string(),
+        _ => String::new(),
+    };
+    let place =
+        |side: usize, row: &(&Aligned<'_>, Option<u32>, Option<u32>)| if side == 0 { row.1 } else { row.2 };
+    let names = |side: usize| {
+        let mut cells = TextCells::default();
+        rows.iter().for_each(|row| cells.push(place(side, row).map(|at| row.0.name(side, at))));
+        cells
+    };
+    let durs = |side: usize| -> Vec<Option<i64>> {
+        rows.iter().map(|row| place(side, row).map(|at| row.0.dur(side, at))).collect()
+    };
+    let (a, b) = (durs(0), durs(1));
+    let difference = a.iter().zip(&b).map(|(a, b)| Some(b.unwrap_or(0) - a.unwrap_or(0))).collect();
+    let operations: Vec<String> = rows.iter().map(operation).collect();
+    let columns = vec![
+        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.0.slot.name()))),
+        Column::counts("row", "row", Unit::Id, 1..=rows.len() as u64).as_key(),
+        Column::text("status", "status", column_of(rows.iter().map(status))),
+        Column::text("operation", "operation", column_of(operations.iter().map(String::as_str))),
+        Column::text("name_a", "A, kernel", names(0)),
+        Column::text("name_b", "B, kernel", names(1)),
+        Column::integer("dur_a", "A", Unit::Ns, a).adds_up(),
+        Column::integer("dur_b", "B", Unit::Ns, b).adds_up(),
+        Column::integer("difference", "B − A", Unit::Ns, difference).with_bar().adds_up(),
+    ];
+    let mut table =
+        Table::new("sequence", "The step side by side", columns).if_empty("There is no step on both sides.");
+    table.n_left_out = n_left_out;
+    table
+}

@@ -1,0 +1,295 @@
+//! Tables on time: parts, phases, equal tokens, layers.
+
+use super::noise::{RULE, Sample, verdict};
+use super::side::{Slot, Stretch};
+use super::{Pair, per_step};
+use crate::base::units::Unit;
+use crate::compare::tables::ratio;
+use crate::report::{Column, Table, TextCells};
+use std::collections::BTreeMap;
+
+/// A number of both sides, in all and by step.
+pub struct Row {
+    pub slot: Slot,
+    pub name: String,
+    pub total: [i64; 2],
+    pub count: [u64; 2],
+    /// Stretches of the phase.
+    pub n: [usize; 2],
+    pub samples: [Sample; 2],
+}
+
+impl Row {
+    /// Nanoseconds of a side by its steps.
+    pub fn per_step(&self, side: usize) -> Option<i64> {
+        // What is in no step has no step to be counted by.
+        (self.slot != Slot::Outside).then_some(()).and_then(|()| per_step(self.total[side], self.n[side]))
+    }
+
+    /// B less A, by step.
+    pub fn difference(&self) -> Option<i64> {
+        Some(self.per_step(1)? - self.per_step(0)?)
+    }
+
+    /// B less A of the totals.
+    pub fn total_difference(&self) -> i64 {
+        self.total[1] - self.total[0]
+    }
+
+    /// What the difference is worth. One-sided rows say so.
+    pub fn verdict(&self) -> &'static str {
+        match (self.total[0], self.total[1]) {
+            (0, 0) => "= same",
+            (_, 0) if self.n[1] > 0 => "▽ only in A",
+            (0, _) if self.n[0] > 0 => "△ only in B",
+            _ if self.n[0] == 0 => "△ no such steps in A",
+            _ if self.n[1] == 0 => "▽ no such steps in B",
+            _ => verdict(&self.samples[0], &self.samples[1]).name(),
+        }
+    }
+}
+
+/// Text cells, one a row.
+pub fn column_of<'a>(texts: impl Iterator<Item = &'a str>) -> TextCells {
+    texts.collect()
+}
+
+/// Columns on time that tables by phase share.
+pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
+    let integers = |get: &dyn Fn(&Row) -> Option<i64>| rows.iter().map(|row| get(row)).collect::<Vec<_>>();
+    let ratios = |get: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(|row| get(row)).collect::<Vec<_>>();
+    vec![
+        Column::integer("per_step_a", "A, per step", Unit::Ns, integers(&|row| row.per_step(0))),
+        Column::integer("per_step_b", "B, per step", Unit::Ns, integers(&|row| row.per_step(1))),
+        Column::integer("per_step_difference", "B − A, per step", Unit::Ns, integers(&Row::difference))
+            .with_bar(),
+        Column::text("status", "status", column_of(rows.iter().map(|row| row.verdict()))).hint(RULE),
+        Column::float(
+            "ratio",
+            "B / A, of totals per step",
+            Unit::Plain,
+            ratios(&|row| ratio(i128::from(row.per_step(0)?), i128::from(row.per_step(1)?))),
+        ),
+        Column::float(
+            "noise",
+            "noise",
+            Unit::Ns,
+            ratios(&|row| super::band(&row.samples[0], &row.samples[1])),
+        )
+        .hint("differences up to this are noise; missing with too few steps"),
+        Column::integer("total_a", "A, total", Unit::Ns, integers(&|row| Some(row.total[0]))).adds_up(),
+        Column::integer("total_b", "B, total", Unit::Ns, integers(&|row| Some(row.total[1]))).adds_up(),
+        Column::integer(
+            "total_difference",
+            "B − A, total",
+            Unit::Ns,
+            integers(&|row| Some(row.total_difference())),
+        )
+        .adds_up(),
+    ]
+}
+
+/// Parts of the time that add up to it.
+pub const PARTS: [(&str, fn(&Stretch) -> i64); 4] = [
+    ("computation", |stretch| stretch.time.computation),
+    ("exposed communication", |stretch| stretch.time.exposed_communication),
+    ("exposed copies", |stretch| stretch.time.exposed_copies),
+    ("idle", |stretch| stretch.time.idle),
+];
+
+fn row(pair: &Pair<'_>, slot: Slot, name: &str, get: impl Fn(&Stretch) -> i64) -> Row {
+    Row {
+        slot,
+        name: name.to_string(),
+        total: [0, 1].map(|side| pair.sum(side, slot, &get)),
+        count: [0, 0],
+        n: [0, 1].map(|side| pair.n(side, slot)),
+        samples: pair.samples(slot, |_, stretch| get(stretch)),
+    }
+}
+
+/// Where the time went, phase by phase.
+pub fn parts(pair: &Pair<'_>) -> Table {
+    let all: Vec<Row> =
+        pair.slots.iter().flat_map(|slot| PARTS.map(|(name, get)| row(pair, *slot, name, get))).collect();
+    let rows: Vec<&Row> = all.iter().collect();
+    let mut columns = vec![
+        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.slot.name()))),
+        Column::key("part", "part", column_of(rows.iter().map(|row| row.name.as_str()))),
+    ];
+    columns.extend(time_columns(&rows));
+    Table::new("time", "Time of the GPU", columns).caption(format!(
+        "Every nanosecond of each side is in one part: computation first, then communication and copies where nothing else runs. \
+         A step lasts from its first work to the first of the next one; each GPU counts for itself. {RULE}"
+    ))
+}
+
+/// A row for each phase.
+pub fn phases(pair: &Pair<'_>) -> Table {
+    let all: Vec<Row> =
+        pair.slots.iter().map(|slot| row(pair, *slot, slot.name(), |stretch| stretch.time.wall())).collect();
+    let rows: Vec<&Row> = all.iter().collect();
+    let tokens = |side: usize, slot: Slot| -> Option<u64> {
+        let mut tokens: Vec<u64> =
+            pair.side(side).of_slot(slot).filter_map(|stretch| stretch.tokens).collect();
+        tokens.sort_unstable();
+        tokens.get(tokens.len() / 2).copied()
+    };
+    let per_token = |side: usize, slot: Slot| -> Option<i64> {
+        let known = || pair.side(side).of_slot(slot).filter(|stretch| stretch.tokens.is_some());
+        let n: u64 = known().filter_map(|stretch| stretch.tokens).fold(0, u64::saturating_add);
+        per_step(known().map(|stretch| stretch.time.wall()).sum(), usize::try_from(n).ok()?)
+    };
+    let mut columns = vec![Column::key("phase", "phase", column_of(rows.iter().map(|row| row.slot.name())))];
+    for (side, letter) in ["a", "b"].into_iter().enumerate() {
+        let name = letter.to_uppercase();
+        let id = |what: &str| format!("{what}_{letter}");
+        let named = |what: &str, mut column: Column| {
+            column.id = id(what).into();
+            column
+        };
+        columns.extend([
+            named(
+                "steps",
+                Column::counts(
+                    "",
+                    &format!("{name}, steps"),
+                    Unit::Count,
+                    rows.iter().map(|row| row.n[side] as u64),
+                )
+                .adds_up(),
+            ),
+            named(
+                "median",
+                Column::float(
+                    "",
+                    &format!("{name}, median"),
+                    Unit::Ns,
+                    rows.iter()
+                        .map(|row| Some(row.samples[side].median).filter(|_| row.n[side] > 0))
+                        .collect(),
+                ),
+            ),
+            named(
+                "deviation",
+                Column::float(
+                    "",
+                    &format!("{name}, deviation"),
+                    Unit::Ns,
+                    rows.iter()
+                        .map(|row| Some(row.samples[side].variance.sqrt()).filter(|_| row.n[side] > 1))
+                        .collect(),
+                ),
+            )
+            .hint("standard deviation between steps"),
+            named(
+                "tokens",
+                Column::unsigned(
+                    "",
+                    &format!("{name}, tokens"),
+                    Unit::Count,
+                    rows.iter().map(|row| tokens(side, row.slot)).collect(),
+                ),
+            )
+            .hint("of the median step, as its annotation says"),
+            named(
+                "per_token",
+                Column::integer(
+                    "",
+                    &format!("{name}, per token"),
+                    Unit::Ns,
+                    rows.iter().map(|row| per_token(side, row.slot)).collect(),
+                ),
+            ),
+        ]);
+    }
+    columns.extend(time_columns(&rows));
+    Table::new("phases", "Phases", columns).caption(
+        "Wall time of steps by what they did. Steps of one phase are only alike when they have as many tokens; see the time per token, \
+         and the steps with equal tokens.",
+    )
+}
+
+/// Steps with equal numbers of tokens on both sides. `None` if there are none, or only one number of them.
+pub fn by_tokens(pair: &Pair<'_>) -> Option<Table> {
+    let mut groups: BTreeMap<(Slot, u64), [Vec<i64>; 2]> = BTreeMap::new();
+    for slot in &pair.slots {
+        for side in [0, 1] {
+            for stretch in pair.side(side).of_slot(*slot) {
+                if let Some(tokens) = stretch.tokens {
+                    groups.entry((*slot, tokens)).or_default()[side].push(stretch.time.wall());
+                }
+            }
+        }
+    }
+    groups.retain(|_, [a, b]| !a.is_empty() && !b.is_empty());
+    if groups.is_empty() {
+        return None;
+    }
+    let all: Vec<(u64, Row)> = groups
+        .into_iter()
+        .map(|((slot, tokens), values)| {
+            let row = Row {
+                slot,
+                name: String::new(),
+                total: [0, 1].map(|side: usize| values[side].iter().sum()),
+                count: [0, 0],
+                n: [0, 1].map(|side: usize| values[side].len()),
+                samples: [0, 1].map(|side: usize| Sample::of(values[side].iter().copied())),
+            };
+            (tokens, row)
+        })
+        .collect();
+    let rows: Vec<&Row> = all.iter().map(|(_, row)| row).collect();
+    let mut columns = vec![
+        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.slot.name()))),
+        Column::counts("tokens", "tokens", Unit::Id, all.iter().map(|(tokens, _)| *tokens)).as_key(),
+        Column::counts("steps_a", "A, steps", Unit::Count, rows.iter().map(|row| row.n[0] as u64)),
+        Column::counts("steps_b", "B, steps", Unit::Count, rows.iter().map(|row| row.n[1] as u64)),
+    ];
+    columns.extend(time_columns(&rows));
+    columns.iter_mut().for_each(|column| column.compared = crate::report::Compared::Not);
+    Some(Table::new("equal_tokens", "Steps with equal tokens", columns).caption(
+        "Only steps that have as many tokens as steps of the other side: a difference here is not one of load.",
+    ))
+}
+
+/// Layers of the model by their numbers, phase by phase.
+pub fn layers(pair: &Pair<'_>) -> Option<Table> {
+    let mut groups: BTreeMap<(Slot, u32), [(u64, i64, u64); 2]> = BTreeMap::new();
+    for side in [0, 1] {
+        for layer in pair.side(side).layers.iter().filter(|layer| pair.slots.contains(&layer.slot)) {
+            let of = &mut groups.entry((layer.slot, layer.number)).or_default()[side];
+            *of = (of.0 + layer.steps, of.1 + layer.busy, of.2 + layer.kernels);
+        }
+    }
+    if groups.len() < 2 {
+        return None;
+    }
+    let rows: Vec<((Slot, u32), [(u64, i64, u64); 2])> = groups.into_iter().collect();
+    let mean = |side: usize| -> Vec<Option<i64>> {
+        rows.iter().map(|(_, of)| per_step(of[side].1, of[side].0 as usize)).collect()
+    };
+    let (a, b) = (mean(0), mean(1));
+    let both = |get: fn(i64, i64) -> Option<f64>| -> Vec<Option<f64>> {
+        a.iter().zip(&b).map(|(a, b)| get((*a)?, (*b)?)).collect()
+    };
+    let kernels = |side: usize| -> Vec<Option<f64>> {
+        rows.iter().map(|(_, of)| (of[side].0 > 0).then(|| of[side].2 as f64 / of[side].0 as f64)).collect()
+    };
+    let difference = a.iter().zip(&b).map(|(a, b)| Some((*b)? - (*a)?)).collect();
+    let columns = vec![
+        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.0.0.name()))),
+        Column::counts("layer", "layer", Unit::Id, rows.iter().map(|row| u64::from(row.0.1))).as_key(),
+        Column::integer("busy_a", "A, busy", Unit::Ns, a.clone()),
+        Column::integer("busy_b", "B, busy", Unit::Ns, b.clone()),
+        Column::integer("busy_difference", "B − A", Unit::Ns, difference).with_bar(),
+        Column::float("ratio", "B / A", Unit::Plain, both(|a, b| ratio(i128::from(a), i128::from(b)))),
+        Column::float("kernels_a", "A, kernels", Unit::Plain, kernels(0)),
+        Column::float("kernels_b", "B, kernels", Unit::Plain, kernels(1)),
+    ];
+    Some(Table::new("layers", "Layers", columns).caption(
+        "From one attention kernel to the next on the stream that has the most of them; means over the steps of the phase. Work before \
+         the first attention of a step is in no layer, so layers do not add up to steps.",
+    ))
+}

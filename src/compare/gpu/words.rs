@@ -1,0 +1,203 @@
+//! The answer: what B takes more or less time for, the most first, so that lines add up to the whole difference.
+
+use super::kernels::operation_rows;
+use super::noise::{Sample, Verdict, band, verdict};
+use super::side::{Slot, Stretch};
+use super::steps::Row;
+use super::{Pair, charts, faster, per_step, per_step_words, steps_words};
+use crate::base::units::{Unit, format_ns};
+use crate::report::{Chart, Column, Table, TextCells};
+use std::cmp::Reverse;
+
+/// One sentence: by how much, and whether that is more than noise.
+pub fn headline(pair: &Pair<'_>) -> String {
+    let Some(slot) = pair.main() else {
+        return match (pair.side(0).sums.is_empty(), pair.side(1).sums.is_empty()) {
+            (true, true) => "Neither side has work of a GPU.".to_string(),
+            (true, false) => "Only B has work of a GPU: all of it is new.".to_string(),
+            (false, true) => "Only A has work of a GPU: all of it is gone.".to_string(),
+            (false, false) => "The sides have no steps of one phase in common.".to_string(),
+        };
+    };
+    let [a, b] = pair.samples(slot, |_, stretch| stretch.time.wall());
+    let numbers = per_step_words(slot, &a, &b);
+    match verdict(&a, &b) {
+        Verdict::Same => format!("No difference: {numbers}."),
+        Verdict::Noise => format!(
+            "No difference beyond noise: {numbers}; differences up to {} are noise.",
+            format_ns(band(&a, &b).unwrap_or(0.0).round() as i64)
+        ),
+        Verdict::More | Verdict::Less => format!("{}: {numbers}.", faster(slot, &a, &b)),
+        Verdict::MaybeMore | Verdict::MaybeLess => {
+            let n = |sample: &Sample| match slot {
+                Slot::Whole => {
+                    format!("{} recorded", super::super::counted(sample.n as u64, "stretch", "stretches"))
+                }
+                _ => steps_words(sample.n),
+            };
+            format!(
+                "{}: {numbers}. Too few to tell from noise: {} in A, {} in B.",
+                faster(slot, &a, &b),
+                n(&a),
+                n(&b)
+            )
+        }
+    }
+}
+
+/// A line of the answer.
+struct Line {
+    text: String,
+    /// Nanoseconds a step.
+    difference: i64,
+    verdict: Verdict,
+    /// What it is about, in a word.
+    name: String,
+    /// The table whose rows it is about, and what to filter them by; empty for all.
+    table: &'static str,
+    filter: String,
+}
+
+/// The ranked list for the phase with the most time, and a picture of it. `None` if no phase is on both sides.
+pub fn answer(pair: &Pair<'_>) -> Option<(Table, Chart)> {
+    let slot = pair.main()?;
+    let mut lines = lines(pair, slot);
+    lines.retain(|line| line.difference != 0);
+    lines.sort_by_key(|line| (Reverse(line.difference.unsigned_abs()), line.text.clone()));
+    let wall = pair.samples(slot, |_, stretch| stretch.time.wall());
+    let n = [0, 1].map(|side| pair.n(side, slot));
+    let walls = [0, 1]
+        .map(|side| per_step(pair.sum(side, slot, |stretch| stretch.time.wall()), n[side]).unwrap_or(0));
+    let chart = charts::differences(lines.iter().map(|line| (line.name.as_str(), line.difference)));
+    let mut texts = TextCells::default();
+    lines.iter().for_each(|line| texts.push(Some(&line.text)));
+    let share = |line: &Line| super::super::tables::ratio(i128::from(walls[0]), i128::from(line.difference));
+    let table = Table::new(
+        "answer",
+        "What changed, the most first",
+        vec![
+            Column::key("change", "change", texts),
+            Column::integer(
+                "difference",
+                "B − A, per step",
+                Unit::Ns,
+                lines.iter().map(|line| Some(line.difference)).collect(),
+            )
+            .with_bar(),
+            Column::float("share", "of A's step", Unit::Ratio, lines.iter().map(share).collect()),
+            Column::text("status", "status", lines.iter().map(|line| line.verdict.name()).collect()),
+            Column::text("table", "rows in table", lines.iter().map(|line| line.table).collect()),
+            Column::text("filter", "rows", lines.iter().map(|line| line.filter.as_str()).collect()),
+        ],
+    )
+    .caption(format!(
+        "Differences per {}; they add up to {} of {} (whole nanoseconds, rounded line by line).",
+        slot.one(),
+        signed(walls[1] - walls[0]),
+        per_step_words(slot, &wall[0], &wall[1])
+    ))
+    .if_empty("Nothing changed.");
+    Some((table, chart))
+}
+
+/// Changes of the time of a step; together they are its change.
+fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for row in operation_rows(pair).iter().filter(|row| row.slot == slot) {
+        lines.push(operation_line(row));
+    }
+    let n = [0, 1].map(|side| pair.n(side, slot));
+    let mut part = |get: fn(&Stretch) -> i64,
+                    words: &dyn Fn(i64) -> String,
+                    (name, table, filter): (&str, &'static str, &str)| {
+        let [a, b] = [0, 1].map(|side| per_step(pair.sum(side, slot, get), n[side]).unwrap_or(0));
+        let [in_a, in_b] = pair.samples(slot, |_, stretch| get(stretch));
+        if a != 0 || b != 0 {
+            lines.push(Line {
+                text: format!(
+                    "{} {} ({} in A, {} in B)",
+                    signed(b - a),
+                    words(b - a),
+                    format_ns(a),
+                    format_ns(b)
+                ),
+                difference: b - a,
+                verdict: verdict(&in_a, &in_b),
+                name: name.to_string(),
+                table,
+                filter: filter.to_string(),
+            });
+        }
+    };
+    part(
+        |stretch| stretch.time.idle,
+        &|difference| if difference > 0 { "the GPU waits longer" } else { "the GPU waits less" }.to_string(),
+        ("idle", "time", "idle"),
+    );
+    // Durations that lie over each other take no time of their own.
+    part(
+        |stretch| stretch.time.busy() - stretch.work(),
+        &|difference| {
+            if difference > 0 { "less work runs at the same time" } else { "more work runs at the same time" }
+                .to_string()
+        },
+        ("overlap", "operations", ""),
+    );
+    lines
+}
+
+/// `+4.10 ms attention (same kernel count, 2.7× longer each)`.
+fn operation_line(row: &Row) -> Line {
+    let difference = row.difference().unwrap_or(0);
+    let by_step = |side: usize| row.count[side] as f64 / row.n[side].max(1) as f64;
+    let (a, b) = (by_step(0), by_step(1));
+    let mean = |side: usize| row.total[side] as f64 / row.count[side].max(1) as f64;
+    let why = match (row.count[0], row.count[1]) {
+        (0, _) => format!("only in B, {} a step", count(b)),
+        (_, 0) => format!("only in A, {} a step", count(a)),
+        _ => {
+            let counts = if (a - b).abs() < 0.005 * a.max(b) {
+                "same kernel count".to_string()
+            } else {
+                format!("{} kernels instead of {}", count(b), count(a))
+            };
+            format!("{counts}, {}", each(mean(0), mean(1)))
+        }
+    };
+    Line {
+        text: format!("{} {} ({why})", signed(difference), row.name),
+        difference,
+        verdict: verdict(&row.samples[0], &row.samples[1]),
+        name: row.name.clone(),
+        table: "kernels",
+        filter: row.name.clone(),
+    }
+}
+
+/// `2.7× longer each`.
+fn each(a: f64, b: f64) -> String {
+    if a <= 0.0 || b <= 0.0 {
+        return "of no length on one side".to_string();
+    }
+    let ratio = if b > a { b / a } else { a / b };
+    let word = if b > a { "longer" } else { "shorter" };
+    match ratio {
+        ratio if ratio < 1.005 => "as long each".to_string(),
+        ratio if ratio < 1.1 => format!("{:.1} % {word} each", 100.0 * (b - a).abs() / a),
+        ratio if ratio < 100.0 => format!("{ratio:.2}× {word} each"),
+        ratio => format!("{ratio:.0}× {word} each"),
+    }
+}
+
+fn count(n: f64) -> String {
+    if n.fract() == 0.0 { format!("{n:.0}") } else { format!("{n:.1}") }
+}
+
+/// With its sign, minus as the typographic one.
+fn signed(ns: i64) -> String {
+    match ns {
+        0 => "±0 ns".to_string(),
+        ns if ns > 0 => format!("+{}", format_ns(ns)),
+        ns => format!("−{}", format_ns(ns.saturating_neg())),
+    }
+}

@@ -1,0 +1,158 @@
+//! Limits on how much may change, for continuous integration: `gpu.per_step > 3%`.
+
+use super::{Comparison, Measure};
+use crate::base::units::{Unit, format_float};
+
+/// How much of a measure may change.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Limit {
+    /// As it was written.
+    pub text: String,
+    /// Id of a [`Measure`].
+    pub measure: String,
+    is_above: bool,
+    is_equal_too: bool,
+    size: Size,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Size {
+    /// Percent of A.
+    Percent(f64),
+    /// In the measure's own unit.
+    Units(f64),
+    /// Nanoseconds.
+    Ns(f64),
+}
+
+/// What became of a limit.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Outcome {
+    /// The change stays within it; why, in words.
+    Kept(String),
+    /// It is passed; by what, in words.
+    Passed(String),
+}
+
+impl Limit {
+    /// Reads `MEASURE > NUMBER`, also with `<`, `>=` and `<=`, and a number with `%`, `ns`, `us`, `µs`, `ms` or `s`, or
+    /// none (units of the measure). It is passed when the change from A to B, B less A, is beyond the number. An error in
+    /// words if the text is none.
+    pub fn parse(text: &str) -> Result<Limit, String> {
+        let wrong =
+            |why: &str| format!("'{text}' is no limit: {why}; write for instance 'gpu.per_step > 3%'");
+        let at = text.find(['<', '>']).ok_or_else(|| wrong("it has no < or >"))?;
+        let (measure, rest) = text.split_at(at);
+        let is_above = rest.starts_with('>');
+        let rest = rest.get(1..).unwrap_or("");
+        let (is_equal_too, number) = match rest.strip_prefix('=') {
+            Some(number) => (true, number),
+            None => (false, rest),
+        };
+        let number = number.trim();
+        let units: [(&str, fn(f64) -> Size); 6] = [
+            ("%", Size::Percent),
+            ("ns", Size::Ns),
+            ("us", |n| Size::Ns(n * 1e3)),
+            ("µs", |n| Size::Ns(n * 1e3)),
+            ("ms", |n| Size::Ns(n * 1e6)),
+            ("s", |n| Size::Ns(n * 1e9)),
+        ];
+        let with_unit = units.iter().find_map(|(unit, size)| Some((number.strip_suffix(unit)?, *size)));
+        let (digits, size) = with_unit.unwrap_or((number, Size::Units));
+        let value: f64 = digits.trim().parse().map_err(|_| wrong("what stands behind is no number"))?;
+        let measure = measure.trim();
+        if measure.is_empty() || !value.is_finite() {
+            return Err(wrong("it names no measure, or no finite number"));
+        }
+        Ok(Limit {
+            text: text.trim().to_string(),
+            measure: measure.to_string(),
+            is_above,
+            is_equal_too,
+            size: size(value),
+        })
+    }
+
+    /// Whether it is passed. A change within the noise passes none; where noise can not be told, all of the change
+    /// counts. An error in words if there is no such measure, or it has no such unit.
+    pub fn check(&self, comparison: &Comparison) -> Result<Outcome, String> {
+        let Some(measure) = comparison.measures.iter().find(|measure| measure.id == self.measure) else {
+            return Err(format!(
+                "'{}': there is no measure '{}' in these traces; --list names those there are",
+                self.text, self.measure
+            ));
+        };
+        let Measure { a, b, .. } = *measure;
+        let difference = b - a;
+        let (change, limit) = match self.size {
+            Size::Percent(limit) if a == 0.0 && difference != 0.0 => {
+                (difference.signum() * f64::INFINITY, limit)
+            }
+            Size::Percent(limit) if a == 0.0 => (0.0, limit),
+            Size::Percent(limit) => (100.0 * difference / a, limit),
+            Size::Units(limit) => (difference, limit),
+            Size::Ns(limit) if measure.unit == Unit::Ns => (difference, limit),
+            Size::Ns(_) => {
+                return Err(format!("'{}': {} is no time", self.text, self.measure));
+            }
+        };
+        let is_beyond = match (self.is_above, self.is_equal_too) {
+            (true, false) => change > limit,
+            (true, true) => change >= limit,
+            (false, false) => change < limit,
+            (false, true) => change <= limit,
+        };
+        let shown = |value: f64| format_float(value, measure.unit);
+        let numbers =
+            format!("{}: {} in A, {} in B, {}", self.measure, shown(a), shown(b), super::percent(a, b));
+        Ok(match (is_beyond, measure.noise) {
+            (true, Some(noise)) if difference.abs() <= noise => {
+                Outcome::Kept(format!("{numbers}; within the noise of {}", shown(noise)))
+            }
+            (true, None) if measure.id.starts_with("gpu.") => {
+                Outcome::Passed(format!("{numbers}; too few steps to tell from noise"))
+            }
+            (true, _) => Outcome::Passed(numbers),
+            (false, _) => Outcome::Kept(numbers),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(noise: Option<f64>) -> Comparison {
+        let measure =
+            |id: &str, a, b, unit| Measure { id: id.into(), what: String::new(), unit, a, b, noise };
+        Comparison {
+            measures: vec![
+                measure("gpu.per_step", 100.0, 104.0, Unit::Ns),
+                measure("n", 0.0, 2.0, Unit::Count),
+            ],
+            ..Comparison::default()
+        }
+    }
+
+    #[test]
+    fn limits_are_read_and_held() {
+        let passed = |text: &str, noise| {
+            let outcome = Limit::parse(text).unwrap().check(&comparison(noise));
+            outcome.map(|outcome| matches!(outcome, Outcome::Passed(_)))
+        };
+        assert_eq!(passed("gpu.per_step > 3%", None), Ok(true));
+        assert_eq!(passed("gpu.per_step > 3%", Some(5.0)), Ok(false));
+        assert_eq!(passed("gpu.per_step>4 %", None), Ok(false));
+        assert_eq!(passed("gpu.per_step >= 4%", None), Ok(true));
+        assert_eq!(passed("gpu.per_step > 3.5 ns", Some(1.0)), Ok(true));
+        assert_eq!(passed("gpu.per_step > 1us", None), Ok(false));
+        assert_eq!(passed("gpu.per_step < -1%", None), Ok(false));
+        assert_eq!(passed("n > 1", None), Ok(true));
+        assert_eq!(passed("n > 1000%", None), Ok(true));
+        assert!(passed("n > 1 ms", None).is_err() && passed("m > 1", None).is_err());
+        for wrong in ["", "a", "a >", "> 3", "a > x%", "a > inf", "a = 3"] {
+            assert!(Limit::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! What changed from one trace to another, or from one group of traces to another.
+//!
+//! ```text
+//! Run, reports ── Digest::of ──┐
+//!                              ├── compare ── reports, measures
+//! Run, reports ── Digest::of ──┘
+//! ```
+//! A is the first side and B the second, whoever made their hardware; every difference is B less A. What a side gives to
+//! a comparison is its [`Digest`]: small, and plain data, so that sides may be read in different places.
+//!
+//! Two layers. The general one joins tables of one kind by their keys ([`tables`]), whatever they are about; it knows no
+//! trace. The one for GPUs ([`gpu`]) compares steps of one phase with steps of the same phase, and says what is noise.
+
+pub mod align;
+mod calls;
+pub mod gpu;
+pub mod limits;
+pub mod tables;
+
+use crate::analysis::{self, Context, Query};
+use crate::base::units::{Unit, counted};
+use crate::report::{Document, Facts, Report, Table};
+use crate::trace::Run;
+use gpu::side::GpuSide;
+use serde::{Deserialize, Serialize};
+use tables::{Joined, Total, essence, is_comparable, join, narrow, ratio};
+
+/// What is asked of a comparison.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CompareQuery {
+    /// Which steps of a server count in the report on GPUs.
+    pub phase: PhaseFilter,
+}
+
+/// Steps that count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum PhaseFilter {
+    /// All of them, each phase with itself, and what is in no step.
+    #[default]
+    All,
+    /// Steps that only read prompts.
+    Prefill,
+    /// Steps that only generate.
+    Decode,
+}
+
+/// What a side gives to a comparison.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Digest {
+    /// Names of the files.
+    pub files: Vec<String>,
+    /// Ids of their formats, each once.
+    pub formats: Vec<String>,
+    /// One list a file: name, format, producer.
+    pub source: Vec<Facts>,
+    /// What was read and what became of it.
+    pub ledger: Report,
+    /// Tables that can be compared, with the columns that are, by the reports they are of.
+    pub reports: Vec<Report>,
+    /// `None` where there is nothing of a GPU.
+    pub gpu: Option<GpuSide>,
+}
+
+/// A number that a limit can be set on.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Measure {
+    /// What a limit calls it: `gpu.per_step`, `slices.slices.self`.
+    pub id: String,
+    /// What it is, for people.
+    pub what: String,
+    pub unit: Unit,
+    pub a: f64,
+    pub b: f64,
+    /// Differences up to this are noise; `None` if that can not be told.
+    pub noise: Option<f64>,
+}
+
+/// What a comparison says.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Comparison {
+    /// `A: one.json against B: other.json`.
+    pub title: String,
+    pub reports: Vec<Report>,
+    pub measures: Vec<Measure>,
+}
+
+/// Why two sides can not be compared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Problem {
+    /// They are of different kinds: what A holds, what B holds.
+    Unlike(String, String),
+    /// No step is of the phase that was asked for; the phases of A and of B.
+    NoSuchPhase(&'static str, String, String),
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Problem::Unlike(a, b) => {
+                write!(
+                    f,
+                    "these are traces of different kinds, which have nothing to compare: A holds {a}, B holds {b}"
+                )
+            }
+            Problem::NoSuchPhase(phase, a, b) => {
+                write!(f, "no {phase} steps to compare: steps of A are {a}, steps of B are {b}")
+            }
+        }
+    }
+}
+
+impl Digest {
+    /// Of files that are one side. `reports` are those of `run` for `query`; `format_title` names a format by its id.
+    pub fn of(run: &Run, reports: &[Report], query: &Query, format_title: &dyn Fn(&str) -> String) -> Digest {
+        let document = analysis::document(run, reports, format_title);
+        let mut formats: Vec<String> =
+            run.traces.iter().map(|trace| trace.source.format.to_string()).collect();
+        formats.sort_unstable();
+        formats.dedup();
+        let mut kept: Vec<Report> = reports.iter().filter_map(comparable).collect();
+        if let Some(report) = calls::report(run) {
+            kept.push(report);
+        }
+        let context = Context::new(run, query);
+        Digest {
+            files: run.traces.iter().map(|trace| trace.source.file_name.clone()).collect(),
+            formats,
+            source: document.source,
+            ledger: document.ledger,
+            reports: kept,
+            gpu: GpuSide::of(context.gpu()),
+        }
+    }
+
+    /// Names of the files for a title, shortened where there are many.
+    pub fn label(&self) -> String {
+        match &self.files[..] {
+            [] => "nothing".to_string(),
+            [one] => one.clone(),
+            [first, rest @ ..] => format!("{first} and {} more", counted(rest.len() as u64, "file", "files")),
+        }
+    }
+
+    /// What it holds, in words.
+    fn kinds(&self) -> String {
+        if self.reports.is_empty() {
+            return format!("nothing to compare ({})", self.formats.join(", "));
+        }
+        let titles: Vec<&str> = self.reports.iter().map(|report| report.title.as_str()).collect();
+        format!("{} ({})", titles.join(", "), self.formats.join(", "))
+    }
+
+    fn is_like(&self, other: &Digest) -> bool {
+        let shares_report = self.reports.iter().any(|report| other.report(&report.id).is_some());
+        shares_report || self.formats.iter().any(|format| other.formats.contains(format))
+    }
+
+    fn report(&self, id: &str) -> Option<&Report> {
+        self.reports.iter().find(|report| report.id == id)
+    }
+}
+
+/// A report with nothing but what can be compared of it.
+fn comparable(report: &Report) -> Option<Report> {
+    let mut out = Report { blocks: Vec::new(), ..report.clone() };
+    report.tables().filter(|table| is_comparable(table)).for_each(|table| out.table(essence(table)));
+    (!out.blocks.is_empty()).then_some(out)
+}
+
+/// Compares B with A.
+pub fn compare(a: &Digest, b: &Digest, query: &CompareQuery) -> Result<Comparison, Problem> {
+    if !a.is_like(b) {
+        return Err(Problem::Unlike(a.kinds(), b.kinds()));
+    }
+    let title = format!("A: {} against B: {}", a.label(), b.label());
+    let mut comparison = Comparison { title, ..Comparison::default() };
+    if a.gpu.is_some() || b.gpu.is_some() {
+        gpu::compare(a, b, query, &mut comparison)?;
+    }
+    let reports = a.reports.iter().chain(b.reports.iter().filter(|report| a.report(&report.id).is_none()));
+    // Those of the GPU are compared above, by step.
+    for report in reports.filter(|report| !IN_GPU_REPORT.contains(&&*report.id)) {
+        let pair = [a.report(&report.id), b.report(&report.id)];
+        general(report, pair, &mut comparison);
+    }
+    if comparison.reports.is_empty() {
+        let mut report = Report::new("compare", "A against B");
+        report.summary = "Neither side holds anything that can be compared.".to_string();
+        comparison.reports.push(report);
+    }
+    Ok(comparison)
+}
+
+/// Reports whose tables the report on GPUs compares better.
+const IN_GPU_REPORT: [&str; 2] = [analysis::gpu_breakdown::INFO.id, analysis::gpu_kernels::INFO.id];
+
+/// The id of the comparison of a report.
+fn compared_id(id: &str) -> String {
+    format!("compare-{id}")
+}
+
+/// The base of a table's id: where a report has several of a kind, those after the first carry a number.
+fn base_id<'a>(id: &'a str, report: &Report) -> &'a str {
+    match id.rsplit_once('_') {
+        Some((base, number))
+            if number.bytes().all(|byte| byte.is_ascii_digit())
+                && report.tables().any(|table| table.id == base) =>
+        {
+            base
+        }
+        _ => id,
+    }
+}
+
+/// The tables of a kind.
+fn tables_of<'a>(report: Option<&'a Report>, id: &str) -> Vec<&'a Table> {
+    let Some(report) = report else { return Vec::new() };
+    report.tables().filter(|table| base_id(&table.id, report) == id).collect()
+}
+
+/// Compares the tables of two reports of one kind.
+fn general(like: &Report, pair: [Option<&Report>; 2], comparison: &mut Comparison) {
+    let mut ids: Vec<String> = Vec::new();
+    for report in pair.into_iter().flatten() {
+        for table in report.tables() {
+            let id = base_id(&table.id, report);
+            if !ids.iter().any(|known| known == id) {
+                ids.push(id.to_string());
+            }
+        }
+    }
+    let mut report = Report::new("", format!("{}: A against B", like.title));
+    report.id = compared_id(&like.id).into();
+    for id in &ids {
+        let [a, b] = pair.map(|report| tables_of(report, id));
+        let Some(joined) = join(&a, &b) else { continue };
+        if report.summary.is_empty() {
+            report.summary = summary(&joined);
+        }
+        add(joined, &like.id, &mut report, comparison);
+    }
+    if !report.blocks.is_empty() {
+        comparison.reports.push(report);
+    }
+}
+
+/// `self: 1.250 ms in A, 1.500 ms in B (+20.0 %).`
+fn summary(joined: &Joined) -> String {
+    let Some(total) = joined.totals.first() else { return String::new() };
+    format!(
+        "{}: {} in A, {} in B ({}).",
+        total.label,
+        shown(total.a, total.unit),
+        shown(total.b, total.unit),
+        percent(total.a as f64, total.b as f64)
+    )
+}
+
+fn shown(value: i128, unit: Unit) -> String {
+    crate::base::units::format_integer(value, unit)
+}
+
+/// By how much B differs from A: `+20.0 %`, `no change`, `from nothing`.
+pub fn percent(a: f64, b: f64) -> String {
+    if a == b {
+        return "no change".to_string();
+    }
+    if a == 0.0 {
+        return "from nothing".to_string();
+    }
+    format!("{:+.1} %", 100.0 * (b - a) / a)
+}
+
+fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Comparison) {
+    let Joined { mut table, totals, n_rows: [only_a, only_b, both], n_left_out } = joined;
+    for Total { id, label, unit, a, b } in &totals {
+        comparison.measures.push(Measure {
+            id: format!("{of_report}.{}.{id}", table.id),
+            what: format!("{label}, total of the table {}", table.title),
+            unit: *unit,
+            a: *a as f64,
+            b: *b as f64,
+            noise: None,
+        });
+    }
+    report.table(totals_table(&table, &totals));
+    if n_left_out > 0 {
+        report.warning(format!(
+            "Tables of the sides were cut: {} are not in the next one, and its totals are without them.",
+            counted(n_left_out, "row", "rows")
+        ));
+    }
+    let rows = format!(
+        "{} in both, {} only in A, {} only in B; the most changed first. Rows add up to the totals above.",
+        counted(both, "row", "rows"),
+        counted(only_a, "row", "rows"),
+        counted(only_b, "row", "rows")
+    );
+    table.caption = format!("{} {rows}", table.caption).trim().to_string();
+    report.table(table);
+}
+
+/// What the columns of a table add up to on both sides.
+fn totals_table(table: &Table, totals: &[Total]) -> Table {
+    use crate::report::{Column, Value};
+    let text = |value: i128, unit: Unit| Value::Integer(narrow(value)).display(unit);
+    let texts = |get: &dyn Fn(&Total) -> String| {
+        let mut cells = crate::report::TextCells::default();
+        totals.iter().for_each(|total| cells.push(Some(&get(total))));
+        cells
+    };
+    // Units differ by row, so sums are numbers in their smallest unit, and beside them as people write them.
+    let numbers = |id: &'static str, label: &str, get: &dyn Fn(&Total) -> i128| {
+        let values = totals.iter().map(|total| Some(narrow(get(total)))).collect();
+        Column::integer(id, label, Unit::Plain, values)
+    };
+    Table::new(
+        format!("{}_totals", table.id),
+        format!("{}: totals", table.title),
+        vec![
+            Column::key("total", "total of", texts(&|total| total.label.clone())),
+            Column::text("a_text", "A", texts(&|total| text(total.a, total.unit))),
+            Column::text("b_text", "B", texts(&|total| text(total.b, total.unit))),
+            Column::text(
+                "difference_text",
+                "B − A",
+                texts(&|total| text(total.b.saturating_sub(total.a), total.unit)),
+            ),
+            Column::float(
+                "ratio",
+                "B / A",
+                Unit::Plain,
+                totals.iter().map(|total| ratio(total.a, total.b)).collect(),
+            ),
+            numbers("a", "A, exact", &|total| total.a),
+            numbers("b", "B, exact", &|total| total.b),
+            numbers("difference", "B − A, exact", &|total| total.b.saturating_sub(total.a)),
+        ],
+    )
+    .caption("Exact numbers are in whole nanoseconds, bytes, samples or things.")
+}
+
+/// The document that exports write: both sides by letter, what was read of each, and what changed.
+pub fn document<'a>(a: &Digest, b: &Digest, comparison: &'a Comparison) -> Document<'a> {
+    let mut source = Vec::new();
+    let mut ledger = Report::new("ledger", "What was read");
+    for (letter, side) in [("A", a), ("B", b)] {
+        for facts in &side.source {
+            source.push(Facts { title: format!("{letter}: {}", facts.title), facts: facts.facts.clone() });
+        }
+        for block in &side.ledger.blocks {
+            let mut block = block.clone();
+            match &mut block {
+                crate::report::Block::Facts(facts) => facts.title = format!("{letter}: {}", facts.title),
+                crate::report::Block::Table(table) => {
+                    table.title = format!("{letter}: {}", table.title);
+                    table.id = format!("{}_{}", table.id, letter.to_lowercase()).into();
+                }
+                crate::report::Block::Note(note) => note.text = format!("{letter}: {}", note.text),
+                crate::report::Block::Chart(_) | crate::report::Block::Findings(_) => {}
+            }
+            ledger.blocks.push(block);
+        }
+    }
+    Document { title: comparison.title.clone(), source, ledger, reports: &comparison.reports }
+}

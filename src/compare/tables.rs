@@ -1,0 +1,341 @@
+//! Two tables of one kind joined by their key columns, row by row.
+//!
+//! Values are whole numbers in the unit of their column (milliseconds become nanoseconds), so rows add up to the
+//! totals, and differences of rows to the difference of the totals, to the last digit.
+
+use crate::base::units::Unit;
+use crate::report::{Cells, Column, Compared, Table, TextCells, Value};
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+
+/// What stands for "the table has no such row, or does not say".
+const NOTHING: Side = Side { value: 0, is_there: false };
+
+/// The value of one side.
+#[derive(Clone, Copy, Default)]
+struct Side {
+    value: i128,
+    is_there: bool,
+}
+
+/// A row of both tables.
+struct Row {
+    key: Vec<Value>,
+    /// By column, of A and of B.
+    values: Vec<[Side; 2]>,
+    is_in: [bool; 2],
+}
+
+/// A column that is compared.
+struct Measure {
+    id: Cow<'static, str>,
+    label: String,
+    hint: String,
+    unit: Unit,
+    adds_up: bool,
+}
+
+/// What a column adds up to on both sides.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Total {
+    /// Id of the column.
+    pub id: Cow<'static, str>,
+    pub label: String,
+    pub unit: Unit,
+    pub a: i128,
+    pub b: i128,
+}
+
+/// Two tables as one.
+pub struct Joined {
+    /// Id, title and key columns of the tables; for each compared column `<id>_a`, `<id>_b` and `<id>_difference` (B less
+    /// A), and for the first that adds up also ratio, shares and the share of the whole difference.
+    pub table: Table,
+    /// Of the columns that add up; the first is what the table is about.
+    pub totals: Vec<Total>,
+    /// Rows of A alone, of B alone, of both.
+    pub n_rows: [u64; 3],
+    /// Rows that the tables have left out, in all.
+    pub n_left_out: u64,
+}
+
+/// Whether tables of this make can be compared: they have keys, and a column that adds up.
+pub fn is_comparable(table: &Table) -> bool {
+    let has_key = table.columns.iter().any(|column| column.key);
+    has_key && table.columns.iter().any(|column| column.compared == Compared::AddsUp)
+}
+
+/// The columns of a table that a comparison looks at: all that has to be kept of a side.
+pub fn essence(table: &Table) -> Table {
+    let mut columns = table.columns.clone();
+    let sort = table.sort.and_then(|sort| table.columns.get(sort.column as usize)).map(|by| by.id.clone());
+    columns.retain(|column| column.key || column.compared != Compared::Not);
+    let mut out = Table { columns, sort: None, ..table.clone() };
+    if let Some(by) = sort {
+        out = out.sorted_by(&by, true);
+    }
+    out
+}
+
+/// Joins the tables of A with those of B: all of one kind, several where a side has several files. Rows of one key are
+/// added up within a side. `None` if there is nothing to compare.
+pub fn join(a: &[&Table], b: &[&Table]) -> Option<Joined> {
+    let first = a.iter().chain(b).find(|table| is_comparable(table))?;
+    let keys: Vec<&Column> = first.columns.iter().filter(|column| column.key).collect();
+    let measures = measures(first);
+    let mut rows: Vec<Row> = Vec::new();
+    let mut by_key: FxHashMap<String, usize> = FxHashMap::default();
+    let mut text = String::new();
+    for (side, tables) in [a, b].into_iter().enumerate() {
+        for table in tables {
+            let of_keys: Vec<Option<&Column>> = keys.iter().map(|key| table.column(&key.id)).collect();
+            let cells: Vec<Option<&Column>> =
+                measures.iter().map(|measure| table.column(&measure.id)).collect();
+            for number in 0..table.n_rows() {
+                text.clear();
+                for key in &of_keys {
+                    push_key(&value_of(*key, number), &mut text);
+                }
+                let at = match by_key.get(&text) {
+                    Some(at) => *at,
+                    None => {
+                        let key = of_keys.iter().map(|key| value_of(*key, number)).collect();
+                        rows.push(Row { key, values: vec![[NOTHING; 2]; measures.len()], is_in: [false; 2] });
+                        by_key.insert(text.clone(), rows.len() - 1);
+                        rows.len() - 1
+                    }
+                };
+                let row = &mut rows[at];
+                row.is_in[side] = true;
+                for (values, column) in row.values.iter_mut().zip(&cells) {
+                    if let Some(value) = whole(&value_of(*column, number)) {
+                        values[side].value = values[side].value.saturating_add(value);
+                        values[side].is_there = true;
+                    }
+                }
+            }
+        }
+    }
+    let difference = |row: &Row| row.values[0][1].value.saturating_sub(row.values[0][0].value);
+    rows.sort_by_cached_key(|row| {
+        let size = row.values[0].iter().map(|side| side.value.saturating_abs()).max().unwrap_or(0);
+        (std::cmp::Reverse(difference(row).saturating_abs()), std::cmp::Reverse(size), key_text(&row.key))
+    });
+    let totals = totals(&measures, &rows);
+    let table = write(first, &keys, &measures, &rows, totals.first()?);
+    let count = |is_in: [bool; 2]| rows.iter().filter(|row| row.is_in == is_in).count() as u64;
+    Some(Joined {
+        table,
+        totals,
+        n_rows: [count([true, false]), count([false, true]), count([true, true])],
+        n_left_out: a.iter().chain(b).map(|table| table.n_left_out).sum(),
+    })
+}
+
+/// What is compared, what the table is about first: the column it is sorted by, else one with bars, else any.
+fn measures(table: &Table) -> Vec<Measure> {
+    let adds_up = |at: usize| table.columns.get(at).is_some_and(|column| column.compared == Compared::AddsUp);
+    let by_sort = table.sort.map(|sort| sort.column as usize).filter(|at| adds_up(*at));
+    let with_bar = || (0..table.columns.len()).find(|at| adds_up(*at) && table.columns[*at].bar);
+    let any = || (0..table.columns.len()).find(|at| adds_up(*at));
+    let main = by_sort.or_else(with_bar).or_else(any);
+    let others = (0..table.columns.len())
+        .filter(|at| Some(*at) != main && !table.columns[*at].key)
+        .filter(|at| table.columns[*at].compared != Compared::Not);
+    let of = |at: usize| {
+        let column = &table.columns[at];
+        Measure {
+            id: column.id.clone(),
+            label: column.label.clone(),
+            hint: column.hint.clone(),
+            unit: if column.unit == Unit::Ms { Unit::Ns } else { column.unit },
+            adds_up: column.compared == Compared::AddsUp,
+        }
+    };
+    main.into_iter().chain(others).map(of).collect()
+}
+
+fn totals(measures: &[Measure], rows: &[Row]) -> Vec<Total> {
+    let sum = |at: usize, side: usize| {
+        rows.iter().fold(0i128, |sum, row| sum.saturating_add(row.values[at][side].value))
+    };
+    let of = |(at, measure): (usize, &Measure)| Total {
+        id: measure.id.clone(),
+        label: measure.label.clone(),
+        unit: measure.unit,
+        a: sum(at, 0),
+        b: sum(at, 1),
+    };
+    measures.iter().enumerate().filter(|(_, measure)| measure.adds_up).map(of).collect()
+}
+
+fn value_of(column: Option<&Column>, row: usize) -> Value {
+    column.map_or(Value::Missing, |column| column.cells.get(row))
+}
+
+/// A missing key is another one than an empty one.
+fn push_key(value: &Value, out: &mut String) {
+    match value {
+        Value::Missing => out.push('\u{1}'),
+        value => out.push_str(&value.plain()),
+    }
+    out.push('\u{1f}');
+}
+
+fn key_text(key: &[Value]) -> String {
+    let mut text = String::new();
+    key.iter().for_each(|value| push_key(value, &mut text));
+    text
+}
+
+/// A value as a whole number; milliseconds as nanoseconds. `None` if there is none, or it is not finite.
+fn whole(value: &Value) -> Option<i128> {
+    match value {
+        Value::Unsigned(value) => Some(i128::from(*value)),
+        Value::Integer(value) => Some(i128::from(*value)),
+        // Only milliseconds are doubles among the columns that are compared.
+        Value::Float(ms) if ms.is_finite() => Some((ms * 1e6).round() as i128),
+        _ => None,
+    }
+}
+
+/// A whole number as a cell holds it; at the ends of what it can hold where it is beyond.
+pub fn narrow(value: i128) -> i64 {
+    value.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+}
+
+/// B by A; `None` where A is nothing.
+pub fn ratio(a: i128, b: i128) -> Option<f64> {
+    (a != 0).then(|| b as f64 / a as f64)
+}
+
+/// What became of a row, in a sign and a word: signs can be told apart without colours.
+fn change(row: &Row) -> &'static str {
+    let [a, b] = row.values[0];
+    match (row.is_in, b.value.cmp(&a.value)) {
+        ([true, false], _) => "▽ only in A",
+        ([false, true], _) => "△ only in B",
+        (_, std::cmp::Ordering::Greater) => "▲ more in B",
+        (_, std::cmp::Ordering::Less) => "▼ less in B",
+        (_, std::cmp::Ordering::Equal) => "= same",
+    }
+}
+
+fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], main: &Total) -> Table {
+    let mut columns: Vec<Column> = Vec::new();
+    for (at, key) in keys.iter().enumerate() {
+        let cells = key_cells(&key.cells, rows.iter().map(|row| &row.key[at]));
+        let mut column = Column::new("", &key.label, key.unit, cells).as_key().hint(&key.hint);
+        column.id = key.id.clone();
+        columns.push(column);
+    }
+    columns.push(Column::text("change", "change", rows.iter().map(change).collect()));
+    for (at, measure) in measures.iter().enumerate() {
+        let integers = |get: &dyn Fn(&Row) -> Option<i128>| {
+            Cells::Integer(rows.iter().map(|row| get(row).map(narrow)).collect())
+        };
+        let side = |side: usize| {
+            integers(&|row| Some(row.values[at][side]).filter(|side| side.is_there).map(|side| side.value))
+        };
+        let named = |end: &str, label: String, cells: Cells| {
+            let mut column = Column::new("", &label, measure.unit, cells);
+            column.id = format!("{}_{end}", measure.id).into();
+            if measure.adds_up { column.adds_up() } else { column.by_row() }
+        };
+        columns.push(named("a", format!("A: {}", measure.label), side(0)).hint(&measure.hint));
+        columns.push(named("b", format!("B: {}", measure.label), side(1)).hint(&measure.hint));
+        let difference =
+            integers(&|row| Some(row.values[at][1].value.saturating_sub(row.values[at][0].value)));
+        let column = named("difference", format!("{}, B − A", measure.label), difference);
+        columns.push(if at == 0 { column.with_bar() } else { column });
+        if at == 0 {
+            columns.extend(shares(rows, main));
+        }
+    }
+    let mut table = Table::new(first.id.clone(), first.title.clone(), columns);
+    table.caption = first.caption.clone();
+    table.empty = "Neither side has any rows.".to_string();
+    table
+}
+
+/// Ratio and shares of the column that the table is about.
+fn shares(rows: &[Row], main: &Total) -> Vec<Column> {
+    let each = |get: &dyn Fn(i128, i128) -> Option<f64>| {
+        rows.iter().map(|row| get(row.values[0][0].value, row.values[0][1].value)).collect::<Vec<_>>()
+    };
+    let whole = main.b.saturating_sub(main.a);
+    vec![
+        Column::float("ratio", "B / A", Unit::Plain, each(&|a, b| ratio(a, b))),
+        Column::float("share_a", "share in A", Unit::Ratio, each(&|a, _| ratio(main.a, a)))
+            .hint("of the total of A"),
+        Column::float("share_b", "share in B", Unit::Ratio, each(&|_, b| ratio(main.b, b)))
+            .hint("of the total of B"),
+        Column::float(
+            "of_difference",
+            "of the difference",
+            Unit::Ratio,
+            each(&|a, b| ratio(whole, b.saturating_sub(a))),
+        )
+        .hint("the difference of this row by that of the totals; all of them add up to 100 %"),
+    ]
+}
+
+/// Keys in a column of the kind they came in, or as text where sides have other kinds.
+fn key_cells<'a>(like: &Cells, keys: impl Iterator<Item = &'a Value> + Clone) -> Cells {
+    let all = |is: fn(&Value) -> bool| keys.clone().all(|key| matches!(key, Value::Missing) || is(key));
+    match like {
+        Cells::Unsigned(_) if all(|key| matches!(key, Value::Unsigned(_))) => Cells::Unsigned(
+            keys.map(|key| if let Value::Unsigned(key) = key { Some(*key) } else { None }).collect(),
+        ),
+        Cells::Integer(_) if all(|key| matches!(key, Value::Integer(_))) => Cells::Integer(
+            keys.map(|key| if let Value::Integer(key) = key { Some(*key) } else { None }).collect(),
+        ),
+        _ => {
+            let mut cells = TextCells::default();
+            for key in keys {
+                match key {
+                    Value::Missing => cells.push(None),
+                    key => cells.push(Some(&key.plain())),
+                }
+            }
+            Cells::Text(cells)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: &[(&str, u64, f64)]) -> Table {
+        Table::new(
+            "t",
+            "T",
+            vec![
+                Column::key("name", "name", rows.iter().map(|row| row.0).collect()),
+                Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.1)).adds_up(),
+                Column::float("ms", "time", Unit::Ms, rows.iter().map(|row| Some(row.2)).collect())
+                    .with_bar()
+                    .adds_up(),
+            ],
+        )
+    }
+
+    #[test]
+    fn rows_of_one_side_stay_and_all_adds_up() {
+        let a = table(&[("x", 2, 1.5), ("y", 1, 0.25), ("y", 1, 0.25)]);
+        let b = table(&[("z", 7, 4.0), ("x", 2, 1.0)]);
+        let joined = join(&[&a], &[&b]).unwrap();
+        assert_eq!(joined.n_rows, [1, 1, 1]);
+        let totals: Vec<_> = joined.totals.iter().map(|total| (&*total.id, total.a, total.b)).collect();
+        assert_eq!(totals, [("ms", 2_000_000, 5_000_000), ("count", 4, 9)]);
+        let cell = |row, id: &str| joined.table.column(id).unwrap().cells.get(row).plain();
+        let rows: Vec<String> =
+            (0..3).map(|row| format!("{} {}", cell(row, "name"), cell(row, "ms_difference"))).collect();
+        assert_eq!(rows, ["z 4000000", "x -500000", "y -500000"]);
+        assert_eq!(
+            (cell(0, "ms_a"), cell(0, "change"), cell(2, "count_a")),
+            (String::new(), "△ only in B".into(), "2".into())
+        );
+    }
+}

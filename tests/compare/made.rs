@@ -1,0 +1,288 @@
+//! Servers that are made up: what is faster, slower, fused, or noise is known.
+
+use crate::sides::{compared, digest, digest_of, number, sum, table, text};
+use crate::support::{Random, import};
+use tracedrop::compare::limits::{Limit, Outcome};
+use tracedrop::compare::{CompareQuery, Comparison, Digest, PhaseFilter, Problem, compare};
+use tracedrop::trace::Trace;
+
+/// A kernel of a step: name, nanoseconds.
+type Kernel = (&'static str, i64);
+
+const NORM: Kernel = ("void vllm::rms_norm_kernel<c10::BFloat16>(int)", 5_000);
+const QUANT: Kernel = ("void vllm::dynamic_scaled_fp8_quant_kernel<float>(int)", 4_000);
+const NORM_QUANT: Kernel = ("void vllm::rms_norm_dynamic_per_token_quant_kernel<float>(int)", 6_000);
+const GEMM: Kernel = ("nvjet_hsh_128x64", 40_000);
+const ATTENTION: Kernel = ("void flash_fwd_kernel<float>(int)", 30_000);
+const REDUCE: Kernel = ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(int)", 20_000);
+
+/// A server's trace: steps as named, each with its kernels, a gap behind each kernel, and up to `jitter` nanoseconds more
+/// a kernel.
+fn server(steps: &[&str], kernels: &[Kernel], gap: i64, jitter: u64, seed: u64) -> String {
+    let mut random = Random(seed);
+    let mut events =
+        vec![r#"{"ph":"M","name":"process_name","pid":0,"tid":0,"args":{"name":"python"}}"#.to_string()];
+    let (mut cpu, mut gpu, mut correlation) = (1_000i64, 500_000i64, 1);
+    let us = |ns: i64| format!("{}.{:03}", ns / 1000, ns % 1000);
+    for step in steps {
+        let start = cpu;
+        for (name, dur) in kernels {
+            let dur = dur + random.below(jitter + 1) as i64;
+            events.push(format!(
+                r#"{{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":0,"tid":1,"ts":{},"dur":1,"args":{{"correlation":{correlation}}}}}"#,
+                us(cpu + 100)
+            ));
+            events.push(format!(
+                r#"{{"ph":"X","cat":"kernel","name":"{name}","pid":0,"tid":7,"ts":{},"dur":{},"args":{{"device":0,"stream":7,"correlation":{correlation}}}}}"#,
+                us(gpu),
+                us(dur)
+            ));
+            correlation += 1;
+            cpu += 2_000;
+            gpu += dur + gap;
+        }
+        cpu += 1_000;
+        events.push(format!(
+            r#"{{"ph":"X","cat":"user_annotation","name":"{step}","pid":0,"tid":1,"ts":{},"dur":{}}}"#,
+            us(start),
+            us(cpu - start)
+        ));
+    }
+    format!(
+        r#"{{"schemaVersion":1,"deviceProperties":[{{"id":0,"name":"NVIDIA H100"}}],"traceEvents":[{}]}}"#,
+        events.join(",")
+    )
+}
+
+const DECODE: &str = "execute_context_0(0)_generation_8(8)";
+const PREFILL: &str = "execute_context_1(64)_generation_0(0)";
+
+fn decode(n: usize, kernels: &[Kernel], gap: i64, jitter: u64, seed: u64) -> Digest {
+    digest_of("server.json", &server(&vec![DECODE; n], kernels, gap, jitter, seed))
+}
+
+fn gpu(comparison: &Comparison) -> &tracedrop::report::Report {
+    comparison.reports.iter().find(|report| report.id == "compare-gpu").unwrap()
+}
+
+const MODEL: [Kernel; 5] = [NORM, QUANT, GEMM, ATTENTION, REDUCE];
+
+#[test]
+fn noise_is_called_noise() {
+    let a = decode(20, &MODEL, 500, 3_000, 1);
+    let b = decode(30, &MODEL, 500, 3_000, 2);
+    let comparison = compared(&a, &b);
+    assert!(
+        gpu(&comparison).summary.starts_with("No difference beyond noise: "),
+        "{}",
+        gpu(&comparison).summary
+    );
+    let time = table(&comparison, "compare-gpu", "time");
+    for row in 0..time.n_rows() {
+        let status = text(time, row, "status");
+        assert!(status == "≈ within noise" || status == "= same", "{status}");
+    }
+    let limit = |text: &str| Limit::parse(text).unwrap().check(&comparison).unwrap();
+    assert!(matches!(limit("gpu.per_step > -3%"), Outcome::Kept(why) if why.contains("within the noise")));
+    // Steps are of other numbers, so totals differ, and numbers per step do not.
+    let operations = table(&comparison, "compare-gpu", "operations");
+    assert!(sum(operations, "total_b") > sum(operations, "total_a") * 14 / 10);
+}
+
+#[test]
+fn slower_attention_comes_first() {
+    let mut slow = MODEL;
+    slow[3].1 = 60_000;
+    slow[4].1 = 15_000;
+    let comparison = compared(&decode(12, &MODEL, 500, 100, 1), &decode(9, &slow, 500, 100, 2));
+    let report = gpu(&comparison);
+    assert!(
+        report.summary.starts_with("B takes 24.")
+            && report.summary.contains("more time per decode step than A"),
+        "{}",
+        report.summary
+    );
+    let answer = table(&comparison, "compare-gpu", "answer");
+    let first = text(answer, 0, "change");
+    assert!(
+        first.starts_with("+30.")
+            && first.contains("Attention (same kernel count, ")
+            && first.contains("× longer each)"),
+        "{first}"
+    );
+    assert_eq!(
+        (text(answer, 0, "status"), text(answer, 0, "filter")),
+        ("▲ more in B".into(), "Attention".into())
+    );
+    // Nothing hides communication here, so it is exposed, and less of it is a gain.
+    let second = text(answer, 1, "change");
+    assert!(second.starts_with("−") && text(answer, 1, "status") == "▼ less in B", "{second}");
+    let outcome = |text: &str| Limit::parse(text).unwrap().check(&comparison).unwrap();
+    assert!(matches!(outcome("gpu.per_step > 3%"), Outcome::Passed(_)));
+    assert!(matches!(outcome("gpu.decode > 30%"), Outcome::Kept(_)));
+    assert!(matches!(outcome("gpu.op.Attention > 20 us"), Outcome::Passed(_)));
+    assert!(matches!(outcome("gpu.exposed_communication > 0"), Outcome::Kept(_)));
+}
+
+#[test]
+fn a_gpu_that_waits_is_said() {
+    let comparison = compared(&decode(8, &MODEL, 500, 10, 1), &decode(8, &MODEL, 20_000, 10, 2));
+    let answer = table(&comparison, "compare-gpu", "answer");
+    let first = text(answer, 0, "change");
+    assert!(first.contains("the GPU waits longer") && text(answer, 0, "status") == "▲ more in B", "{first}");
+}
+
+#[test]
+fn fusion_needs_neighbours() {
+    let layers = |layer: &[Kernel]| layer.repeat(6);
+    let apart = layers(&[NORM, QUANT, GEMM, ATTENTION]);
+    let fused = layers(&[NORM_QUANT, GEMM, ATTENTION]);
+    let without = layers(&[NORM, GEMM, ATTENTION]);
+    let steps = |kernels: &[Kernel]| decode(6, kernels, 100, 0, 3);
+    let find = |a: &Digest, b: &Digest| {
+        let comparison = compared(a, b);
+        let fusion = table(&comparison, "compare-sequence", "fusion");
+        let of = |row: usize| {
+            (
+                text(fusion, row, "only_a"),
+                text(fusion, row, "only_b"),
+                text(fusion, row, "finding"),
+                number(fusion, row, "times"),
+            )
+        };
+        (0..fusion.n_rows()).map(of).collect::<Vec<_>>()
+    };
+    let found = find(&steps(&apart), &steps(&fused));
+    assert!(
+        found.iter().any(|row| row.0 == "Quantisation" && row.2.starts_with("fused in B") && row.3 >= 5),
+        "{found:?}"
+    );
+    let found = find(&steps(&apart), &steps(&without));
+    assert!(
+        found.iter().any(|row| row.0 == "Quantisation" && row.2.starts_with("left out in B") && row.3 >= 5),
+        "{found:?}"
+    );
+    let found = find(&steps(&without), &steps(&apart));
+    assert!(found.iter().any(|row| row.1 == "Quantisation" && row.2.starts_with("new in B")), "{found:?}");
+    // Another attention kernel in the same place is a choice.
+    let mut other = apart.clone();
+    other.iter_mut().filter(|kernel| **kernel == ATTENTION).for_each(|kernel| {
+        *kernel = ("void BatchDecodeWithPagedKVCacheKernel<float>(int)", 25_000);
+    });
+    let comparison = compared(&steps(&apart), &steps(&other));
+    let choices = table(&comparison, "compare-sequence", "choices");
+    assert_eq!((choices.n_rows(), number(choices, 0, "times"), number(choices, 0, "stake")), (1, 6, -30_000));
+}
+
+#[test]
+fn phases_meet_their_like() {
+    let mixed = |n: usize, slow: bool| {
+        let mut kernels = MODEL;
+        kernels[2].1 = if slow { 80_000 } else { 40_000 };
+        digest_of(
+            "server.json",
+            &server(&[[PREFILL].repeat(n), [DECODE].repeat(10)].concat(), &kernels, 10, 50, 5),
+        )
+    };
+    let (a, b) = (mixed(6, false), mixed(8, true));
+    let decode = compare(&a, &b, &CompareQuery { phase: PhaseFilter::Decode }).unwrap();
+    let phases = |comparison: &Comparison| {
+        let operations = table(comparison, "compare-gpu", "operations");
+        let mut phases: Vec<String> =
+            (0..operations.n_rows()).map(|row| text(operations, row, "phase")).collect();
+        phases.sort();
+        phases.dedup();
+        phases
+    };
+    assert_eq!(phases(&decode), ["decode"]);
+    assert_eq!(phases(&compared(&a, &b)), ["decode", "prefill"]);
+    let equal = compared(&a, &b);
+    let tokens = table(&equal, "compare-gpu", "equal_tokens");
+    assert_eq!(tokens.n_rows(), 2);
+    // Steps of another kind have nothing to be compared with, and are no difference of speed.
+    let only_prefill = digest_of("server.json", &server(&[PREFILL; 6], &MODEL, 10, 50, 5));
+    let problem =
+        compare(&only_prefill, &only_prefill, &CompareQuery { phase: PhaseFilter::Decode }).unwrap_err();
+    assert_eq!(
+        problem.to_string(),
+        "no decode steps to compare: steps of A are prefill, steps of B are prefill"
+    );
+    let unlike = compared(&only_prefill, &digest_of("server.json", &server(&[DECODE; 6], &MODEL, 10, 50, 5)));
+    assert_eq!(table(&unlike, "compare-gpu", "time").n_rows(), 4);
+    assert!(
+        gpu(&unlike)
+            .blocks
+            .iter()
+            .any(|block| format!("{block:?}").contains("whole recordings are compared"))
+    );
+}
+
+#[test]
+fn too_few_steps_are_said() {
+    let comparison = compared(&decode(2, &MODEL, 10, 50, 1), &decode(9, &MODEL, 10, 5_000, 2));
+    assert!(
+        gpu(&comparison).summary.ends_with("Too few to tell from noise: 2 steps in A, 9 steps in B."),
+        "{}",
+        gpu(&comparison).summary
+    );
+}
+
+/// Repeats of a run without steps are steps of a kind: their spread is the noise.
+#[test]
+fn repeats_make_noise_known() {
+    let run = |kernels: &[Kernel], seed: u64| -> Trace {
+        let content = server(&["no step"; 4], kernels, 10, 400, seed);
+        import("run.json", content.as_bytes(), None).unwrap()
+    };
+    let group =
+        |kernels: &[Kernel], from: u64| digest((from..from + 6).map(|seed| run(kernels, seed)).collect());
+    let mut slow = MODEL;
+    slow[2].1 += 8_000;
+    let comparison = compared(&group(&MODEL, 1), &group(&slow, 20));
+    let summary = &gpu(&comparison).summary;
+    assert!(summary.starts_with("B takes 7.") || summary.starts_with("B takes 8."), "{summary}");
+    assert!(!summary.contains("Too few"), "{summary}");
+    let comparison = compared(&group(&MODEL, 1), &group(&MODEL, 20));
+    assert!(
+        gpu(&comparison).summary.starts_with("No difference beyond noise"),
+        "{}",
+        gpu(&comparison).summary
+    );
+}
+
+#[test]
+fn unlike_kinds_are_told() {
+    let server = decode(3, &MODEL, 10, 50, 1);
+    let sway = r#"{"ts":1.5,"wall_ms":1.0,"probe":"p","view_id":"base","prompt_hash":"h","op":"logprob_of","top_k":0,"hit":false}"#;
+    let sway = digest_of("sway.jsonl", &format!("{sway}\n{sway}\n"));
+    let problem = compare(&server, &sway, &CompareQuery::default()).unwrap_err();
+    assert!(matches!(problem, Problem::Unlike(..)), "{problem:?}");
+    assert!(
+        problem.to_string().contains("different kinds") && problem.to_string().contains("Forward passes"),
+        "{problem}"
+    );
+}
+
+/// Cut and damaged files are compared as whatever could be read of them.
+#[test]
+fn damaged_files_are_no_trouble() {
+    let content = server(&[DECODE; 5], &MODEL, 500, 100, 1);
+    let whole = digest_of("server.json", &content);
+    let mut random = Random(77);
+    for _ in 0..60 {
+        let at = random.below(content.len() as u64) as usize;
+        let Ok(trace) = import("cut.json", &content.as_bytes()[..at], None) else { continue };
+        let cut = digest(vec![trace]);
+        for (a, b) in [(&whole, &cut), (&cut, &whole)] {
+            if let Ok(comparison) = compare(a, b, &CompareQuery::default()) {
+                assert!(
+                    comparison
+                        .reports
+                        .iter()
+                        .flat_map(|report| report.tables())
+                        .all(|table| table.is_sound())
+                );
+            }
+        }
+    }
+}

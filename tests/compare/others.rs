@@ -1,0 +1,212 @@
+//! Alignment against a plain one, and comparisons of what is no GPU trace.
+
+use crate::sides::{compared, digest_of, number, sum, table, text};
+use crate::support::Random;
+use proptest::prelude::*;
+use tracedrop::compare::align::{GAP_EXTEND, GAP_OPEN, Scores, Step, align, align_within, score};
+
+/// Letters: equal ones are worth much, those of one case little, others are never side by side.
+struct Letters(Vec<u8>, Vec<u8>);
+
+impl Scores for Letters {
+    fn pair(&self, a: usize, b: usize) -> Option<i32> {
+        let (a, b) = (self.0[a], self.1[b]);
+        match () {
+            () if a == b => Some(6),
+            () if a.is_ascii_lowercase() == b.is_ascii_lowercase() => Some(2),
+            () => None,
+        }
+    }
+}
+
+/// The best worth there is, by all cells of three tables.
+fn best(letters: &Letters) -> i64 {
+    const NEVER: i64 = i64::MIN / 4;
+    let (n, m) = (letters.0.len(), letters.1.len());
+    let (open, extend) = (i64::from(GAP_OPEN), i64::from(GAP_EXTEND));
+    // Paths that end with a pair, in a gap of A, in a gap of B.
+    let mut cells = vec![vec![[NEVER; 3]; m + 1]; n + 1];
+    cells[0][0][0] = 0;
+    for i in 0..=n {
+        for j in 0..=m {
+            let any = |cell: [i64; 3]| cell.into_iter().max().unwrap();
+            if i > 0 && j > 0 {
+                let worth = letters.pair(i - 1, j - 1).map_or(NEVER, i64::from);
+                cells[i][j][0] = any(cells[i - 1][j - 1]) + worth;
+            }
+            if i > 0 {
+                let from = cells[i - 1][j];
+                cells[i][j][1] = (from[1] - extend).max(any(from) - open - extend);
+            }
+            if j > 0 {
+                let from = cells[i][j - 1];
+                cells[i][j][2] = (from[2] - extend).max(any(from) - open - extend);
+            }
+        }
+    }
+    cells[n][m].into_iter().max().unwrap()
+}
+
+/// Every place once, in order, and no pair that must not be.
+fn check(steps: &[Step], letters: &Letters) {
+    let (mut a, mut b) = (0, 0);
+    for step in steps {
+        match step {
+            Step::Pair(at, beside) => {
+                assert_eq!((*at, *beside), (a, b));
+                assert!(letters.pair(*at as usize, *beside as usize).is_some());
+                (a, b) = (a + 1, b + 1);
+            }
+            Step::OnlyA(at) => {
+                assert_eq!(*at, a);
+                a += 1;
+            }
+            Step::OnlyB(at) => {
+                assert_eq!(*at, b);
+                b += 1;
+            }
+        }
+    }
+    assert_eq!((a as usize, b as usize), (letters.0.len(), letters.1.len()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn alignments_are_the_best(a in "[abAB]{0,40}", b in "[abAB]{0,40}") {
+        let letters = Letters(a.into_bytes(), b.into_bytes());
+        let steps = align(letters.0.len(), letters.1.len(), &letters);
+        check(&steps, &letters);
+        prop_assert_eq!(score(&steps, &letters), best(&letters));
+    }
+
+    #[test]
+    fn narrow_bands_give_alignments(a in "[abAB]{0,300}", b in "[abAB]{0,300}") {
+        let letters = Letters(a.into_bytes(), b.into_bytes());
+        let steps = align_within(letters.0.len(), letters.1.len(), &letters, 0);
+        check(&steps, &letters);
+    }
+}
+
+/// Sequences of a model: layers with something put in or left out. A band finds what the whole table has.
+#[test]
+fn bands_hold_the_best_path_of_layers() {
+    let mut random = Random(9);
+    for _ in 0..10 {
+        let mut side = |chance: u64| -> Vec<u8> {
+            let mut out = Vec::new();
+            for _ in 0..60 {
+                for letter in b"aBcDDe" {
+                    if random.below(100) >= chance {
+                        out.push(*letter);
+                    }
+                    if random.below(100) < chance / 2 {
+                        out.push(b'X');
+                    }
+                }
+            }
+            out
+        };
+        let letters = Letters(side(0), side(10));
+        let steps = align_within(letters.0.len(), letters.1.len(), &letters, 1);
+        check(&steps, &letters);
+        assert_eq!(score(&steps, &letters), best(&letters));
+    }
+}
+
+/// A trace of a day against another; run by hand, with optimisation.
+#[test]
+#[ignore = "takes seconds with optimisation, minutes without"]
+fn long_sequences_take_seconds() {
+    let mut random = Random(5);
+    let mut side = |chance: u64| -> Vec<u8> {
+        (0..100_000).filter(|_| random.below(100) >= chance).map(|at| b"aBcDDeFgH"[at % 9]).collect()
+    };
+    let letters = Letters(side(0), side(30));
+    let start = std::time::Instant::now();
+    let steps = align(letters.0.len(), letters.1.len(), &letters);
+    check(&steps, &letters);
+    println!("{} steps in {:?}", steps.len(), start.elapsed());
+    assert!(start.elapsed().as_secs() < 20);
+}
+
+fn call(prompt: &str, ms: f64, hit: bool) -> String {
+    format!(
+        r#"{{"ts": 1.0, "probe": "p", "view_id": "base", "prompt_hash": "{prompt}", "top_k": 5, "op": "next_token_dist", "wall_ms": {ms}, "hit": {hit}}}"#
+    )
+}
+
+#[test]
+fn hits_are_gained_and_lost() {
+    let a = digest_of(
+        "a.jsonl",
+        &[call("x", 2.5, false), call("x", 0.1, true), call("y", 3.0, false), call("gone", 1.0, false)]
+            .join("\n"),
+    );
+    let b = digest_of(
+        "b.jsonl",
+        &[call("x", 2.0, false), call("x", 2.0, false), call("y", 0.001, true)].join("\n"),
+    );
+    let comparison = compared(&a, &b);
+    let calls = table(&comparison, "compare-sway-calls", "calls");
+    let row =
+        |prompt: &str| (0..calls.n_rows()).find(|row| text(calls, *row, "prompt_hash") == prompt).unwrap();
+    assert_eq!(number(calls, row("x"), "hits_difference"), -1);
+    assert_eq!(number(calls, row("y"), "hits_difference"), 1);
+    assert_eq!(
+        (text(calls, row("gone"), "change"), number(calls, row("gone"), "time_difference")),
+        ("▽ only in A".into(), -1_000_000)
+    );
+    assert_eq!(sum(calls, "time_difference"), 4_001_000 - 6_600_000);
+    for (report, id, column) in
+        [("compare-sway-summary", "per_probe", "total_ms"), ("compare-sway-summary", "per_view", "total_ms")]
+    {
+        assert_eq!(
+            sum(table(&comparison, report, id), &format!("{column}_difference")),
+            4_001_000 - 6_600_000
+        );
+    }
+}
+
+fn profile(interval_us: u32, work: u32, idle: u32) -> String {
+    let id = "0".repeat(32);
+    let lines = [
+        format!(
+            r#"{{"type":"meta","v":0,"run_id":"{id}","sample_interval_usec":{interval_us},"mode":"wall"}}"#
+        ),
+        format!(
+            r#"{{"type":"string_table","v":0,"run_id":"{id}","strings":[{{"str_id":0,"value":"work"}},{{"str_id":1,"value":"/srv/app.py"}},{{"str_id":2,"value":"idle"}}]}}"#
+        ),
+        format!(
+            r#"{{"type":"frame_table","v":0,"run_id":"{id}","frames":[{{"frame_id":0,"path_str_id":1,"func_str_id":0,"line":3}},{{"frame_id":1,"path_str_id":1,"func_str_id":2,"line":9}}]}}"#
+        ),
+        format!(
+            r#"{{"type":"agg","v":0,"run_id":"{id}","kind":"frame","scope":"final","samples_total":{},"entries":[{{"frame_id":0,"self":{work},"cumulative":{work}}},{{"frame_id":1,"self":{idle},"cumulative":{idle}}}]}}"#,
+            work + idle
+        ),
+        format!(r#"{{"type":"end","v":0,"run_id":"{id}","samples_total":{}}}"#, work + idle),
+    ];
+    lines.join("\n")
+}
+
+#[test]
+fn frames_are_matched_by_function_and_path() {
+    let comparison =
+        compared(&digest_of("a.jsonl", &profile(1000, 10, 30)), &digest_of("b.jsonl", &profile(500, 60, 20)));
+    let functions = table(&comparison, "compare-hot-frames", "functions");
+    let row =
+        |name: &str| (0..functions.n_rows()).find(|row| text(functions, *row, "function") == name).unwrap();
+    let work = row("work");
+    // Samples, seconds and shares of each side; cumulative ones too.
+    assert_eq!(
+        (number(functions, work, "self_difference"), number(functions, work, "self_time_ns_difference")),
+        (50, 20_000_000)
+    );
+    assert_eq!(
+        (text(functions, work, "share_a"), text(functions, work, "share_b")),
+        ("0.25".into(), "0.75".into())
+    );
+    assert_eq!(number(functions, work, "cumulative_at_least_difference"), 50);
+    assert_eq!(number(functions, row("idle"), "self_time_ns_difference"), -20_000_000);
+}

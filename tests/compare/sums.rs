@@ -1,0 +1,232 @@
+//! What must hold of any pair: rows add up to the difference of the totals, and a trace does not differ from itself.
+
+use crate::golden;
+use crate::sides::{compared, digest, number, sum, table, text};
+use crate::support::{data_dirs, files, import};
+use tracedrop::compare::gpu::side::Slot;
+use tracedrop::compare::{CompareQuery, Comparison, Digest, Problem, compare};
+use tracedrop::report::{Compared, Table};
+use tracedrop::trace::{Run, Trace};
+
+/// Digests of recordings of a profiler, with the durations of all work of the GPU, one recording at a time.
+fn recordings() -> Vec<(String, Digest, i64)> {
+    let mut out = Vec::new();
+    for path in golden::paths() {
+        let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(&path).display().to_string();
+        let trace = crate::sides::read(&path);
+        let work = work_of(&trace);
+        out.push((name, digest(vec![trace]), work));
+    }
+    out
+}
+
+fn work_of(trace: &Trace) -> i64 {
+    let (run, query) = (Run::single(trace.clone()), tracedrop::analysis::Query::default());
+    let context = tracedrop::analysis::Context::new(&run, &query);
+    context.gpu().iter().flat_map(|gpu| &gpu.work).map(|work| work.dur()).sum()
+}
+
+/// All tables of a comparison: rows are differences, and add up to totals that stand elsewhere.
+fn check_sums(what: &str, comparison: &Comparison, work: [i64; 2]) {
+    for report in &comparison.reports {
+        for table in report.tables() {
+            assert!(table.is_sound(), "{what}: {}", table.id);
+            check_differences(what, table);
+            // Totals of the general layer stand in a table of their own.
+            let totals = report.tables().find(|totals| totals.id == format!("{}_totals", table.id));
+            if let Some(totals) = totals {
+                let columns: Vec<_> = table
+                    .columns
+                    .iter()
+                    .filter(|column| {
+                        column.compared == Compared::AddsUp && column.id.ends_with("_difference")
+                    })
+                    .collect();
+                assert_eq!(columns.len(), totals.n_rows(), "{what}: {}", table.id);
+                for column in columns {
+                    let id = column.id.strip_suffix("_difference").unwrap();
+                    let label = column.label.strip_suffix(", B − A").unwrap();
+                    let row = (0..totals.n_rows()).find(|row| text(totals, *row, "total") == label).unwrap();
+                    // Sums that no cell can hold stand at its ends.
+                    if ["a", "b", "difference"]
+                        .iter()
+                        .any(|end| number(totals, row, end).abs() >= i128::from(i64::MAX))
+                    {
+                        continue;
+                    }
+                    for (end, total) in [("a", "a"), ("b", "b"), ("difference", "difference")] {
+                        let rows = sum(table, &format!("{id}_{end}"));
+                        assert_eq!(rows, number(totals, row, total), "{what}: {}, {id}_{end}", table.id);
+                    }
+                }
+            }
+        }
+    }
+    if comparison.reports.iter().any(|report| report.id == "compare-gpu") {
+        for id in ["operations", "kernels"] {
+            let table = table(comparison, "compare-gpu", id);
+            for (column, work) in
+                [("total_a", work[0]), ("total_b", work[1]), ("total_difference", work[1] - work[0])]
+            {
+                assert_eq!(sum(table, column), i128::from(work), "{what}: {id}, {column}");
+            }
+        }
+        let answer = comparison.reports[0].tables().find(|table| table.id == "answer");
+        if let Some(answer) = answer {
+            let measure = comparison.measures.iter().find(|measure| measure.id == "gpu.per_step").unwrap();
+            let rows = sum(answer, "difference") as f64;
+            let off = (rows - (measure.b - measure.a)).abs();
+            assert!(off <= answer.n_rows() as f64 + 3.0, "{what}: the answer is {off} ns off");
+        }
+    }
+}
+
+/// `x_difference` is `x_b` less `x_a` wherever a table has the three.
+fn check_differences(what: &str, table: &Table) {
+    for column in &table.columns {
+        let Some(id) = column.id.strip_suffix("_difference").filter(|id| *id != "of") else { continue };
+        let (a, b) = (format!("{id}_a"), format!("{id}_b"));
+        if table.column(&a).is_none() || column.cells.is_empty() {
+            continue;
+        }
+        for row in 0..table.n_rows() {
+            if column.cells.get(row).plain().is_empty() {
+                continue;
+            }
+            let difference = number(table, row, &b) - number(table, row, &a);
+            let is_at_end = |id: &str| number(table, row, id).abs() >= i128::from(i64::MAX);
+            if [a.as_str(), b.as_str(), &*column.id].into_iter().any(is_at_end) {
+                continue;
+            }
+            assert_eq!(number(table, row, &column.id), difference, "{what}: {}, {id}, row {row}", table.id);
+        }
+    }
+}
+
+/// Nothing differs.
+fn check_zeros(what: &str, comparison: &Comparison) {
+    for report in &comparison.reports {
+        for table in report.tables() {
+            for column in table
+                .columns
+                .iter()
+                .filter(|column| column.id.ends_with("difference") && column.id != "of_difference")
+            {
+                for row in 0..table.n_rows() {
+                    let cell = column.cells.get(row).as_f64().unwrap_or(0.0);
+                    assert!(cell == 0.0, "{what}: {}, {}, row {row}: {cell}", table.id, column.id);
+                }
+            }
+            for gone in ["fusion", "choices", "answer"] {
+                assert!(table.id != gone || table.n_rows() == 0, "{what}: {gone}");
+            }
+        }
+    }
+    for measure in &comparison.measures {
+        assert_eq!(measure.a.to_bits(), measure.b.to_bits(), "{what}: {}", measure.id);
+    }
+}
+
+#[test]
+fn pairs_of_recordings_add_up() {
+    let all = recordings();
+    let mut n = 0;
+    for (at, (name_a, a, work_a)) in all.iter().enumerate() {
+        check_zeros(name_a, &compared(a, a));
+        let back: Digest = postcard::from_bytes(&postcard::to_allocvec(a).unwrap()).unwrap();
+        assert!(back == *a, "{name_a} is another one after a journey");
+        let (name_b, b, work_b) = &all[(at + 1) % all.len()];
+        for (name, a, b, work) in [
+            (format!("{name_a} and {name_b}"), a, b, [*work_a, *work_b]),
+            (format!("{name_b} and {name_a}"), b, a, [*work_b, *work_a]),
+        ] {
+            check_sums(&name, &compared(a, b), work);
+            n += 1;
+        }
+    }
+    assert!(n > 20);
+}
+
+/// Every pair the golden outputs are of, and both sides against nothing.
+#[test]
+fn reference_pairs_add_up() {
+    for (_, a, b, name) in crate::sides::golden_pairs("wafer", "pair-", "") {
+        let work = [work_of(&a), work_of(&b)];
+        let (a, b) = (digest(vec![a]), digest(vec![b]));
+        check_sums(&name, &compared(&a, &b), work);
+        let empty = crate::sides::digest_of("empty.json", r#"{"traceEvents":[]}"#);
+        check_sums(&name, &compared(&a, &empty), [work[0], 0]);
+        check_sums(&name, &compared(&empty, &b), [0, work[1]]);
+        check_zeros(&name, &compared(&empty, &empty));
+        for phase in [tracedrop::compare::PhaseFilter::Prefill, tracedrop::compare::PhaseFilter::Decode] {
+            match compare(&a, &b, &CompareQuery { phase }) {
+                Ok(comparison) => assert!(comparison.reports[0].tables().all(Table::is_sound)),
+                Err(problem) => {
+                    assert!(matches!(problem, Problem::NoSuchPhase(..)));
+                    let has = |side: &Digest| {
+                        side.gpu.as_ref().unwrap().slots().iter().any(|slot| slot.passes(phase))
+                    };
+                    assert!(!has(&a) && !has(&b), "{name}: {problem}");
+                }
+            }
+        }
+    }
+}
+
+/// Traces of every other format, each with the next.
+#[test]
+fn pairs_of_other_formats_add_up() {
+    for (system, endings) in [
+        ("sway", &[".jsonl", ".jsonl.gz"][..]),
+        ("pysampling", &[".jsonl", ".json"]),
+        ("chrome", &[".json", ".json.gz"]),
+    ] {
+        let mut all: Vec<(String, Digest)> = Vec::new();
+        for dir in data_dirs(system) {
+            for path in files(&dir, endings) {
+                let name = path.display().to_string();
+                let bytes = std::fs::read(&path).unwrap();
+                // The largest take long, and are no other.
+                if bytes.len() > 4_000_000 {
+                    continue;
+                }
+                if let Ok(trace) = import(path.file_name().unwrap().to_str().unwrap(), &bytes, None) {
+                    all.push((name, digest(vec![trace])));
+                }
+            }
+        }
+        let mut n = 0;
+        for (at, (name_a, a)) in all.iter().enumerate() {
+            let (name_b, b) = &all[(at + 1) % all.len()];
+            for (a, b, is_same) in [(a, a, true), (a, b, false), (b, a, false)] {
+                match compare(a, b, &CompareQuery::default()) {
+                    Ok(comparison) if is_same => check_zeros(name_a, &comparison),
+                    Ok(comparison) => check_sums(&format!("{name_a} and {name_b}"), &comparison, [0, 0]),
+                    Err(_) => continue,
+                }
+                n += 1;
+            }
+        }
+        assert!(n > all.len(), "{system}: {n} of {}", all.len());
+    }
+}
+
+/// A group is the sum of its files.
+#[test]
+fn groups_are_sums() {
+    let dir = crate::support::own_dir("pytorch");
+    let rank = |n: usize| crate::sides::read(&dir.join(format!("dlrm8/rank{n}.json.gz")));
+    let one = [0, 1].map(|n| digest(vec![rank(n)]));
+    let both = digest(vec![rank(0), rank(1)]);
+    let work = [work_of(&rank(0)), work_of(&rank(1))];
+    let comparison = compared(&one[0], &both);
+    check_sums("one rank and two", &comparison, [work[0], work[0] + work[1]]);
+    check_zeros("two ranks", &compared(&both, &both));
+    let gpu = |digest: &Digest| digest.gpu.clone().unwrap();
+    assert_eq!(gpu(&both).n_devices, gpu(&one[0]).n_devices + gpu(&one[1]).n_devices);
+    // Steps of two ranks are two samples of a step.
+    let n = |digest: &Digest| {
+        gpu(digest).stretches.iter().filter(|stretch| stretch.slot != Slot::Outside).count()
+    };
+    assert_eq!(n(&both), n(&one[0]) + n(&one[1]));
+}
