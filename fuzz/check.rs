@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 use tracedrop::analysis::Query;
-use tracedrop::engine::Session;
+use tracedrop::compare::CompareQuery;
+use tracedrop::engine::{Compared, Session};
 use tracedrop::export::Options;
 use tracedrop::import::FormatInfo;
 use tracedrop::import::crew::{Crew, Next};
@@ -91,5 +92,10 @@ fn account(mut session: Session) -> String {
         }
         out.push_str(&String::from_utf8_lossy(&bytes));
     }
+    let side = session.digest().expect("the tables are there");
+    let compared = Compared::new(side.clone(), side, &CompareQuery::default()).expect("a file is like itself");
+    compared.comment(&mut Vec::new()).expect("memory takes all");
+    let changed = compared.comparison().measures.iter().find(|measure| measure.a != measure.b);
+    assert!(changed.is_none(), "a file differs from itself: {changed:?}");
     out
 }

@@ -5,6 +5,8 @@
 
 mod support;
 
+#[path = "compare/command.rs"]
+mod command;
 #[path = "gpu/golden.rs"]
 mod golden;
 #[path = "compare/hta.rs"]

@@ -50,7 +50,8 @@ impl Limit {
             None => (false, rest),
         };
         let number = number.trim();
-        let units: [(&str, fn(f64) -> Size); 6] = [
+        type Of = fn(f64) -> Size;
+        let units: [(&str, Of); 6] = [
             ("%", Size::Percent),
             ("ns", Size::Ns),
             ("us", |n| Size::Ns(n * 1e3)),

@@ -58,7 +58,7 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
         row_before += steps.len() as u64;
     }
     let mut rows: Vec<(BlockKey, Block)> = groups.into_iter().collect();
-    let stake = |block: &Block| block.around[1] - block.around[0];
+    let stake = |block: &Block| block.alone[1] - block.alone[0];
     rows.sort_by(|a, b| {
         (Reverse(stake(&a.1).unsigned_abs()), &a.0).cmp(&(Reverse(stake(&b.1).unsigned_abs()), &b.0))
     });
@@ -79,7 +79,14 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
         Column::integer("around_b", "B, with neighbours", Unit::Ns, numbers(&|block| block.around[1])),
         Column::integer("stake", "at stake, B − A", Unit::Ns, numbers(&stake))
             .with_bar()
-            .hint("with the neighbours, which may have taken over the work; places beside each other share neighbours, so rows do not add up"),
+            .hint("of these kernels alone"),
+        Column::integer(
+            "around",
+            "with neighbours, B − A",
+            Unit::Ns,
+            numbers(&|block| block.around[1] - block.around[0]),
+        )
+        .hint("neighbours may have taken over the work; places beside each other share them, so rows do not add up"),
         Column::counts("first_row", "first row", Unit::Id, rows.iter().map(|row| row.1.first_row)).hint("in the table below"),
     ];
     let mut table = Table::new("fusion", "Fused, split and left out", columns)

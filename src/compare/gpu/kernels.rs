@@ -194,9 +194,12 @@ pub fn names(pair: &Pair<'_>) -> Table {
     table
 }
 
+/// Nanoseconds and pieces of both sides.
+type Sums = [(i64, u64); 2];
+
 /// Kernels that both sides run under one name: the same code, slower or faster.
 pub fn same(pair: &Pair<'_>) -> Table {
-    let mut sums: FxHashMap<&str, ([(i64, u64); 2], &str)> = FxHashMap::default();
+    let mut sums: FxHashMap<&str, (Sums, &str)> = FxHashMap::default();
     for number in [0, 1] {
         let side = pair.side(number);
         for sum in side.sums.iter().filter(|sum| pair.slots.contains(&sum.slot)) {
@@ -207,17 +210,16 @@ pub fn same(pair: &Pair<'_>) -> Table {
             of.0[number] = (of.0[number].0 + sum.total, of.0[number].1 + sum.count);
         }
     }
-    let mut rows: Vec<(&str, ([(i64, u64); 2], &str))> =
+    let mut rows: Vec<(&str, (Sums, &str))> =
         sums.into_iter().filter(|(_, (of, _))| of[0].1 > 0 && of[1].1 > 0).collect();
     let mean = |of: (i64, u64)| per_step(of.0, of.1 as usize).unwrap_or(0);
     // What the slower or faster code is worth at the count of A.
-    let stake = |of: &[(i64, u64); 2]| (mean(of[1]) - mean(of[0])).saturating_mul(of[0].1 as i64);
+    let stake = |of: &Sums| (mean(of[1]) - mean(of[0])).saturating_mul(of[0].1 as i64);
     rows.sort_by_key(|(name, (of, _))| (Reverse(stake(of).unsigned_abs()), *name));
     let n_left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
     rows.truncate(MAX_ROWS);
-    let integers = |get: &dyn Fn(&[(i64, u64); 2]) -> i64| {
-        rows.iter().map(|row| Some(get(&row.1.0))).collect::<Vec<_>>()
-    };
+    let integers =
+        |get: &dyn Fn(&Sums) -> i64| rows.iter().map(|row| Some(get(&row.1.0))).collect::<Vec<_>>();
     let columns = vec![
         Column::key("name", "kernel", column_of(rows.iter().map(|row| row.0))),
         Column::text("operation", "operation", column_of(rows.iter().map(|row| row.1.1))),

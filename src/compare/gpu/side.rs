@@ -101,6 +101,9 @@ pub struct Sum {
     pub total: i64,
 }
 
+/// An operation, by its number in [`GpuSide::operations`]: nanoseconds, pieces.
+pub type OfOperation = (u32, i64, u64);
+
 /// Time of one GPU from the first work of a step to the first of the next, or all of it where there are no steps.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stretch {
@@ -111,7 +114,7 @@ pub struct Stretch {
     pub tokens: Option<u64>,
     pub time: Time,
     /// Work launched in the step: nanoseconds and pieces by operation, indices into [`GpuSide::operations`].
-    pub by_operation: Vec<(u32, i64, u64)>,
+    pub by_operation: Vec<OfOperation>,
 }
 
 /// Parts of a stretch in nanoseconds; the first four of them are all of it. As [`Parts`].
@@ -121,6 +124,8 @@ pub struct Time {
     pub exposed_communication: i64,
     pub exposed_copies: i64,
     pub idle: i64,
+    /// The part of [`Time::idle`] in which the next work had not been launched yet when the GPU ran out of work.
+    pub idle_for_host: i64,
     pub communication: i64,
 }
 
@@ -137,19 +142,25 @@ impl Time {
 
     /// Adds another stretch.
     pub fn add(&mut self, other: &Time) {
-        self.computation += other.computation;
-        self.exposed_communication += other.exposed_communication;
-        self.exposed_copies += other.exposed_copies;
-        self.idle += other.idle;
-        self.communication += other.communication;
+        for (sum, more) in [
+            (&mut self.computation, other.computation),
+            (&mut self.exposed_communication, other.exposed_communication),
+            (&mut self.exposed_copies, other.exposed_copies),
+            (&mut self.idle, other.idle),
+            (&mut self.idle_for_host, other.idle_for_host),
+            (&mut self.communication, other.communication),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
     }
 
-    fn of(parts: &Parts) -> Time {
+    fn of(parts: &Parts, idle_for_host: i64) -> Time {
         Time {
             computation: parts.computation,
             exposed_communication: parts.exposed_communication,
             exposed_copies: parts.exposed_copies,
             idle: parts.idle,
+            idle_for_host,
             communication: parts.communication,
         }
     }
@@ -280,7 +291,7 @@ impl GpuSide {
         for sum in &self.sums {
             let whole = sums.entry(sum.name).or_insert(Sum { slot: Slot::Whole, count: 0, total: 0, ..*sum });
             whole.count += sum.count;
-            whole.total += sum.total;
+            whole.total = whole.total.saturating_add(sum.total);
         }
         let mut sums: Vec<Sum> = sums.into_values().collect();
         sums.sort_unstable_by_key(|sum| sum.name);
@@ -309,9 +320,9 @@ fn gpu_label(gpu: &GpuTrace<'_>) -> String {
     if names.is_empty() { format!("{} GPU", gpu.vendor.name()) } else { names.join(", ") }
 }
 
-fn add_operation(list: &mut Vec<(u32, i64, u64)>, operation: u32, ns: i64, n: u64) {
+fn add_operation(list: &mut Vec<OfOperation>, operation: u32, ns: i64, n: u64) {
     match list.iter_mut().find(|(known, ..)| *known == operation) {
-        Some(known) => (known.1, known.2) = (known.1 + ns, known.2 + n),
+        Some(known) => (known.1, known.2) = (known.1.saturating_add(ns), known.2 + n),
         None => list.push((operation, ns, n)),
     }
 }
@@ -336,14 +347,11 @@ impl Builder {
             None => Slot::Outside,
         };
         let names = self.names_of(gpu);
-        let first_device = self.side.n_devices;
-        // Devices that did something, in order.
-        let mut number_of: Vec<Option<u32>> = vec![None; gpu.devices.len()];
-        let mut by_step: FxHashMap<(u32, u32), Vec<(u32, i64, u64)>> = FxHashMap::default();
+        let mut by_step: FxHashMap<(u32, u32), Vec<OfOperation>> = FxHashMap::default();
         for (work, name) in gpu.work.iter().zip(&names) {
             let slot = slot_of(work.step);
             let sum = self.sums.entry((slot, *name)).or_default();
-            *sum = (sum.0 + 1, sum.1 + work.dur());
+            *sum = (sum.0 + 1, sum.1.saturating_add(work.dur()));
             let device = gpu.streams[work.stream as usize].device;
             let operation = self.side.names[*name as usize].operation;
             add_operation(by_step.entry((device, work.step)).or_default(), operation, work.dur(), 1);
@@ -352,7 +360,6 @@ impl Builder {
         for device in 0..gpu.devices.len() as u32 {
             let activity = Activity::new(gpu, device);
             let Some(whole) = activity.window else { continue };
-            number_of[device as usize] = Some(self.side.n_devices);
             let number = self.side.n_devices;
             self.side.n_devices += 1;
             let mut windows = step_windows(gpu, device, whole);
@@ -362,17 +369,22 @@ impl Builder {
                 let window = if windows.is_empty() { whole } else { (whole.0, whole.0) };
                 windows.push(crate::analysis::gpu::parts::StepWindow { step: NO_STEP, device, window });
             }
+            let waits = waits_for_host(gpu, device);
             for window in windows {
+                let (start, end) = window.window;
+                let from = waits.partition_point(|wait| wait.0 < start);
+                let idle_for_host =
+                    waits[from..].iter().take_while(|wait| wait.0 < end).map(|wait| wait.1).sum();
                 self.side.stretches.push(Stretch {
                     slot: slot_of(window.step),
                     device: number,
                     tokens: gpu.annotation(window.step).and_then(|what| what.tokens()),
-                    time: Time::of(&activity.parts(window.window)),
+                    time: Time::of(&activity.parts(window.window), idle_for_host),
                     by_operation: by_step.remove(&(device, window.step)).unwrap_or_default(),
                 });
             }
         }
-        self.sequences(gpu, &names, first_device, &slot_of);
+        self.sequences(gpu, &names, &slot_of);
         for layer in gpu_layers::layers(gpu) {
             let of = self.layers.entry((slot_of(layer.step), layer.number)).or_insert(Layer {
                 slot: slot_of(layer.step),
@@ -443,23 +455,17 @@ impl Builder {
     }
 
     /// A typical step of each phase: that of the median length among those of one GPU.
-    fn sequences(
-        &mut self,
-        gpu: &GpuTrace<'_>,
-        names: &[u32],
-        first_device: u32,
-        slot_of: &dyn Fn(u32) -> Slot,
-    ) {
+    fn sequences(&mut self, gpu: &GpuTrace<'_>, names: &[u32], slot_of: &dyn Fn(u32) -> Slot) {
         let mut by_slot: FxHashMap<Slot, Vec<(i64, u32, u32)>> = FxHashMap::default();
-        let mut lengths: FxHashMap<(u32, u32), (i64, u64)> = FxHashMap::default();
+        let mut lengths: FxHashMap<(u32, u32), i64> = FxHashMap::default();
         for work in &gpu.work {
             let device = gpu.streams[work.stream as usize].device;
             let length = lengths.entry((device, work.step)).or_default();
-            *length = (length.0 + work.dur(), length.1 + 1);
+            *length = length.saturating_add(work.dur());
         }
-        let mut lengths: Vec<((u32, u32), (i64, u64))> = lengths.into_iter().collect();
+        let mut lengths: Vec<((u32, u32), i64)> = lengths.into_iter().collect();
         lengths.sort_unstable();
-        for ((device, step), (ns, _)) in lengths {
+        for ((device, step), ns) in lengths {
             by_slot.entry(slot_of(step)).or_default().push((ns, step, device));
         }
         let mut chosen: Vec<(Slot, u32, u32)> = Vec::new();
@@ -475,7 +481,6 @@ impl Builder {
                 chosen.push((slot, *step, *device));
             }
         }
-        let _ = first_device;
         chosen.sort_unstable();
         for (slot, step, device) in chosen {
             let is_of = |work: &Work| work.step == step && gpu.streams[work.stream as usize].device == device;
@@ -520,6 +525,24 @@ impl Builder {
         }
         self.side
     }
+}
+
+/// Stretches in which a device had nothing to do, and in which what it did next was launched only after it had run out of
+/// work: starts and lengths, in order. No step of a device starts inside of one, as that would be work.
+fn waits_for_host(gpu: &GpuTrace<'_>, device: u32) -> Vec<(i64, i64)> {
+    let mut waits = Vec::new();
+    let mut until: Option<i64> = None;
+    for work in gpu.work.iter().filter(|work| gpu.streams[work.stream as usize].device == device) {
+        if let Some(until) = until
+            && work.start > until
+            && work.launch != NONE
+            && gpu.trace.slices.ts[work.launch as usize] > until
+        {
+            waits.push((until, work.start - until));
+        }
+        until = Some(until.map_or(work.end, |until| until.max(work.end)));
+    }
+    waits
 }
 
 /// The operator and the innermost frame around a launch; the call itself where no operator is recorded.

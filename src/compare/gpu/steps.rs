@@ -89,12 +89,16 @@ pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
     ]
 }
 
+/// A part of a stretch, in nanoseconds.
+type Part = fn(&Stretch) -> i64;
+
 /// Parts of the time that add up to it.
-pub const PARTS: [(&str, fn(&Stretch) -> i64); 4] = [
+pub const PARTS: [(&str, Part); 5] = [
     ("computation", |stretch| stretch.time.computation),
     ("exposed communication", |stretch| stretch.time.exposed_communication),
     ("exposed copies", |stretch| stretch.time.exposed_copies),
-    ("idle", |stretch| stretch.time.idle),
+    ("idle, waiting for the host", |stretch| stretch.time.idle_for_host),
+    ("idle, other", |stretch| stretch.time.idle - stretch.time.idle_for_host),
 ];
 
 fn row(pair: &Pair<'_>, slot: Slot, name: &str, get: impl Fn(&Stretch) -> i64) -> Row {
@@ -110,8 +114,8 @@ fn row(pair: &Pair<'_>, slot: Slot, name: &str, get: impl Fn(&Stretch) -> i64) -
 
 /// Where the time went, phase by phase.
 pub fn parts(pair: &Pair<'_>) -> Table {
-    let all: Vec<Row> =
-        pair.slots.iter().flat_map(|slot| PARTS.map(|(name, get)| row(pair, *slot, name, get))).collect();
+    let all = pair.slots.iter().flat_map(|slot| PARTS.map(|(name, get)| row(pair, *slot, name, get)));
+    let all: Vec<Row> = all.filter(|row| row.slot != Slot::Outside || row.total != [0, 0]).collect();
     let rows: Vec<&Row> = all.iter().collect();
     let mut columns = vec![
         Column::key("phase", "phase", column_of(rows.iter().map(|row| row.slot.name()))),
@@ -120,7 +124,7 @@ pub fn parts(pair: &Pair<'_>) -> Table {
     columns.extend(time_columns(&rows));
     Table::new("time", "Time of the GPU", columns).caption(format!(
         "Every nanosecond of each side is in one part: computation first, then communication and copies where nothing else runs. \
-         A step lasts from its first work to the first of the next one; each GPU counts for itself. {RULE}"
+         The GPU waits for the host where its next work was launched only after it had run out of work. A step lasts from its first work to the first of the next one; each GPU counts for itself. {RULE}"
     ))
 }
 
@@ -254,9 +258,12 @@ pub fn by_tokens(pair: &Pair<'_>) -> Option<Table> {
     ))
 }
 
+/// A layer on both sides: steps that have it, nanoseconds in which it was busy, kernels.
+type Layers = [(u64, i64, u64); 2];
+
 /// Layers of the model by their numbers, phase by phase.
 pub fn layers(pair: &Pair<'_>) -> Option<Table> {
-    let mut groups: BTreeMap<(Slot, u32), [(u64, i64, u64); 2]> = BTreeMap::new();
+    let mut groups: BTreeMap<(Slot, u32), Layers> = BTreeMap::new();
     for side in [0, 1] {
         for layer in pair.side(side).layers.iter().filter(|layer| pair.slots.contains(&layer.slot)) {
             let of = &mut groups.entry((layer.slot, layer.number)).or_default()[side];
@@ -266,7 +273,7 @@ pub fn layers(pair: &Pair<'_>) -> Option<Table> {
     if groups.len() < 2 {
         return None;
     }
-    let rows: Vec<((Slot, u32), [(u64, i64, u64); 2])> = groups.into_iter().collect();
+    let rows: Vec<((Slot, u32), Layers)> = groups.into_iter().collect();
     let mean = |side: usize| -> Vec<Option<i64>> {
         rows.iter().map(|(_, of)| per_step(of[side].1, of[side].0 as usize)).collect()
     };

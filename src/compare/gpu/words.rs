@@ -118,8 +118,8 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
                     "{} {} ({} in A, {} in B)",
                     signed(b - a),
                     words(b - a),
-                    format_ns(a),
-                    format_ns(b)
+                    format_ns(a.saturating_abs()),
+                    format_ns(b.saturating_abs())
                 ),
                 difference: b - a,
                 verdict: verdict(&in_a, &in_b),
@@ -130,9 +130,22 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
         }
     };
     part(
-        |stretch| stretch.time.idle,
-        &|difference| if difference > 0 { "the GPU waits longer" } else { "the GPU waits less" }.to_string(),
-        ("idle", "time", "idle"),
+        |stretch| stretch.time.idle_for_host,
+        &|difference| {
+            let word = if difference > 0 { "longer" } else { "less" };
+            format!("the GPU waits {word} for the host to launch work")
+        },
+        ("idle for the host", "time", "host"),
+    );
+    part(
+        |stretch| stretch.time.idle - stretch.time.idle_for_host,
+        &|difference| {
+            format!(
+                "the GPU is idle {} between what was launched",
+                if difference > 0 { "longer" } else { "less" }
+            )
+        },
+        ("idle, other", "time", "other"),
     );
     // Durations that lie over each other take no time of their own.
     part(

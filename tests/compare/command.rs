@@ -1,0 +1,63 @@
+//! The command: exit codes, formats, groups.
+
+use crate::support::own_dir;
+use std::process::{Command, Output};
+
+fn compare(args: &[&str]) -> Output {
+    let dir = own_dir("pytorch");
+    Command::new(env!("CARGO_BIN_EXE_tracedrop")).current_dir(dir).arg("compare").args(args).output().unwrap()
+}
+
+fn code(args: &[&str]) -> i32 {
+    compare(args).status.code().unwrap()
+}
+
+const A: &str = "small-bert-mi300.json.gz";
+const B: &str = "small-bert-h100.json.gz";
+
+#[test]
+fn exit_codes_tell_what_became_of_limits() {
+    assert_eq!(code(&[A, B]), 0);
+    assert_eq!(code(&[A, A, "--fail-on", "gpu.per_step > 0%"]), 0);
+    assert_eq!(code(&[A, B, "--fail-on", "gpu.work < -1%"]), 3);
+    assert_eq!(code(&[A, B, "--fail-on", "gpu.work < -1%", "--fail-on", "gpu.work > 100 s"]), 3);
+    // What can not be read, what can not be compared, what is no call.
+    assert_eq!(code(&[A, "no-such-file.json"]), 1);
+    assert_eq!(code(&[A, "../sway/one_event.jsonl"]), 1);
+    assert_eq!(code(&[A, B, "--phase", "decode"]), 1);
+    for wrong in
+        [&[A][..], &[A, B, A], &[A, B, "--fail-on", "gpu.per_step"], &[A, B, "--fail-on", "no.such > 1"]]
+    {
+        assert_eq!(code(wrong), 2, "{wrong:?}");
+    }
+}
+
+#[test]
+fn every_format_is_written() {
+    let text = |args: &[&str]| {
+        let output = compare(args);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let comment = text(&[A, B, "--format", "markdown"]);
+    assert!(comment.starts_with(&format!("## A: {A} against B: {B}\n")), "{comment:.200}");
+    assert!(comment.len() < 65_536 && comment.contains("<details><summary>Operations"));
+    let json: serde_json::Value = serde_json::from_str(&text(&[A, B, "--format", "json"])).unwrap();
+    assert_eq!(json["reports"][0]["id"], "compare-gpu");
+    assert!(text(&[A, B, "--format", "csv"]).contains("per_step_a"));
+    assert!(text(&[A, B, "--width", "120"]).contains("GPU: A against B"));
+    assert!(text(&["--list"]).contains("gpu.per_step"));
+    assert!(text(&[A, B, "--list"]).contains("slices.slices.self"));
+    let groups = text(&[
+        "dlrm8/rank0.json.gz",
+        "--against",
+        "dlrm8/rank0.json.gz",
+        "dlrm8/rank1.json.gz",
+        "--format",
+        "markdown",
+    ]);
+    assert!(
+        groups.starts_with("## A: rank0.json.gz against B: rank0.json.gz and 1 file more"),
+        "{groups:.200}"
+    );
+}
