@@ -558,12 +558,12 @@ fn sizes_that_differ_are_said() {
     });
 }
 
-fn charts(report: &Report) -> Vec<&Chart> {
-    let chart = |block| match block {
+fn charts<'a>(report: &'a Report) -> Vec<&'a Chart> {
+    let chart = |block: &'a Block| match block {
         Block::Chart(chart) => Some(chart),
         _ => None,
     };
-    report.blocks.iter().filter_map(|block| chart(block)).collect()
+    report.blocks.iter().filter_map(chart).collect()
 }
 
 #[test]

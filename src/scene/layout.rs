@@ -216,7 +216,9 @@ fn drawn_lines(lines: &Lines, width: f64) -> Scene {
         let base = (lines.lines.len() == 1).then_some(base);
         scene.marks.push(Mark::Path { corners, tone: line.tone, base });
     }
-    let n_ticks = ((plot / 140.0) as usize).max(1);
+    // Numbers are short.
+    let room = if lines.over == Over::Time { 140.0 } else { 60.0 };
+    let n_ticks = ((plot / room) as usize).max(1);
     let ticks = match is_log {
         true => {
             powers.iter().copied().step_by(powers.len().div_ceil(((plot / 80.0) as usize).max(2))).collect()

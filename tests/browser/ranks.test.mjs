@@ -111,6 +111,8 @@ pageTest('a dropped folder is walked and read together; what is no trace is name
 pageTest('a folder is chosen by a key; files of one name are told apart by their folders', async (page) => {
   const runs = folder(['same.json.gz', 'node1/same.json.gz']);
   const chosen = page.waitForEvent('filechooser');
+  // The browser is told of the wish to choose by then.
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
   await page.keyboard.press('f');
   await (await chosen).setFiles(runs);
   assert.equal((await read(page))[0], '2 ranks');
