@@ -8,7 +8,7 @@ pub const HEAD_BYTES: usize = 64 << 10;
 /// The format that is surest of `head`. `None` if no format can be it.
 pub fn detect(head: &[u8], file_name: &str) -> Option<&'static FormatInfo> {
     let name = file_name.to_ascii_lowercase();
-    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    let name = name.trim_end_matches(".gz").trim_end_matches(".zst").trim_end_matches(".lz4");
     let mut best: Option<(Confidence, bool, &'static FormatInfo)> = None;
     for format in FORMATS {
         let confidence = (format.sniff)(head);
@@ -33,7 +33,6 @@ pub fn describe(head: &[u8]) -> (&'static str, bool) {
         (b"BZh", "a bzip2 file; unpack it first"),
         (b"\xfd7zXZ\0", "an xz file; unpack it first"),
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"),
-        (b"\x04\x22\x4d\x18", "an lz4 file; unpack it first"),
         (b"PAR1", "a Parquet file, which is not read yet"),
         (b"PERFILE2", "a perf.data file; convert it with `perf script`"),
         (

@@ -11,6 +11,7 @@ pub mod chrome_trace;
 pub mod crew;
 pub mod detect;
 mod drive;
+pub mod memray;
 pub mod parts;
 pub mod perf_text;
 pub mod python_sampling;
@@ -22,8 +23,14 @@ pub use drive::{Import, ImportError, ImportProgress, MAX_EVENTS_32_BIT};
 use crate::trace::{IssueKind, TraceBuilder, builder};
 
 /// The formats, in the order in which equal confidence is settled.
-pub const FORMATS: &[&FormatInfo] =
-    &[&chrome_trace::INFO, &sway::INFO, &python_sampling::INFO, &perf_text::INFO, &perf_text::SEED_INFO];
+pub const FORMATS: &[&FormatInfo] = &[
+    &chrome_trace::INFO,
+    &sway::INFO,
+    &python_sampling::INFO,
+    &memray::INFO,
+    &perf_text::INFO,
+    &perf_text::SEED_INFO,
+];
 
 /// The kind of oddity of that code, from wherever it may come.
 pub fn issue_kind(code: &str) -> Option<&'static IssueKind> {

@@ -1,9 +1,12 @@
-//! Compression around a trace, told by content: gzip (any number of members, also cut off) and zstd.
+//! Compression around a trace, told by content: gzip (any number of members, also cut off), zstd and LZ4 frames.
 //!
 //! Takes the bytes of a file in chunks cut anywhere, hands on decompressed pieces of bounded size, so that a small
 //! file that unpacks to a huge one needs no more memory than any other.
 //! It never fails: damage is remembered as a [`Unpacker::problem`], and what came before it has been handed on.
 
+mod lz4;
+
+use self::lz4::Lz4;
 use crate::trace::IssueKind;
 use flate2::{Decompress, FlushDecompress, Status};
 use issues::*;
@@ -15,15 +18,17 @@ use serde::{Deserialize, Serialize};
 pub enum Packing {
     Gzip,
     Zstd,
+    Lz4,
 }
 
 impl Packing {
-    const ALL: [Packing; 2] = [Packing::Gzip, Packing::Zstd];
+    const ALL: [Packing; 3] = [Packing::Gzip, Packing::Zstd, Packing::Lz4];
 
     pub fn name(self) -> &'static str {
         match self {
             Packing::Gzip => "gzip",
             Packing::Zstd => "zstd",
+            Packing::Lz4 => "lz4",
         }
     }
 
@@ -36,6 +41,7 @@ impl Packing {
         match head {
             [0x1f, 0x8b, ..] => Some(Packing::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Packing::Zstd),
+            [a, b, c, d, ..] if [*a, *b, *c, *d] == lz4::MAGIC => Some(Packing::Lz4),
             _ => None,
         }
     }
@@ -89,6 +95,7 @@ pub struct Problem {
 enum Codec {
     Gzip(Gzip),
     Zstd(Box<Zstd>),
+    Lz4(Box<Lz4>),
 }
 
 impl Unpacker {
@@ -107,6 +114,7 @@ impl Unpacker {
                 has_checksum: false,
                 any_frame_done: false,
             })),
+            Packing::Lz4 => Codec::Lz4(Box::default()),
         };
         Unpacker { packing, codec, consumed: 0, problem: None }
     }
@@ -129,7 +137,18 @@ impl Unpacker {
         self.consumed += packed.len() as u64;
         let outcome = match &mut self.codec {
             Codec::Gzip(gzip) => gzip.feed(packed, emit)?,
-            Codec::Zstd(zstd) => zstd.feed(packed, emit)?,
+            Codec::Zstd(zstd) => {
+                let mut carry = std::mem::take(&mut zstd.carry);
+                let outcome = feed_steps(&mut carry, packed, |rest| zstd.step(rest, emit))?;
+                zstd.carry = carry;
+                outcome
+            }
+            Codec::Lz4(lz4) => {
+                let mut carry = std::mem::take(&mut lz4.carry);
+                let outcome = feed_steps(&mut carry, packed, |rest| lz4.step(rest, emit))?;
+                lz4.carry = carry;
+                outcome
+            }
         };
         if let Some((kind, at)) = outcome {
             self.problem = Some(Problem { kind, byte: start + at as u64 });
@@ -144,6 +163,7 @@ impl Unpacker {
             Codec::Zstd(zstd) => {
                 zstd.place != Place::Between || !zstd.carry.is_empty() || !zstd.any_frame_done
             }
+            Codec::Lz4(lz4) => !lz4.is_at_end(),
         };
         if inside && self.problem.is_none() {
             self.problem = Some(Problem { kind: &CUT_OFF, byte: self.consumed });
@@ -246,6 +266,33 @@ enum Place {
     Skipping(u64),
 }
 
+/// Takes steps over `carry`, which was cut before, and `packed`; what is left of them is the new `carry`.
+fn feed_steps<E>(
+    carry: &mut Vec<u8>,
+    packed: &[u8],
+    mut step: impl FnMut(&[u8]) -> Result<Step, E>,
+) -> Result<Outcome, E> {
+    let carried = carry.len();
+    let mut input = std::mem::take(carry);
+    input.extend_from_slice(packed);
+    let mut at = 0;
+    let mut outcome = None;
+    loop {
+        match step(&input[at..])? {
+            Step::Used(n) => at += n,
+            Step::More => break,
+            Step::Odd(n, kind) => {
+                outcome = Some((kind, at.saturating_sub(carried)));
+                at += n;
+            }
+            Step::Problem(kind) => return Ok(Some((kind, at.saturating_sub(carried)))),
+        }
+    }
+    input.drain(..at);
+    *carry = input;
+    Ok(outcome)
+}
+
 struct Zstd {
     decoder: FrameDecoder,
     /// Packed bytes of a header or block that was cut.
@@ -256,29 +303,6 @@ struct Zstd {
 }
 
 impl Zstd {
-    fn feed<E>(&mut self, packed: &[u8], emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<Outcome, E> {
-        let carried = self.carry.len();
-        let mut input = std::mem::take(&mut self.carry);
-        input.extend_from_slice(packed);
-        let mut at = 0;
-        let mut outcome = None;
-        loop {
-            let rest = &input[at..];
-            match self.step(rest, emit)? {
-                Step::Used(n) => at += n,
-                Step::More => break,
-                Step::Odd(n, kind) => {
-                    outcome = Some((kind, at.saturating_sub(carried)));
-                    at += n;
-                }
-                Step::Problem(kind) => return Ok(Some((kind, at.saturating_sub(carried)))),
-            }
-        }
-        input.drain(..at);
-        self.carry = input;
-        Ok(outcome)
-    }
-
     fn step<E>(&mut self, rest: &[u8], emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<Step, E> {
         match self.place {
             Place::Skipping(0) => {
@@ -409,6 +433,7 @@ enum Step {
 mod tests {
     use super::*;
     use std::io::Write;
+    use twox_hash::XxHash32;
 
     fn gzip(text: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -418,6 +443,24 @@ mod tests {
 
     fn zstd(text: &[u8]) -> Vec<u8> {
         ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    /// A frame of `blocks` that refer to one another, with a checksum at its end.
+    fn lz4(text: &[u8]) -> Vec<u8> {
+        let header = [0x44, 0x40];
+        let mut out = [&lz4::MAGIC[..], &header, &[(XxHash32::oneshot(0, &header) >> 8) as u8]].concat();
+        for (n, block) in text.chunks(50_000).enumerate() {
+            let before = &text[..n * 50_000];
+            let window = &before[before.len().saturating_sub(65_536)..];
+            let packed = lz4_flex::block::compress_with_dict(block, window);
+            // Now and then a block that was not worth packing.
+            let (bit, bytes) = if n % 4 == 3 { (1 << 31, block) } else { (0, &packed[..]) };
+            out.extend_from_slice(&(bytes.len() as u32 | bit).to_le_bytes());
+            out.extend_from_slice(bytes);
+        }
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&XxHash32::oneshot(0, text).to_le_bytes());
+        out
     }
 
     fn unpack(packing: Packing, packed: &[u8], step: usize) -> (Vec<u8>, Option<&'static str>) {
@@ -444,7 +487,9 @@ mod tests {
     fn members_frames_and_cuts() {
         let text = text();
         let twice = [&text[..], &text[..]].concat();
-        for (packing, pack) in [(Packing::Gzip, gzip as fn(&[u8]) -> Vec<u8>), (Packing::Zstd, zstd)] {
+        let packers =
+            [(Packing::Gzip, gzip as fn(&[u8]) -> Vec<u8>), (Packing::Zstd, zstd), (Packing::Lz4, lz4)];
+        for (packing, pack) in packers {
             let one = pack(&text);
             let two = [&one[..], &one[..]].concat();
             for step in [1, 7, 4096, usize::MAX >> 1] {
@@ -466,7 +511,9 @@ mod tests {
     #[test]
     fn zero_padding_and_skippable_frames() {
         let text = b"hello";
-        assert_eq!(unpack(Packing::Gzip, &[&gzip(text)[..], &[0; 700]].concat(), 100), (text.to_vec(), None));
+        for (packing, packed) in [(Packing::Gzip, gzip(text)), (Packing::Lz4, lz4(text))] {
+            assert_eq!(unpack(packing, &[&packed[..], &[0; 700]].concat(), 100), (text.to_vec(), None));
+        }
         let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3][..], &zstd(text)].concat();
         assert_eq!(unpack(Packing::Zstd, &skippable, 2), (text.to_vec(), None));
         let huge_window = [0x28, 0xb5, 0x2f, 0xfd, 0, 0xf8, 0, 0, 0];

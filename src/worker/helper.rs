@@ -182,7 +182,8 @@ async fn unpack(blob: Blob, packing: Packing, sender: Rc<Sender>) {
     let mut file_bytes = 0;
     let max_step = match packing {
         Packing::Gzip => GZIP_STEP,
-        Packing::Zstd => ZSTD_STEP,
+        // Blocks of a few megabytes at most, as in zstd.
+        Packing::Zstd | Packing::Lz4 => ZSTD_STEP,
     };
     let mut step = max_step;
     loop {

@@ -1,0 +1,276 @@
+//! From bytes to allocations with their threads, times and stacks.
+
+use super::allocators::Allocator;
+use super::cursor::{Cursor, Stop};
+use super::header::{Header, MAGIC, VERSIONS};
+use super::records::{N_RECENT, Number, Pointer, Record, read, read_v11};
+use crate::base::strings::{StringId, StringTable};
+use rustc_hash::FxHashMap;
+
+/// A longer record is none.
+const MAX_RECORD_BYTES: usize = 64 << 20;
+/// What is cut is tried again at once while so little of it is here, and later each time it has doubled.
+const TRY_AT_ONCE_BYTES: usize = 4096;
+
+/// A function that may stand on a stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Frame {
+    pub function: StringId,
+    pub file: StringId,
+    /// The line that was running; later versions than 11 keep it in tables of the Python version at hand, which are not read.
+    pub line: Option<i64>,
+}
+
+/// One allocation or deallocation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Allocation {
+    pub tid: u64,
+    pub address: u64,
+    /// Bytes; 0 where the function does not say.
+    pub size: u64,
+    pub allocator: Allocator,
+    /// Milliseconds since the Unix epoch of the last measurement of memory before.
+    pub ms: i64,
+}
+
+/// What comes next in a capture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// Nothing until there are more bytes.
+    More,
+    /// The header has been read.
+    Header,
+    /// Not a capture, or of a version that is not read (which it is).
+    Version(Option<i32>),
+    Allocation(Allocation),
+    /// A measurement of memory: when, and the bytes that the process takes.
+    Memory {
+        ms: i64,
+        rss: u64,
+    },
+    /// A record of which only later ones make something; whether it was odd.
+    Other(Option<Oddity>),
+    /// Zeros behind the last record.
+    Padding,
+    /// The capture is closed.
+    End,
+    /// Bytes that are no record.
+    Bad,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Oddity {
+    UnknownFrame,
+    Underflow,
+}
+
+/// Is pushed bytes cut anywhere and asked for what comes next.
+#[derive(Default)]
+pub struct Decoder {
+    header: Option<Header>,
+    buffer: Vec<u8>,
+    /// First byte of the buffer that is not read.
+    at: usize,
+    /// Byte of the capture at which the buffer starts.
+    offset: u64,
+    /// A cut record is tried again once so many bytes are here.
+    wanted: usize,
+    start: u64,
+    state: State,
+}
+
+/// What records refer to.
+#[derive(Default)]
+struct State {
+    ms: i64,
+    tid: u64,
+    address: i64,
+    recent: [u64; N_RECENT],
+    frames: Vec<Frame>,
+    frame_by_id: FxHashMap<u64, u32>,
+    frame_id: i64,
+    line: i64,
+    stacks: FxHashMap<u64, Vec<u32>>,
+    in_padding: bool,
+}
+
+impl Decoder {
+    pub fn header(&self) -> Option<&Header> {
+        self.header.as_ref()
+    }
+
+    /// Adds bytes that come next.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.buffer.drain(..self.at);
+        self.offset += self.at as u64;
+        self.at = 0;
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// There will be no more bytes: what is left is looked at once more.
+    pub fn finish(&mut self) {
+        self.wanted = 0;
+    }
+
+    /// Byte of the capture at which the last record starts, and that behind its end.
+    pub fn last_record(&self) -> (u64, u64) {
+        (self.start, self.offset + self.at as u64)
+    }
+
+    /// Bytes that belong to no record so far.
+    pub fn rest(&self) -> &[u8] {
+        self.buffer.get(self.at..).unwrap_or_default()
+    }
+
+    /// Reads on; texts go to `strings`.
+    pub fn next(&mut self, strings: &mut StringTable) -> Next {
+        let Decoder { header, buffer, at, offset, wanted, start, state } = self;
+        let rest = buffer.get(*at..).unwrap_or_default();
+        if rest.is_empty() || rest.len() < *wanted {
+            return Next::More;
+        }
+        let mut cursor = Cursor::new(rest);
+        let read = match header {
+            None => read_header(&mut cursor, header, state),
+            Some(header) => state.read(&mut cursor, header, strings),
+        };
+        match read {
+            Ok(next) => {
+                *start = *offset + *at as u64;
+                *at += cursor.position();
+                *wanted = 0;
+                next
+            }
+            Err(Stop::More) if rest.len() < MAX_RECORD_BYTES => {
+                *wanted = if rest.len() < TRY_AT_ONCE_BYTES { 0 } else { 2 * rest.len() };
+                Next::More
+            }
+            Err(_) => Next::Bad,
+        }
+    }
+
+    /// Frames of a thread, innermost first, without those of memray itself.
+    pub fn stack(&self, tid: u64) -> impl Iterator<Item = Option<Frame>> + '_ {
+        let stack = self.state.stacks.get(&tid).map(Vec::as_slice).unwrap_or_default();
+        let n_skipped = match &self.header {
+            Some(header) if header.main_tid == tid => {
+                usize::try_from(header.skipped_frames).unwrap_or(usize::MAX)
+            }
+            _ => 0,
+        };
+        let shown = stack.get(n_skipped..).unwrap_or_default();
+        shown.iter().rev().map(|frame| self.state.frames.get(*frame as usize).copied())
+    }
+}
+
+fn read_header(
+    cursor: &mut Cursor<'_>,
+    header: &mut Option<Header>,
+    state: &mut State,
+) -> Result<Next, Stop> {
+    if cursor.take(MAGIC.len())? != MAGIC {
+        return Ok(Next::Version(None));
+    }
+    let version = cursor.i32()?;
+    if !VERSIONS.contains(&version) {
+        return Ok(Next::Version(Some(version)));
+    }
+    let read = Header::read(version, cursor)?;
+    state.ms = read.start_ms;
+    *header = Some(read);
+    Ok(Next::Header)
+}
+
+impl State {
+    fn read(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        header: &Header,
+        strings: &mut StringTable,
+    ) -> Result<Next, Stop> {
+        let record =
+            if header.version == 11 { read_v11(cursor)? } else { read(cursor, header.native_traces)? };
+        if self.in_padding && record != Record::Padding {
+            return Err(Stop::Bad);
+        }
+        Ok(match record {
+            Record::Allocation { pointer, allocator, size } => {
+                let address = self.address(pointer);
+                Next::Allocation(Allocation { tid: self.tid, address, size, allocator, ms: self.ms })
+            }
+            Record::Object { pointer } => {
+                self.address(pointer);
+                Next::Other(None)
+            }
+            Record::Push { frame } => {
+                let id = self.frame_id(frame);
+                let frame = self.frame_by_id.get(&id).copied();
+                self.stacks.entry(self.tid).or_default().push(frame.unwrap_or(u32::MAX));
+                Next::Other(frame.is_none().then_some(Oddity::UnknownFrame))
+            }
+            Record::Pop { n } => {
+                let stack = self.stacks.entry(self.tid).or_default();
+                let left = stack.len().checked_sub(n);
+                stack.truncate(left.unwrap_or(0));
+                Next::Other(left.is_none().then_some(Oddity::Underflow))
+            }
+            Record::Code { id, function, file, line } => {
+                let is_v11 = matches!(id, Number::Difference(_));
+                let id = self.frame_id(id);
+                self.line = self.line.wrapping_add(line);
+                let text =
+                    |bytes: &[u8], strings: &mut StringTable| strings.intern(&String::from_utf8_lossy(bytes));
+                let frame = Frame {
+                    function: text(function, strings),
+                    file: text(file, strings),
+                    line: is_v11.then_some(self.line),
+                };
+                self.frame_by_id.insert(id, self.frames.len() as u32);
+                self.frames.push(frame);
+                Next::Other(None)
+            }
+            Record::Memory { rss, ms } => {
+                self.ms = header.start_ms.saturating_add_unsigned(ms);
+                Next::Memory { ms: self.ms, rss }
+            }
+            Record::Thread { tid } => {
+                self.tid = tid;
+                Next::Other(None)
+            }
+            Record::Aside => Next::Other(None),
+            Record::Padding => {
+                self.in_padding = true;
+                Next::Padding
+            }
+            Record::End => Next::End,
+        })
+    }
+
+    /// The address that a record means, remembered for those that follow.
+    fn address(&mut self, pointer: Pointer) -> u64 {
+        match pointer {
+            Pointer::Bytes(difference) => {
+                self.address = self.address.wrapping_add(difference);
+                self.address as u64
+            }
+            Pointer::Words(difference) => {
+                self.address = self.address.wrapping_add(difference);
+                let address = (self.address as u64) << 3;
+                self.recent.rotate_right(1);
+                self.recent[0] = address;
+                address
+            }
+            Pointer::Recent(index) => self.recent.get(index).copied().unwrap_or(0),
+        }
+    }
+
+    fn frame_id(&mut self, number: Number) -> u64 {
+        match number {
+            Number::Plain(id) => id,
+            Number::Difference(difference) => {
+                self.frame_id = self.frame_id.wrapping_add(difference);
+                self.frame_id as u64
+            }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Captures of memray 1.11 to 1.20 (header versions 11 to 13): every allocation of a Python program.
+//!
+//! A capture is a header and records of a byte or more, each of which counts on those before it: differences of addresses,
+//! entered and left functions, numbers of code. They are read as they come; a capture that was packed is one LZ4 frame,
+//! which is undone like any other compression.
+//!
+//! What becomes of it are memory accesses: an allocation is a store by the innermost Python function, a deallocation a load
+//! without a function. Records have no time; each takes that of the last measurement of memory before it.
+//! Layout of the file: memray, `src/memray/_memray/records.h` and `record_reader.cpp`.
+
+mod allocators;
+mod cursor;
+pub mod decode;
+pub mod header;
+mod issues;
+mod records;
+
+use self::allocators::Allocator;
+use self::decode::{Allocation, Decoder, Next, Oddity};
+use self::header::{MAGIC, VERSIONS};
+use self::issues::*;
+use super::{Confidence, FormatInfo, ImportError, Reader};
+use crate::base::strings::StringId;
+use crate::trace::accesses::{Access, Op};
+use crate::trace::{Position, TraceBuilder};
+
+pub static INFO: FormatInfo = FormatInfo {
+    id: "memray",
+    title: "memray capture",
+    producers: "memray 1.11 to 1.20",
+    extensions: &["bin"],
+    sniff: |head| if head.starts_with(MAGIC) { Confidence::Certain } else { Confidence::No },
+    reader: || Box::new(MemrayReader::default()),
+    parts: None,
+    issues: issues::ALL,
+};
+
+#[derive(Default)]
+struct MemrayReader {
+    decoder: Decoder,
+    /// Allocations by the function that made them, in order of first appearance.
+    counts: Vec<(Allocator, u64)>,
+    max_rss: u64,
+    is_closed: bool,
+    /// Bytes that are no record have been met; nothing is read behind them.
+    is_damaged: bool,
+    /// First byte behind the end that is not zero, if there is one, and where reading stands there.
+    trailing: Option<u64>,
+    n_bytes: u64,
+}
+
+impl Reader for MemrayReader {
+    fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
+        out.trace.ledger.record_noun = "records".into();
+        if self.is_closed {
+            self.look_behind_end(bytes);
+        }
+        self.n_bytes += bytes.len() as u64;
+        if self.is_closed || self.is_damaged {
+            return Ok(());
+        }
+        self.decoder.push(bytes);
+        self.read(out)
+    }
+
+    fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
+        out.trace.ledger.record_noun = "records".into();
+        self.decoder.finish();
+        if !self.is_closed && !self.is_damaged {
+            self.read(out)?;
+        }
+        let Some(header) = self.decoder.header() else { return Err(cut_in_header()) };
+        let ledger = &mut out.trace.ledger;
+        let (_, end) = self.decoder.last_record();
+        let at = Position { byte: end, line: None };
+        if self.is_damaged {
+            // How much of what follows is here depends on how the file was cut.
+            let first = self.decoder.rest().get(..1).unwrap_or_default();
+            ledger.skip_record(&DAMAGED, at, self.n_bytes.saturating_sub(end), hex(first).as_bytes());
+        } else if !self.decoder.rest().is_empty() && !self.is_closed {
+            let rest = self.decoder.rest();
+            ledger.skip_record(&CUT, at, rest.len() as u64, hex(rest).as_bytes());
+        } else if !self.is_closed {
+            let counts = format!("{} allocations are told at its start", header.n_allocations);
+            ledger.file(&NO_TRAILER, at, counts.as_bytes());
+        }
+        if let Some(byte) = self.trailing {
+            ledger.file(&TRAILING, Position { byte, line: None }, b"");
+        }
+        self.describe(out);
+        Ok(())
+    }
+
+    fn snapshot(&self, out: &mut TraceBuilder) {
+        self.describe(out);
+    }
+}
+
+impl MemrayReader {
+    fn read(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
+        loop {
+            match self.decoder.next(&mut out.trace.strings) {
+                Next::More => return Ok(()),
+                Next::Header => {
+                    if self.decoder.header().is_some_and(|header| header.file_format != 0) {
+                        return Err(aggregated());
+                    }
+                }
+                Next::Version(version) => return Err(unknown_version(version)),
+                Next::Allocation(allocation) => {
+                    self.keep(out);
+                    self.push(allocation, out);
+                }
+                Next::Memory { rss, .. } => {
+                    self.max_rss = self.max_rss.max(rss);
+                    self.keep(out);
+                }
+                Next::Other(oddity) => {
+                    self.keep(out);
+                    if let Some(oddity) = oddity {
+                        let kind = match oddity {
+                            Oddity::UnknownFrame => &UNKNOWN_FRAME,
+                            Oddity::Underflow => &UNDERFLOW,
+                        };
+                        let at = Position { byte: self.decoder.last_record().0, line: None };
+                        out.trace.ledger.file(kind, at, b"");
+                    }
+                }
+                Next::Padding => {}
+                Next::End => {
+                    self.keep(out);
+                    self.is_closed = true;
+                    let (_, end) = self.decoder.last_record();
+                    let (rest, n_bytes) = (self.decoder.rest().to_vec(), self.n_bytes);
+                    self.n_bytes = end;
+                    self.look_behind_end(&rest);
+                    self.n_bytes = n_bytes;
+                    return Ok(());
+                }
+                Next::Bad => {
+                    self.is_damaged = true;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn keep(&self, out: &mut TraceBuilder) {
+        let (start, end) = self.decoder.last_record();
+        out.trace.ledger.keep(end - start);
+    }
+
+    fn push(&mut self, allocation: Allocation, out: &mut TraceBuilder) {
+        let Allocation { tid, address, allocator, ms, .. } = allocation;
+        match self.counts.iter_mut().find(|(other, _)| *other == allocator) {
+            Some((_, count)) => *count += 1,
+            None => self.counts.push((allocator, 1)),
+        }
+        let frame = if allocator.is_free { None } else { self.decoder.stack(tid).next().flatten() };
+        let (symbol, dso) =
+            frame.map_or((StringId::EMPTY, StringId::EMPTY), |frame| (frame.function, frame.file));
+        let accesses = &mut out.trace.accesses;
+        accesses.push(&Access {
+            sample: accesses.len() as u64,
+            ts: ms.saturating_mul(1_000_000),
+            address,
+            op: if allocator.is_free { Op::Load } else { Op::Store },
+            symbol: Some(symbol),
+            dso: Some(dso),
+            thread: i64::try_from(tid).ok(),
+            ..Access::default()
+        });
+    }
+
+    /// Files of memory maps are filled up with zeros; anything else behind the end is worth a word.
+    fn look_behind_end(&mut self, bytes: &[u8]) {
+        if self.trailing.is_none()
+            && let Some(at) = bytes.iter().position(|byte| *byte != 0)
+        {
+            self.trailing = Some(self.n_bytes + at as u64);
+        }
+    }
+
+    fn describe(&self, out: &mut TraceBuilder) {
+        let Some(header) = self.decoder.header() else { return };
+        if !out.trace.accesses.is_empty() {
+            out.trace.ledger.file(&APPROXIMATE_CLOCK, Position::default(), b"");
+        }
+        let source = &mut out.trace.source;
+        source.producer = Some("memray".to_string());
+        source.record_kinds =
+            self.counts.iter().map(|(allocator, count)| (allocator.name.to_string(), *count)).collect();
+        let mut facts = vec![
+            ("header_version", header.version.to_string()),
+            ("command_line", header.command_line.clone()),
+            ("pid", header.pid.to_string()),
+            ("main_thread_id", header.main_tid.to_string()),
+            ("start_time_ms", header.start_ms.to_string()),
+            ("end_time_ms", header.end_ms.to_string()),
+            ("python_allocator", header.python_allocator_name().to_string()),
+            ("trace_python_allocators", header.trace_python_allocators.to_string()),
+            ("native_traces", header.native_traces.to_string()),
+            ("max_rss_bytes", self.max_rss.to_string()),
+        ];
+        if let Some(version) = header.python_version_text() {
+            facts.insert(1, ("python_version", version));
+        }
+        source.metadata.extend(facts.into_iter().map(|(name, text)| (name.to_string(), text)));
+    }
+}
+
+/// The first bytes, for an example.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().take(16).map(|byte| format!("{byte:02x} ")).collect::<String>().trim_end().to_string()
+}
+
+fn aggregated() -> ImportError {
+    ImportError {
+        code: "memray-aggregated",
+        what: "this memray capture holds sums of allocations, not single ones".to_string(),
+        hint: "record it without --aggregate".to_string(),
+    }
+}
+
+fn unknown_version(version: Option<i32>) -> ImportError {
+    let read = format!("versions {} to {} are read (memray 1.11 to 1.20)", VERSIONS.start(), VERSIONS.end());
+    let what = match version {
+        Some(version) => format!("this memray capture has header version {version}; {read}"),
+        None => format!("this is no memray capture; {read}"),
+    };
+    ImportError { code: "memray-version", what, hint: "record it again with one of these".to_string() }
+}
+
+fn cut_in_header() -> ImportError {
+    ImportError {
+        code: "memray-cut",
+        what: "the capture ends within its header".to_string(),
+        hint: "check that the file was copied completely".to_string(),
+    }
+}

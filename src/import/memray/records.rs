@@ -1,0 +1,175 @@
+//! Records as they stand in a capture, not yet joined with what came before them.
+
+use super::allocators::{Allocator, NUMBERS, NUMBERS_V11, allocator};
+use super::cursor::{Cursor, Stop};
+
+/// One record; differences are still differences.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Record<'a> {
+    Allocation {
+        pointer: Pointer,
+        allocator: Allocator,
+        size: u64,
+    },
+    /// A Python object came or went: no allocation, but its pointer is remembered like one.
+    Object {
+        pointer: Pointer,
+    },
+    /// A function was entered: its number, or in version 11 the difference from the number before.
+    Push {
+        frame: Number,
+    },
+    /// So many functions were left.
+    Pop {
+        n: usize,
+    },
+    /// What a number of [`Record::Push`] stands for.
+    Code {
+        id: Number,
+        function: &'a [u8],
+        file: &'a [u8],
+        line: i64,
+    },
+    /// Milliseconds since the start, and the bytes that the process takes.
+    Memory {
+        rss: u64,
+        ms: u64,
+    },
+    Thread {
+        tid: u64,
+    },
+    /// Something that is not looked into: native frames, memory maps, names of threads.
+    Aside,
+    Padding,
+    End,
+}
+
+/// The address of an allocation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pointer {
+    /// Difference from the address before, in bytes.
+    Bytes(i64),
+    /// The same in units of eight bytes; it goes to the front of the recent ones.
+    Words(i64),
+    /// One of the recent ones.
+    Recent(usize),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Number {
+    Plain(u64),
+    Difference(i64),
+}
+
+/// How many pointers are remembered.
+pub const N_RECENT: usize = 15;
+
+/// The next record of version 12 or 13.
+pub fn read<'a>(cursor: &mut Cursor<'a>, native: bool) -> Result<Record<'a>, Stop> {
+    let first = cursor.u8()?;
+    if first & 0x80 != 0 {
+        let pointer = read_pointer(cursor, first >> 3 & 15)?;
+        let number = if first & 7 == 0 { cursor.u8()? } else { first & 7 };
+        let allocator = allocator(number, NUMBERS).ok_or(Stop::Bad)?;
+        if native && !allocator.is_simple_free() {
+            cursor.signed()?;
+        }
+        let size = if allocator.is_simple_free() { 0 } else { cursor.unsigned()? };
+        return Ok(Record::Allocation { pointer, allocator, size });
+    }
+    if first & 0x40 != 0 {
+        let frame = Number::Plain(cursor.unsigned()?);
+        cursor.signed()?;
+        return Ok(Record::Push { frame });
+    }
+    if first & 0x20 != 0 {
+        let pointer = read_pointer(cursor, first >> 1 & 15)?;
+        if native && first & 1 != 0 {
+            cursor.signed()?;
+        }
+        return Ok(Record::Object { pointer });
+    }
+    if first & 0x10 != 0 {
+        return Ok(Record::Pop { n: usize::from(first & 15) + 1 });
+    }
+    match first {
+        0 => Ok(Record::Padding),
+        1 => Ok(Record::End),
+        2 => read_memory(cursor),
+        14 => {
+            let id = Number::Plain(cursor.unsigned()?);
+            let (function, file, line) = (cursor.text()?, cursor.text()?, cursor.signed()?);
+            let n_table = usize::try_from(cursor.unsigned()?).map_err(|_| Stop::Bad)?;
+            cursor.take(n_table)?;
+            Ok(Record::Code { id, function, file, line })
+        }
+        other => read_aside(cursor, other),
+    }
+}
+
+fn read_pointer(cursor: &mut Cursor<'_>, index: u8) -> Result<Pointer, Stop> {
+    match usize::from(index) {
+        N_RECENT => Ok(Pointer::Words(cursor.signed()?)),
+        recent => Ok(Pointer::Recent(recent)),
+    }
+}
+
+/// The next record of version 11.
+pub fn read_v11<'a>(cursor: &mut Cursor<'a>) -> Result<Record<'a>, Stop> {
+    let first = cursor.u8()?;
+    let (kind, flags) = (first & 15, first >> 4);
+    match kind {
+        0 => Ok(Record::End),
+        1 | 2 => {
+            let is_native = kind == 2;
+            let allocator = allocator(flags, NUMBERS_V11).ok_or(Stop::Bad)?;
+            let pointer = Pointer::Bytes(cursor.signed()?);
+            let size = if allocator.is_simple_free() && !is_native { 0 } else { cursor.unsigned()? };
+            if is_native {
+                cursor.signed()?;
+            }
+            Ok(Record::Allocation { pointer, allocator, size })
+        }
+        3 => {
+            let id = Number::Difference(cursor.signed()?);
+            Ok(Record::Code { id, function: cursor.text()?, file: cursor.text()?, line: cursor.signed()? })
+        }
+        4 => Ok(Record::Push { frame: Number::Difference(cursor.signed()?) }),
+        9 => Ok(Record::Pop { n: usize::from(flags) + 1 }),
+        11 => read_memory(cursor),
+        other => read_aside(cursor, other),
+    }
+}
+
+fn read_memory<'a>(cursor: &mut Cursor<'a>) -> Result<Record<'a>, Stop> {
+    Ok(Record::Memory { rss: cursor.unsigned()?, ms: cursor.unsigned()? })
+}
+
+/// Records that all versions share.
+fn read_aside<'a>(cursor: &mut Cursor<'a>, kind: u8) -> Result<Record<'a>, Stop> {
+    match kind {
+        5 => {
+            cursor.signed()?;
+            cursor.signed()?;
+        }
+        6 => {}
+        7 => {
+            cursor.text()?;
+            let n = cursor.unsigned()?;
+            cursor.u64()?;
+            for _ in 0..n {
+                if cursor.u8()? != 8 {
+                    return Err(Stop::Bad);
+                }
+                cursor.u64()?;
+                cursor.unsigned()?;
+            }
+        }
+        10 => {
+            cursor.text()?;
+        }
+        12 => return Ok(Record::Thread { tid: cursor.u64()? }),
+        _ => return Err(Stop::Bad),
+    }
+    Ok(Record::Aside)
+}

@@ -1,0 +1,233 @@
+//! Captures of memray against what memray's own reader makes of them.
+
+mod support;
+
+use serde_json::{Value, json};
+use std::io::Read;
+use support::{data_dirs, files, for_each_cut, import};
+use tracedrop::base::strings::StringTable;
+use tracedrop::import::memray::INFO;
+use tracedrop::import::memray::decode::{Decoder, Next};
+use tracedrop::import::unpack::{Packing, Unpacker};
+use tracedrop::trace::Trace;
+use tracedrop::trace::accesses::Op;
+
+/// Captures and what memray says of each, of all places where there are some.
+fn captures() -> Vec<(String, Vec<u8>, Value)> {
+    let mut captures = Vec::new();
+    for path in data_dirs("mrm").iter().flat_map(|dir| files(&dir.join("memray"), &[".bin"])) {
+        let golden = std::fs::read(path.with_extension("expected.json.gz")).unwrap();
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(golden.as_slice()).read_to_string(&mut text).unwrap();
+        let expected = serde_json::from_str(&text).unwrap();
+        captures.push((path.display().to_string(), std::fs::read(&path).unwrap(), expected));
+    }
+    assert!(captures.len() >= 12);
+    captures
+}
+
+fn unpacked(bytes: &[u8]) -> Vec<u8> {
+    let Some(packing) = Packing::sniff(bytes) else { return bytes.to_vec() };
+    let mut out = Vec::new();
+    let mut unpacker = Unpacker::new(packing);
+    unpacker
+        .feed(bytes, &mut |piece| -> Result<(), ()> {
+            out.extend_from_slice(piece);
+            Ok(())
+        })
+        .unwrap();
+    unpacker.finish();
+    assert!(unpacker.problem().is_none());
+    out
+}
+
+fn text_of(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+/// All that memray's reader tells but: the heap at the time of a measurement and its peak, which it adds up itself from the
+/// records; names of threads; lines of versions above 11, which are in tables of the Python version at hand.
+#[test]
+fn records_are_those_of_memray() {
+    for (name, bytes, expected) in captures() {
+        let content = unpacked(&bytes);
+        let mut strings = StringTable::default();
+        let mut decoder = Decoder::default();
+        decoder.push(&content);
+        let (mut records, mut snapshots) = (Vec::new(), Vec::new());
+        loop {
+            match decoder.next(&mut strings) {
+                Next::More | Next::Version(_) | Next::Bad => panic!("{name}"),
+                Next::End => break,
+                Next::Header | Next::Padding => {}
+                Next::Other(oddity) => assert_eq!(oddity, None, "{name}"),
+                Next::Memory { ms, rss } => snapshots.push(json!([ms, rss])),
+                Next::Allocation(it) => {
+                    let with_stack = !it.allocator.is_free;
+                    let stack: Vec<Value> = decoder
+                        .stack(it.tid)
+                        .filter(|_| with_stack)
+                        .map(|frame| {
+                            let frame = frame.unwrap();
+                            json!([strings.get(frame.function), strings.get(frame.file), frame.line])
+                        })
+                        .collect();
+                    records.push((it.tid, it.address, it.size, it.allocator.name.to_uppercase(), stack));
+                }
+            }
+            if decoder.header().is_some_and(|header| header.file_format == 1) {
+                break;
+            }
+        }
+        let header = decoder.header().unwrap();
+        let meta = &expected["metadata"];
+        let got = json!({
+            "start_time_ms": header.start_ms, "end_time_ms": header.end_ms, "total_allocations": header.n_allocations,
+            "total_frames": header.n_frames, "command_line": header.command_line, "pid": header.pid,
+            "main_thread_id": header.main_tid, "python_allocator": header.python_allocator_name(),
+            "has_native_traces": header.native_traces, "trace_python_allocators": header.trace_python_allocators,
+            "file_format": if header.file_format == 0 { "ALL_ALLOCATIONS" } else { "AGGREGATED_ALLOCATIONS" },
+            "peak_memory": meta["peak_memory"],
+        });
+        // Sums are counted by memray when it reads them, not in the header.
+        let mut meta = meta.clone();
+        if header.file_format == 1 {
+            meta["total_allocations"] = json!(0);
+        }
+        assert_eq!(got, meta, "{name}");
+        if header.file_format == 1 {
+            assert!(expected.get("error").is_some());
+            continue;
+        }
+        let wanted: Vec<Value> = expected["memory_snapshots"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| json!([row[0], row[1]]))
+            .collect();
+        assert_eq!(snapshots, wanted, "{name}");
+        let wanted = expected["records"].as_array().unwrap();
+        assert_eq!(records.len(), wanted.len(), "{name}");
+        for (n, ((tid, address, size, allocator, stack), wanted)) in records.iter().zip(wanted).enumerate() {
+            let what = format!("{name}, record {n}");
+            assert_eq!(json!([tid, address, size]), json!([wanted[0], wanted[1], wanted[2]]), "{what}");
+            assert_eq!(allocator, text_of(&wanted[4]), "{what}");
+            // Where memory is given back there is none.
+            let wanted = wanted[5].as_array().map(Vec::as_slice).unwrap_or_default();
+            assert_eq!(stack.len(), wanted.len(), "{what}");
+            for (frame, wanted) in stack.iter().zip(wanted) {
+                assert_eq!((&frame[0], &frame[1]), (&wanted[0], &wanted[1]), "{what}");
+                if header.version == 11 {
+                    assert_eq!(frame[2], wanted[2], "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// What a trace says, as one text.
+fn told(trace: &Trace) -> String {
+    let strings = &trace.strings;
+    let mut out = format!("{:?} {:?}\n", trace.source, trace.ledger);
+    for it in trace.accesses.iter() {
+        let (symbol, dso) = (strings.get_opt(it.symbol.unwrap()), strings.get_opt(it.dso.unwrap()));
+        out += &format!(
+            "{} {} {} {:?} {symbol:?} {dso:?} {:?}\n",
+            it.sample, it.ts, it.address, it.op, it.thread
+        );
+    }
+    out
+}
+
+#[test]
+fn accesses_follow_records_however_the_file_is_cut() {
+    for (name, bytes, expected) in captures() {
+        let mut whole = None;
+        for_each_cut(&name, &bytes, None, &mut |how, trace| {
+            let Some(records) = expected["records"].as_array() else {
+                assert_eq!(trace.err().unwrap().code, "memray-aggregated", "{name}");
+                return;
+            };
+            let trace = trace.unwrap();
+            let text = told(&trace);
+            let first = whole.get_or_insert_with(|| text.clone());
+            assert!(*first == text, "{name} {how}");
+            assert_eq!(trace.accesses.len(), records.len(), "{name}");
+            for (it, record) in trace.accesses.iter().zip(records) {
+                let is_free = matches!(text_of(&record[4]), "FREE" | "PYMALLOC_FREE" | "MUNMAP");
+                assert_eq!(it.op, if is_free { Op::Load } else { Op::Store });
+                assert_eq!(json!([it.thread.unwrap(), it.address]), json!([record[0], record[1]]));
+                let innermost = &record[5][0];
+                let function = if innermost.is_null() {
+                    ["", ""]
+                } else {
+                    [text_of(&innermost[0]), text_of(&innermost[1])]
+                };
+                let got = [it.symbol, it.dso].map(|text| trace.strings.get(text.unwrap()));
+                assert_eq!(got, function, "{name}");
+            }
+            let start = expected["metadata"]["start_time_ms"].as_i64().unwrap();
+            let end = expected["metadata"]["end_time_ms"].as_i64().unwrap();
+            assert!(
+                trace.accesses.iter().all(|it| (start..=end + 20).contains(&(it.ts / 1_000_000))),
+                "{name}"
+            );
+            assert!(trace.accesses.iter().is_sorted_by_key(|it| it.ts));
+            assert_eq!(trace.ledger.count_of("memray-approximate-clock"), 1);
+            assert_eq!(trace.ledger.issues.len(), 1, "{name}: {:?}", trace.ledger.issues);
+            assert_eq!(trace.ledger.skipped.records, 0);
+        });
+    }
+}
+
+/// A capture whose program was killed: whatever was read before the cut is kept, and said to be cut.
+#[test]
+fn cut_captures_keep_what_was_read() {
+    for (name, bytes, expected) in captures() {
+        let Some(records) = expected["records"].as_array() else { continue };
+        let content = unpacked(&bytes);
+        // Files that were written straight to disk are filled up with zeros.
+        let n_bytes = content.iter().rposition(|byte| *byte != 0).unwrap();
+        for part in [2, 3, 5] {
+            let cut = &content[..n_bytes * (part - 1) / part];
+            let trace = match import(&name, cut, Some(&INFO)) {
+                Ok(trace) => trace,
+                // The header of version 13 holds the import path, which is most of a small capture.
+                Err(error) => {
+                    assert_eq!(error.code, "memray-cut");
+                    continue;
+                }
+            };
+            assert!(trace.accesses.len() < records.len(), "{name}");
+            let why = trace.ledger.count_of("memray-cut") + trace.ledger.count_of("memray-no-trailer");
+            assert_eq!(why, 1, "{name}: {:?}", trace.ledger.issues);
+        }
+        // A file that was mapped ends with zeros.
+        let padded = [&content[..], &[0; 500]].concat();
+        let trace = import(&name, &padded, None).unwrap();
+        assert_eq!(trace.ledger.issues.len(), 1, "{name}: {:?}", trace.ledger.issues);
+        let trailing = [&content[..], b"\0\0more"].concat();
+        let trace = import(&name, &trailing, None).unwrap();
+        assert_eq!(trace.ledger.issue("memray-trailing").unwrap().first.byte, content.len() as u64 + 2);
+    }
+    let bytes = unpacked(&captures().into_iter().find(|(name, ..)| name.contains("v12-cli")).unwrap().1);
+    let cut = &bytes[..bytes.len() / 2];
+    // 0x0f is no record of version 12.
+    let damaged = [cut, &[0x0f; 30]].concat();
+    for_each_cut("damaged.bin", &damaged, None, &mut |how, trace| {
+        let trace = trace.unwrap();
+        assert!(!trace.accesses.is_empty(), "{how}");
+        let ledger = &trace.ledger;
+        assert_eq!(ledger.count_of("memray-damaged") + ledger.count_of("memray-cut"), 1, "{how}");
+    });
+}
+
+#[test]
+fn other_versions_are_named() {
+    for version in [10i32, 14, -1] {
+        let bytes = [b"memray\0", &version.to_le_bytes()[..], &[0; 100]].concat();
+        let error = import("x.bin", &bytes, None).err().unwrap();
+        assert_eq!(error.code, "memray-version");
+        assert!(error.what.contains(&format!("version {version};")), "{}", error.what);
+    }
+}
