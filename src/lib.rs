@@ -11,7 +11,9 @@
 //!
 //! Modules in reading order:
 //! [`base`] (no domain knowledge), [`gpu`] (what work on a GPU should cost), [`trace`] (the tables), [`import`] (bytes → tables),
-//! [`report`] (what a person reads), [`analysis`] (tables → reports), [`compare`] (two sides → reports), [`export`] (reports and traces → bytes),
+//! [`memory`] (what accesses to memory say), [`report`] (what a person reads), [`analysis`] (tables → reports),
+//! [`compare`] (two sides → reports), [`export`] (reports and traces → bytes),
+//! [`parquet`] (tables as files), [`memory_run`] (directories with a trace of memory accesses), [`memory_config`] (what plans them),
 //! [`index`] (what was read as a file of its own), [`engine`] (the library as request and response).
 
 pub mod analysis;
@@ -23,6 +25,9 @@ pub mod gpu;
 pub mod import;
 pub mod index;
 pub mod memory;
+pub mod memory_config;
+pub mod memory_run;
+pub mod parquet;
 pub mod report;
 pub mod scene;
 pub mod trace;

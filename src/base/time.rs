@@ -90,6 +90,24 @@ fn parse_ns_slow(literal: &[u8], scale: i32) -> Option<i64> {
     Some(if number.negative { -ns } else { ns })
 }
 
+/// A moment in milliseconds since the Unix epoch as ISO 8601 in UTC with microseconds, as Python's `isoformat` writes it.
+pub fn utc_text(ms: u64) -> String {
+    let (days, ms_of_day) = (ms / 86_400_000, ms % 86_400_000);
+    // Days from 1 March of the year 0, in eras of 400 years (Howard Hinnant, `civil_from_days`).
+    let day = days + 719_468;
+    let (era, day_of_era) = (day / 146_097, day % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day_of_month = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let seconds = ms_of_day / 1000;
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let micros = ms_of_day % 1000 * 1000;
+    format!("{year:04}-{month:02}-{day_of_month:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}+00:00")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +133,18 @@ mod tests {
         assert_eq!(us("1787270400123456.7894999999999999999999"), Some(1_787_270_400_123_456_789));
         for bad in ["", "-", ".5", "5.", "1e", "01", "1 ", "0x10", "NaN", "--1", "1.e3", "+1"] {
             assert_eq!(us(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn moments() {
+        for (ms, text) in [
+            (0, "1970-01-01T00:00:00.000000+00:00"),
+            (951_782_399_123, "2000-02-28T23:59:59.123000+00:00"),
+            (951_782_400_000, "2000-02-29T00:00:00.000000+00:00"),
+            (1_795_252_616_060, "2026-11-21T09:16:56.060000+00:00"),
+        ] {
+            assert_eq!(utc_text(ms), text);
         }
     }
 }

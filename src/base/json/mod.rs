@@ -6,11 +6,13 @@
 
 mod number;
 mod skip;
+mod tree;
 mod unescape;
 pub mod write;
 
 pub use number::{Number, is_number};
 pub use skip::skip_container;
+pub use tree::Json;
 pub use unescape::{Unescape, unescape, unescape_to_string};
 
 use memchr::memchr2;

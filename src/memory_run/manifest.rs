@@ -1,0 +1,130 @@
+//! `manifest.json`: the files of a directory with their sizes and checksums.
+
+use super::{KV_BLOCKS, MANIFEST, METADATA, METRICS, REGION_MAP, TRACE};
+use crate::base::json::Json;
+use crate::base::time::utc_text;
+use sha2::{Digest, Sha256};
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Manifest {
+    pub run_id: String,
+    /// ISO 8601.
+    pub created_at_utc: String,
+    /// In order of their names.
+    pub files: Vec<ListedFile>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListedFile {
+    /// Bare name.
+    pub path: String,
+    pub size_bytes: u64,
+    /// In lower-case hexadecimal digits.
+    pub sha256: String,
+    /// Of tables whose layout is defined.
+    pub schema_version: Option<String>,
+}
+
+/// How a file compares with what the manifest says of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    Same,
+    /// Of another size.
+    Resized,
+    /// Of the same size, with another checksum.
+    Changed,
+    Missing,
+    NotListed,
+}
+
+/// What a check gave for one file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileCheck {
+    pub path: String,
+    pub state: State,
+}
+
+/// Files whose layout is defined.
+const WITH_VERSION: [&str; 5] = [TRACE, REGION_MAP, KV_BLOCKS, METRICS, METADATA];
+
+/// Checksum in lower-case hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Manifest {
+    /// Reads the file; a sentence fragment if it is no manifest. Entries without a name are left out.
+    pub fn read(bytes: &[u8]) -> Result<Manifest, String> {
+        let json = Json::parse(bytes).ok_or("it is not JSON")?;
+        let text = |value: Option<&Json>| value.and_then(Json::as_str).unwrap_or_default().to_string();
+        let entries = json.get("files").and_then(Json::as_array).ok_or("it lists no files")?;
+        let file = |entry: &Json| {
+            Some(ListedFile {
+                path: entry.get("path")?.as_str()?.to_string(),
+                size_bytes: entry.get("size_bytes").and_then(Json::as_u64).unwrap_or(0),
+                sha256: text(entry.get("sha256")),
+                schema_version: entry.get("schema_version").and_then(Json::as_str).map(str::to_string),
+            })
+        };
+        Ok(Manifest {
+            run_id: text(json.get("run_id")),
+            created_at_utc: text(json.get("created_at_utc")),
+            files: entries.iter().filter_map(file).collect(),
+        })
+    }
+
+    /// The manifest of `files`, which never lists itself.
+    pub fn of(run_id: &str, now_ms: u64, files: &[(&str, &[u8])]) -> Manifest {
+        let mut listed: Vec<ListedFile> = files
+            .iter()
+            .filter(|(name, _)| *name != MANIFEST)
+            .map(|(name, bytes)| ListedFile {
+                path: name.to_string(),
+                size_bytes: bytes.len() as u64,
+                sha256: sha256(bytes),
+                schema_version: WITH_VERSION.contains(name).then(|| "1.0".to_string()),
+            })
+            .collect();
+        listed.sort_by(|a, b| a.path.cmp(&b.path));
+        Manifest { run_id: run_id.to_string(), created_at_utc: utc_text(now_ms), files: listed }
+    }
+
+    pub fn to_json(&self) -> Json {
+        let text = |text: &str| Json::String(text.to_string());
+        let files = self.files.iter().map(|file| {
+            let mut members = vec![
+                ("path".to_string(), text(&file.path)),
+                ("size_bytes".to_string(), Json::Number(file.size_bytes.to_string())),
+                ("sha256".to_string(), text(&file.sha256)),
+            ];
+            members.extend(
+                file.schema_version.iter().map(|version| ("schema_version".to_string(), text(version))),
+            );
+            Json::Object(members)
+        });
+        Json::Object(vec![
+            ("manifest_schema_version".to_string(), text("1.0")),
+            ("run_id".to_string(), text(&self.run_id)),
+            ("created_at_utc".to_string(), text(&self.created_at_utc)),
+            ("files".to_string(), Json::Array(files.collect())),
+        ])
+    }
+
+    /// Compares every listed file with what is there, in the order of the manifest; then those that are not listed.
+    pub fn check(&self, files: &[(&str, &[u8])]) -> Vec<FileCheck> {
+        let find = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, bytes)| *bytes);
+        let listed = self.files.iter().map(|file| {
+            let state = match find(&file.path) {
+                None => State::Missing,
+                Some(bytes) if bytes.len() as u64 != file.size_bytes => State::Resized,
+                Some(bytes) if sha256(bytes) != file.sha256.to_ascii_lowercase() => State::Changed,
+                Some(_) => State::Same,
+            };
+            FileCheck { path: file.path.clone(), state }
+        });
+        let is_listed = |name: &str| self.files.iter().any(|file| file.path == name);
+        let others = files.iter().filter(|(name, _)| *name != MANIFEST && !is_listed(name));
+        let others = others.map(|(name, _)| FileCheck { path: name.to_string(), state: State::NotListed });
+        listed.chain(others).collect()
+    }
+}

@@ -1,0 +1,233 @@
+//! `trace.parquet`: a row for each access, 18 columns.
+
+use super::schema::{VERSION, VERSION_KEY};
+use crate::base::strings::{StringId, StringTable};
+use crate::parquet::{Column, ColumnSpec, Error, ParquetFile, Source, Writer};
+use crate::trace::accesses::{Access, AccessTable, Op, RegionType};
+
+/// Columns in their order, with the types that version 0.1.23 gives them.
+pub const COLUMNS: [ColumnSpec; 18] = [
+    ColumnSpec::text("run_id"),
+    ColumnSpec::uint("sample_id", 64),
+    ColumnSpec::uint("timestamp_ns", 64),
+    ColumnSpec::text("phase"),
+    ColumnSpec::uint("address", 64),
+    ColumnSpec::uint("address_page", 64),
+    ColumnSpec::text("op_type"),
+    ColumnSpec::text("symbol"),
+    ColumnSpec::text("dso"),
+    ColumnSpec::text("region_type"),
+    ColumnSpec::uint("region_id", 32),
+    ColumnSpec::uint("access_latency_ns", 32),
+    ColumnSpec::text("cache_level"),
+    ColumnSpec::uint("numa_node", 8),
+    ColumnSpec::uint("cpu_id", 16),
+    ColumnSpec::uint("thread_id", 32),
+    ColumnSpec::uint("token_index", 32),
+    ColumnSpec::uint("context_tokens", 32),
+];
+
+/// Rows of a row group, as the reference writes them.
+pub const GROUP_ROWS: usize = 100_000;
+
+/// What is said once for all rows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TraceInfo {
+    /// That of the first row.
+    pub run_id: Option<String>,
+    /// Rows without a time, an address or an operation, which were left out.
+    pub n_skipped: u64,
+    /// Row groups in which rows have other runs than the first.
+    pub has_several_runs: bool,
+}
+
+/// The region type of a name.
+pub fn region_of(name: &str) -> RegionType {
+    match name {
+        "activation" => RegionType::Activation,
+        "kv_cache" => RegionType::KvCache,
+        "runtime" => RegionType::Runtime,
+        "unknown" => RegionType::Unknown,
+        "weight" => RegionType::Weight,
+        _ => RegionType::Other,
+    }
+}
+
+/// The name of a region type, as files have it; that of [`RegionType::Other`] stands in its row.
+pub fn region_name(region: RegionType) -> &'static str {
+    match region {
+        RegionType::Activation => "activation",
+        RegionType::KvCache => "kv_cache",
+        RegionType::Runtime => "runtime",
+        RegionType::Unknown | RegionType::Other => "unknown",
+        RegionType::Weight => "weight",
+    }
+}
+
+/// Reads all rows.
+pub fn read<S: Source>(
+    file: &ParquetFile<S>,
+    strings: &mut StringTable,
+    rows: &mut AccessTable,
+) -> Result<TraceInfo, Error> {
+    let mut info = TraceInfo::default();
+    for group in 0..file.n_row_groups() {
+        read_group(file, group, strings, rows, &mut info)?;
+    }
+    Ok(info)
+}
+
+/// Texts of a column by their numbers in another table.
+struct Texts {
+    column: Column,
+    ids: Vec<StringId>,
+}
+
+impl Texts {
+    fn new(column: Column, strings: &mut StringTable) -> Texts {
+        let ids =
+            column.texts().into_iter().flat_map(StringTable::all).map(|text| strings.intern(text)).collect();
+        Texts { column, ids }
+    }
+
+    fn get(&self, row: usize) -> Option<StringId> {
+        self.ids.get(self.column.text_id(row)?.0 as usize).copied()
+    }
+}
+
+/// Reads the rows of one row group. A column that is not there is null in all rows.
+pub fn read_group<S: Source>(
+    file: &ParquetFile<S>,
+    group: usize,
+    strings: &mut StringTable,
+    rows: &mut AccessTable,
+    info: &mut TraceInfo,
+) -> Result<(), Error> {
+    let column = |name: &str| match file.column(name) {
+        Some(column) => file.read_column(group, column),
+        None => Ok(Column::default()),
+    };
+    let mut texts = |name: &str| column(name).map(|column| Texts::new(column, strings));
+    let (run_id, phase, op, symbol, dso) =
+        (texts("run_id")?, texts("phase")?, texts("op_type")?, texts("symbol")?, texts("dso")?);
+    let (region, level) = (texts("region_type")?, texts("cache_level")?);
+    let (sample, time, address) = (column("sample_id")?, column("timestamp_ns")?, column("address")?);
+    let (region_id, latency, remote) =
+        (column("region_id")?, column("access_latency_ns")?, column("numa_node")?);
+    let (cpu, thread) = (column("cpu_id")?, column("thread_id")?);
+    let (token, context) = (column("token_index")?, column("context_tokens")?);
+    // What the few distinct texts mean is looked up once each.
+    let ops: Vec<Op> = op.ids.iter().map(|id| op_of(strings.get(*id))).collect();
+    let regions: Vec<RegionType> = region.ids.iter().map(|id| region_of(strings.get(*id))).collect();
+    let n_runs_before = info.run_id.is_some();
+    if let Some(id) = run_id.get(0).filter(|_| !n_runs_before) {
+        info.run_id = Some(strings.get(id).to_string());
+    }
+    let first = info.run_id.as_deref().and_then(|run| strings.find(run));
+    for row in 0..file.rows_of(group) {
+        info.has_several_runs |= run_id.get(row) != first;
+        let op_at = op.column.text_id(row).map(|id| id.0 as usize);
+        let (Some(ts), Some(address), Some(op_at)) = (time.int(row), address.int(row), op_at) else {
+            info.n_skipped += 1;
+            continue;
+        };
+        let op_kind = ops.get(op_at).copied().unwrap_or(Op::Other);
+        let region_at = region.column.text_id(row).map(|id| id.0 as usize);
+        let region_kind = region_at.and_then(|at| regions.get(at)).copied().unwrap_or_default();
+        rows.push(&Access {
+            sample: sample.int(row).map_or(rows.len() as u64, |sample| sample as u64),
+            ts,
+            address: address as u64,
+            op: op_kind,
+            op_text: op.get(row).filter(|_| op_kind == Op::Other),
+            phase: phase.get(row),
+            symbol: symbol.get(row),
+            dso: dso.get(row),
+            region: region_kind,
+            region_text: region.get(row).filter(|_| region_kind == RegionType::Other),
+            region_id: region_id.int(row).and_then(|id| u32::try_from(id).ok()).unwrap_or(0),
+            latency: latency.int(row).map(|latency| latency as u64),
+            cache_level: level.get(row),
+            remote: remote.int(row).and_then(|remote| u32::try_from(remote).ok()),
+            cpu: cpu.int(row).and_then(|cpu| u32::try_from(cpu).ok()),
+            thread: thread.int(row),
+            token_index: token.int(row),
+            context_tokens: context.int(row),
+        });
+    }
+    Ok(())
+}
+
+fn op_of(text: &str) -> Op {
+    match text {
+        "load" => Op::Load,
+        "store" => Op::Store,
+        _ => Op::Other,
+    }
+}
+
+/// Writes the rows of one run. Numbers that are too large for the type of their column make it wider in all of the file.
+pub fn write(run_id: &str, rows: impl IntoIterator<Item = Access>, strings: &StringTable) -> Vec<u8> {
+    let rows: Vec<Access> = rows.into_iter().collect();
+    let mut columns = COLUMNS;
+    for (n, column) in columns.iter_mut().enumerate() {
+        if let Some(bits) = column.int_bits
+            && let Some(max) = rows.iter().filter_map(|row| number(row, n)).map(|value| value as u64).max()
+            && bits < 64
+            && max >> bits > 0
+        {
+            column.int_bits = Some(if max >> 32 > 0 { 64 } else { 32 });
+        }
+    }
+    let mut writer = Writer::new(&columns, &[(VERSION_KEY, VERSION)]);
+    for group in rows.chunks(GROUP_ROWS) {
+        let columns: Vec<Column> = (0..COLUMNS.len())
+            .map(|n| match columns[n].int_bits {
+                Some(_) => Column::of_ints(group.iter().map(|row| number(row, n))),
+                None => Column::of_texts(group.iter().map(|row| text(row, n, run_id, strings))),
+            })
+            .collect();
+        writer.row_group(group.len(), &columns);
+    }
+    writer.finish()
+}
+
+/// The value of a column of numbers, by its place in [`COLUMNS`].
+fn number(row: &Access, column: usize) -> Option<i64> {
+    match column {
+        1 => Some(row.sample as i64),
+        2 => Some(row.ts),
+        4 => Some(row.address as i64),
+        5 => Some(row.page() as i64),
+        10 => Some(i64::from(row.region_id)),
+        11 => row.latency.map(|latency| latency as i64),
+        13 => row.remote.map(i64::from),
+        14 => row.cpu.map(i64::from),
+        15 => row.thread,
+        16 => row.token_index,
+        17 => row.context_tokens,
+        _ => None,
+    }
+}
+
+/// The value of a column of texts, by its place in [`COLUMNS`].
+fn text<'a>(row: &Access, column: usize, run_id: &'a str, strings: &'a StringTable) -> Option<&'a str> {
+    let text = |id: Option<StringId>| id.and_then(|id| strings.get_opt(id));
+    match column {
+        0 => Some(run_id),
+        3 => text(row.phase),
+        6 => match row.op {
+            Op::Load => Some("load"),
+            Op::Store => Some("store"),
+            Op::Other => text(row.op_text),
+        },
+        7 => text(row.symbol),
+        8 => text(row.dso),
+        9 => match row.region {
+            RegionType::Other => text(row.region_text),
+            region => Some(region_name(region)),
+        },
+        12 => text(row.cache_level),
+        _ => None,
+    }
+}

@@ -1,0 +1,88 @@
+//! Compression of pages.
+
+use super::Error;
+use ruzstd::decoding::StreamingDecoder;
+use std::io::Read;
+
+const DAMAGED: Error = Error::Damaged("compressed page");
+
+/// Number of zstd in the footer.
+pub const ZSTD: i32 = 6;
+
+/// No compression makes so many bytes of one.
+const MAX_RATIO: u64 = 1 << 15;
+
+/// Unpacks `packed`, which becomes `n_bytes` bytes, by the codec of that number (`CompressionCodec`).
+pub fn unpack(codec: i64, packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+    out.clear();
+    if n_bytes as u64 > MAX_RATIO * packed.len() as u64 + 64 {
+        return Err(DAMAGED);
+    }
+    match codec {
+        0 => out.extend_from_slice(packed),
+        1 => {
+            // The length comes first; it counts only if the footer agrees.
+            if snap::raw::decompress_len(packed).ok() != Some(n_bytes) {
+                return Err(DAMAGED);
+            }
+            out.resize(n_bytes, 0);
+            snap::raw::Decoder::new().decompress(packed, out).map_err(|_| DAMAGED)?;
+        }
+        2 => read_up_to(flate2::bufread::MultiGzDecoder::new(packed), n_bytes, out)?,
+        4 => read_up_to(brotli_decompressor::Decompressor::new(packed, 1 << 14), n_bytes, out)?,
+        5 => hadoop_lz4(packed, n_bytes, out)?,
+        6 => {
+            let decoder = StreamingDecoder::new(packed).map_err(|_| DAMAGED)?;
+            read_up_to(decoder, n_bytes, out)?;
+        }
+        7 => lz4(packed, n_bytes, out)?,
+        3 => return Err(Error::Unsupported("LZO".to_string())),
+        other => return Err(Error::Unsupported(format!("compression {other}"))),
+    }
+    if out.len() == n_bytes { Ok(()) } else { Err(DAMAGED) }
+}
+
+/// Packs `content` with zstd.
+pub fn zstd(content: &[u8]) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(content, ruzstd::encoding::CompressionLevel::Fastest)
+}
+
+fn read_up_to(reader: impl Read, n_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+    out.reserve(n_bytes.min(1 << 22));
+    // One more, so that what is too long is seen to be.
+    reader.take(n_bytes as u64 + 1).read_to_end(out).map_err(|_| DAMAGED)?;
+    Ok(())
+}
+
+fn lz4(packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+    out.resize(n_bytes, 0);
+    let n = lz4_flex::block::decompress_into(packed, out).map_err(|_| DAMAGED)?;
+    out.truncate(n);
+    Ok(())
+}
+
+/// Blocks with two lengths of four bytes, most significant first, as Hadoop writes them; or one plain block, as others did
+/// under the same number.
+fn hadoop_lz4(packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+    let mut rest = packed;
+    while let Some((lengths, after)) = rest.split_first_chunk::<8>() {
+        let [a, b, c, d, e, f, g, h] = lengths.map(u32::from);
+        let (n_out, n_in) = (a << 24 | b << 16 | c << 8 | d, e << 24 | f << 16 | g << 8 | h);
+        let Some((block, after)) = after.split_at_checked(n_in as usize) else { break };
+        let start = out.len();
+        let end = start.saturating_add(n_out as usize);
+        if end > n_bytes {
+            break;
+        }
+        out.resize(end, 0);
+        if lz4_flex::block::decompress_into(block, &mut out[start..]).ok() != Some(n_out as usize) {
+            break;
+        }
+        rest = after;
+    }
+    if rest.is_empty() && out.len() == n_bytes {
+        return Ok(());
+    }
+    out.clear();
+    lz4(packed, n_bytes, out)
+}

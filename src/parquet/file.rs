@@ -1,0 +1,140 @@
+//! A file that is read at any place.
+
+use super::metadata::{ColumnInfo, Kind, Metadata};
+use super::values::Column;
+use super::{Error, MAGIC, column};
+
+/// Bytes that can be read at any place.
+pub trait Source {
+    /// Bytes in all.
+    fn n_bytes(&self) -> u64;
+
+    /// Fills `out` with the bytes from `offset` on; a sentence fragment if that can not be done.
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), String>;
+}
+
+impl Source for [u8] {
+    fn n_bytes(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), String> {
+        let start = usize::try_from(offset).map_err(|error| error.to_string())?;
+        let part = self.get(start..).and_then(|rest| rest.get(..out.len())).ok_or("the file ends early")?;
+        out.copy_from_slice(part);
+        Ok(())
+    }
+}
+
+impl<S: Source + ?Sized> Source for &S {
+    fn n_bytes(&self) -> u64 {
+        (**self).n_bytes()
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), String> {
+        (**self).read_at(offset, out)
+    }
+}
+
+/// A longer footer is not read.
+const MAX_FOOTER_BYTES: u64 = 64 << 20;
+
+/// Rows that a file holds at most for each of its bytes, and some for one that is small. Tables of traces take a byte and
+/// more for each row; a file that says it has a thousand times as many is made up to fill the memory.
+const MAX_ROWS_PER_BYTE: u64 = 64;
+const ALWAYS_ALLOWED_ROWS: u64 = 100_000;
+
+/// A file whose footer has been read.
+pub struct ParquetFile<S> {
+    source: S,
+    metadata: Metadata,
+}
+
+impl<S: Source> ParquetFile<S> {
+    /// Reads the end of `source`.
+    pub fn open(source: S) -> Result<ParquetFile<S>, Error> {
+        let n_bytes = source.n_bytes();
+        let tail_start =
+            n_bytes.checked_sub(8).filter(|start| *start >= 4).ok_or(Error::Damaged("its length"))?;
+        let (mut tail, mut head) = ([0; 8], [0; 4]);
+        read(&source, 0, &mut head)?;
+        read(&source, tail_start, &mut tail)?;
+        let [a, b, c, d, magic @ ..] = tail;
+        if &magic == b"PARE" || &head == b"PARE" {
+            return Err(Error::Unsupported("encryption".to_string()));
+        }
+        if &magic != MAGIC || &head != MAGIC {
+            return Err(Error::Damaged("no end; perhaps it was not copied completely"));
+        }
+        let n_footer = u64::from(u32::from_le_bytes([a, b, c, d]));
+        let start = tail_start.checked_sub(n_footer).filter(|_| n_footer <= MAX_FOOTER_BYTES);
+        let start = start.ok_or(Error::Damaged("length of its footer"))?;
+        let mut footer = vec![0; n_footer as usize];
+        read(&source, start, &mut footer)?;
+        let metadata = Metadata::read(&footer)?;
+        if metadata.n_rows > n_bytes.saturating_mul(MAX_ROWS_PER_BYTE).saturating_add(ALWAYS_ALLOWED_ROWS) {
+            return Err(Error::Damaged("number of its rows"));
+        }
+        Ok(ParquetFile { source, metadata })
+    }
+
+    pub fn columns(&self) -> &[ColumnInfo] {
+        &self.metadata.columns
+    }
+
+    /// Place of the column of that name that can be read.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns().iter().position(|column| column.name == name && column.kind != Kind::Other)
+    }
+
+    pub fn n_rows(&self) -> u64 {
+        self.metadata.n_rows
+    }
+
+    pub fn n_row_groups(&self) -> usize {
+        self.metadata.row_groups.len()
+    }
+
+    /// Rows of a row group; 0 if there is none.
+    pub fn rows_of(&self, group: usize) -> usize {
+        let n_rows = self.metadata.row_groups.get(group).map_or(0, |group| group.n_rows);
+        usize::try_from(n_rows).unwrap_or(0)
+    }
+
+    /// Compressed bytes of a row group.
+    pub fn bytes_of(&self, group: usize) -> u64 {
+        let chunks =
+            self.metadata.row_groups.get(group).map(|group| group.chunks.as_slice()).unwrap_or_default();
+        chunks.iter().fold(0, |sum: u64, chunk| sum.saturating_add(chunk.n_bytes))
+    }
+
+    /// Pairs of keys and texts that the writer has added.
+    pub fn key_values(&self) -> &[(String, String)] {
+        &self.metadata.key_values
+    }
+
+    /// The program that wrote it.
+    pub fn created_by(&self) -> Option<&str> {
+        self.metadata.created_by.as_deref()
+    }
+
+    /// Reads one column of one row group.
+    pub fn read_column(&self, group: usize, column: usize) -> Result<Column, Error> {
+        const DAMAGED: Error = Error::Damaged("place of a column");
+        let group_info = self.metadata.row_groups.get(group).ok_or(DAMAGED)?;
+        let (info, chunk) =
+            self.metadata.columns.get(column).zip(group_info.chunks.get(column)).ok_or(DAMAGED)?;
+        let n_rows = self.rows_of(group);
+        let end = chunk.start.checked_add(chunk.n_bytes).filter(|end| *end <= self.source.n_bytes());
+        if end.is_none() || chunk.n_values != n_rows as u64 && info.kind != Kind::Other {
+            return Err(DAMAGED);
+        }
+        let mut bytes = vec![0; usize::try_from(chunk.n_bytes).map_err(|_| DAMAGED)?];
+        read(&self.source, chunk.start, &mut bytes)?;
+        column::read(&bytes, info, chunk, n_rows)
+    }
+}
+
+fn read(source: &impl Source, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+    source.read_at(offset, out).map_err(Error::Unreadable)
+}

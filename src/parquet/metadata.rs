@@ -1,0 +1,186 @@
+//! The footer of a file: its columns and row groups.
+
+use super::Error;
+use super::thrift::{self, Fields, Value};
+
+/// What the values of a column are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Bool,
+    /// A whole number of so many bits.
+    Int {
+        bits: u8,
+        signed: bool,
+    },
+    Float {
+        bits: u8,
+    },
+    Text,
+    /// Nothing but nulls.
+    Null,
+    /// Lists, decimals, times of 96 bits and the like; not read.
+    Other,
+}
+
+/// A column of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ColumnInfo {
+    pub name: String,
+    pub kind: Kind,
+    /// Whether values may be null.
+    pub optional: bool,
+    pub(super) physical: Physical,
+}
+
+/// How values are stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Physical {
+    Bool,
+    Int32,
+    Int64,
+    Float,
+    Double,
+    Bytes,
+    Other,
+}
+
+#[derive(Clone, Debug)]
+pub struct RowGroup {
+    pub n_rows: u64,
+    /// One a column, in the order of the columns.
+    pub chunks: Vec<Chunk>,
+}
+
+/// Where the values of one column of a row group lie.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    pub codec: i64,
+    pub n_values: u64,
+    /// First byte in the file, that of the dictionary if there is one.
+    pub start: u64,
+    pub n_bytes: u64,
+}
+
+/// What the footer says.
+#[derive(Clone, Debug, Default)]
+pub struct Metadata {
+    pub columns: Vec<ColumnInfo>,
+    pub row_groups: Vec<RowGroup>,
+    pub n_rows: u64,
+    pub key_values: Vec<(String, String)>,
+    pub created_by: Option<String>,
+}
+
+const DAMAGED: Error = Error::Damaged("footer");
+
+fn unsigned(value: Option<i64>) -> Result<u64, Error> {
+    value.and_then(|value| u64::try_from(value).ok()).ok_or(DAMAGED)
+}
+
+fn structs<'a, 'b>(values: &'a [Value<'b>]) -> impl Iterator<Item = Result<&'a Fields<'b>, Error>> {
+    values.iter().map(|value| match value {
+        Value::Struct(fields) => Ok(fields),
+        _ => Err(DAMAGED),
+    })
+}
+
+impl Metadata {
+    /// Reads the Thrift message at the end of a file (`FileMetaData`).
+    pub fn read(bytes: &[u8]) -> Result<Metadata, Error> {
+        let (file, _) = thrift::read(bytes)?;
+        let columns = columns(file.list(2))?;
+        let row_groups: Vec<RowGroup> =
+            structs(file.list(4)).map(|group| row_group(group?, columns.len())).collect::<Result<_, _>>()?;
+        let key_values = structs(file.list(5))
+            .map(|pair| pair.map(|pair| (pair.text(1).unwrap_or_default(), pair.text(2).unwrap_or_default())))
+            .collect::<Result<_, _>>()?;
+        let n_rows = row_groups.iter().fold(0u64, |sum, group| sum.saturating_add(group.n_rows));
+        Ok(Metadata { columns, row_groups, n_rows, key_values, created_by: file.text(6) })
+    }
+}
+
+/// The leaves of the schema, which is a tree written depth first.
+fn columns(schema: &[Value<'_>]) -> Result<Vec<ColumnInfo>, Error> {
+    let mut columns = Vec::new();
+    // How many children of each open group are still to come.
+    let mut open: Vec<i64> = Vec::new();
+    for (n, element) in structs(schema).enumerate() {
+        let element = element?;
+        let n_children = element.int(5).unwrap_or(0);
+        if n > 0 {
+            *open.last_mut().ok_or(DAMAGED)? -= 1;
+        }
+        if n_children > 0 || n == 0 {
+            open.push(n_children);
+        } else {
+            columns.push(column(element, open.len() > 1));
+        }
+        while open.last() == Some(&0) {
+            open.pop();
+        }
+    }
+    Ok(columns)
+}
+
+fn column(element: &Fields<'_>, is_nested: bool) -> ColumnInfo {
+    let physical = match element.int(1) {
+        Some(0) => Physical::Bool,
+        Some(1) => Physical::Int32,
+        Some(2) => Physical::Int64,
+        Some(4) => Physical::Float,
+        Some(5) => Physical::Double,
+        Some(6) => Physical::Bytes,
+        _ => Physical::Other,
+    };
+    let repetition = element.int(3).unwrap_or(0);
+    let kind = if is_nested || repetition == 2 { Kind::Other } else { kind(element, physical) };
+    ColumnInfo { name: element.text(4).unwrap_or_default(), kind, optional: repetition == 1, physical }
+}
+
+fn kind(element: &Fields<'_>, physical: Physical) -> Kind {
+    let logical = element.fields(10);
+    let converted = element.int(6);
+    if logical.is_some_and(|logical| logical.get(11).is_some()) {
+        return Kind::Null;
+    }
+    let is_decimal = converted == Some(5) || logical.is_some_and(|logical| logical.get(5).is_some());
+    let told = logical.and_then(|logical| logical.fields(10)).map(|integer| integer.bool(2) != Some(false));
+    let signed = told.unwrap_or(!matches!(converted, Some(11..=14)));
+    match physical {
+        _ if is_decimal => Kind::Other,
+        Physical::Bool => Kind::Bool,
+        Physical::Int32 => Kind::Int { bits: 32, signed },
+        Physical::Int64 => Kind::Int { bits: 64, signed },
+        Physical::Float => Kind::Float { bits: 32 },
+        Physical::Double => Kind::Float { bits: 64 },
+        Physical::Bytes => Kind::Text,
+        Physical::Other => Kind::Other,
+    }
+}
+
+fn row_group(group: &Fields<'_>, n_columns: usize) -> Result<RowGroup, Error> {
+    let chunks: Vec<Chunk> =
+        structs(group.list(1)).map(|chunk| self::chunk(chunk?)).collect::<Result<_, _>>()?;
+    if chunks.len() != n_columns {
+        return Err(DAMAGED);
+    }
+    Ok(RowGroup { n_rows: unsigned(group.int(3))?, chunks })
+}
+
+fn chunk(chunk: &Fields<'_>) -> Result<Chunk, Error> {
+    if chunk.get(1).is_some() {
+        return Err(Error::Unsupported("columns in other files".to_string()));
+    }
+    let Some(data) = chunk.fields(3) else {
+        return Err(Error::Unsupported("encrypted columns".to_string()));
+    };
+    let first_page = unsigned(data.int(9))?;
+    let dictionary =
+        data.int(11).and_then(|at| u64::try_from(at).ok()).filter(|at| (1..first_page).contains(at));
+    Ok(Chunk {
+        codec: data.int(4).ok_or(DAMAGED)?,
+        n_values: unsigned(data.int(5))?,
+        start: dictionary.unwrap_or(first_page),
+        n_bytes: unsigned(data.int(7))?,
+    })
+}

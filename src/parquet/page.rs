@@ -1,0 +1,138 @@
+//! Pages: a header, levels that say which values are there, and the values.
+
+use super::Error;
+use super::codec;
+use super::hybrid;
+use super::thrift;
+
+const DAMAGED: Error = Error::Damaged("page");
+
+/// A larger page is read by no one.
+const MAX_PAGE_BYTES: usize = 1 << 30;
+
+/// What a page is and holds.
+pub enum Page<'a> {
+    /// Values that others refer to by number.
+    Dictionary {
+        n_values: usize,
+        values: &'a [u8],
+    },
+    Data(DataPage<'a>),
+    /// Of a kind that carries no values.
+    Other,
+}
+
+pub struct DataPage<'a> {
+    /// Rows with and without a value.
+    pub n_rows: usize,
+    pub encoding: i64,
+    /// Which rows have a value; `None` if all have.
+    pub valid: Option<Vec<bool>>,
+    /// Rows that have one.
+    pub n_valid: usize,
+    pub values: &'a [u8],
+}
+
+/// Reads the page at the start of `bytes`; `unpacked` is room for its content. Gives how many bytes it took as well.
+/// `max_rows` is how many rows are still to come.
+pub fn read<'a>(
+    bytes: &'a [u8],
+    codec: i64,
+    optional: bool,
+    max_rows: usize,
+    unpacked: &'a mut Vec<u8>,
+) -> Result<(Page<'a>, usize), Error> {
+    let (header, n_header) = thrift::read(bytes)?;
+    let size = |id: i16| {
+        let size = header.int(id).and_then(|size| usize::try_from(size).ok());
+        size.filter(|size| *size <= MAX_PAGE_BYTES).ok_or(DAMAGED)
+    };
+    let (n_unpacked, n_packed) = (size(2)?, size(3)?);
+    let body = bytes.get(n_header..).and_then(|rest| rest.get(..n_packed)).ok_or(DAMAGED)?;
+    let n_all = n_header + n_packed;
+    let count = |value: Option<i64>| value.and_then(|n| usize::try_from(n).ok()).ok_or(DAMAGED);
+    let rows =
+        |value: Option<i64>| count(value).and_then(|n| if n <= max_rows { Ok(n) } else { Err(DAMAGED) });
+    let page = match header.int(1) {
+        Some(0) => {
+            let data = header.fields(5).ok_or(DAMAGED)?;
+            let n_rows = rows(data.int(1))?;
+            let content = content(codec, body, n_unpacked, unpacked)?;
+            let (levels, values) = if optional {
+                let (length, after) = content.split_first_chunk::<4>().ok_or(DAMAGED)?;
+                after.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or(DAMAGED)?
+            } else {
+                (&[][..], content)
+            };
+            if optional && data.int(3) != Some(3) {
+                return Err(Error::Unsupported("bit-packed levels".to_string()));
+            }
+            data_page(data.int(2), n_rows, levels, optional, values)?
+        }
+        Some(3) => {
+            let data = header.fields(8).ok_or(DAMAGED)?;
+            let n_rows = rows(data.int(1))?;
+            let n_levels = count(data.int(5))?;
+            // Repetition comes first; flat columns have none.
+            if data.int(6).unwrap_or(0) != 0 {
+                return Err(DAMAGED);
+            }
+            let (levels, packed) = body.split_at_checked(n_levels).ok_or(DAMAGED)?;
+            let values = match data.bool(7) {
+                Some(false) => packed,
+                // A page without values has nothing to unpack.
+                _ if packed.is_empty() => packed,
+                _ => content(codec, packed, n_unpacked.checked_sub(n_levels).ok_or(DAMAGED)?, unpacked)?,
+            };
+            data_page(data.int(4), n_rows, levels, optional, values)?
+        }
+        Some(2) => {
+            let dictionary = header.fields(7).ok_or(DAMAGED)?;
+            let values = content(codec, body, n_unpacked, unpacked)?;
+            Page::Dictionary { n_values: count(dictionary.int(1))?, values }
+        }
+        _ => Page::Other,
+    };
+    Ok((page, n_all))
+}
+
+fn content<'a>(
+    codec: i64,
+    body: &'a [u8],
+    n_unpacked: usize,
+    unpacked: &'a mut Vec<u8>,
+) -> Result<&'a [u8], Error> {
+    if codec == 0 {
+        return Ok(body);
+    }
+    codec::unpack(codec, body, n_unpacked, unpacked)?;
+    Ok(unpacked)
+}
+
+fn data_page<'a>(
+    encoding: Option<i64>,
+    n_rows: usize,
+    levels: &[u8],
+    optional: bool,
+    values: &'a [u8],
+) -> Result<Page<'a>, Error> {
+    let mut page =
+        DataPage { n_rows, encoding: encoding.ok_or(DAMAGED)?, valid: None, n_valid: n_rows, values };
+    if optional && n_rows > 0 {
+        match hybrid::single_run(levels, n_rows) {
+            Some(true) => {}
+            Some(false) => {
+                page.n_valid = 0;
+                page.valid = Some(vec![false; n_rows]);
+            }
+            None => {
+                let mut numbers = Vec::new();
+                hybrid::read(levels, 1, n_rows, &mut numbers)?;
+                let valid: Vec<bool> = numbers.into_iter().map(|level| level == 1).collect();
+                page.n_valid = valid.iter().filter(|valid| **valid).count();
+                page.valid = Some(valid).filter(|_| page.n_valid < n_rows);
+            }
+        }
+    }
+    Ok(Page::Data(page))
+}

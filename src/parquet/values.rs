@@ -1,0 +1,91 @@
+//! What is read of a column, and written as one.
+
+use crate::base::strings::{StringId, StringTable};
+
+/// The values of a column in one row group.
+#[derive(Clone, Default)]
+pub struct Column {
+    /// Which rows have a value; `None` if all have.
+    pub valid: Option<Vec<bool>>,
+    /// One a row; any where there is none.
+    pub values: Values,
+}
+
+#[derive(Clone, Default)]
+pub enum Values {
+    /// No row has a value.
+    #[default]
+    Null,
+    /// Unsigned numbers of 64 bits as the signed ones of the same bits.
+    Ints(Vec<i64>),
+    Floats(Vec<f64>),
+    Bools(Vec<bool>),
+    /// Each by its number in the table.
+    Texts(Vec<StringId>, StringTable),
+}
+
+impl Column {
+    /// Whether the row has a value.
+    pub fn is_valid(&self, row: usize) -> bool {
+        !matches!(self.values, Values::Null)
+            && self.valid.as_ref().is_none_or(|valid| valid.get(row).copied().unwrap_or(false))
+    }
+
+    /// The whole number in a row; a float counts where it is one, as tables with gaps are often written with floats.
+    pub fn int(&self, row: usize) -> Option<i64> {
+        if !self.is_valid(row) {
+            return None;
+        }
+        match &self.values {
+            Values::Ints(values) => values.get(row).copied(),
+            Values::Floats(values) => {
+                let value = *values.get(row)?;
+                (value.fract() == 0.0 && value.abs() < 9.3e18).then_some(value as i64)
+            }
+            Values::Bools(values) => values.get(row).map(|value| i64::from(*value)),
+            Values::Null | Values::Texts(..) => None,
+        }
+    }
+
+    /// The number of the text in a row, for [`Column::texts`].
+    pub fn text_id(&self, row: usize) -> Option<StringId> {
+        match &self.values {
+            Values::Texts(ids, _) if self.is_valid(row) => ids.get(row).copied(),
+            _ => None,
+        }
+    }
+
+    /// The texts of the column.
+    pub fn texts(&self) -> Option<&StringTable> {
+        match &self.values {
+            Values::Texts(_, texts) => Some(texts),
+            _ => None,
+        }
+    }
+
+    /// The text in a row.
+    pub fn text(&self, row: usize) -> Option<&str> {
+        Some(self.texts()?.get(self.text_id(row)?))
+    }
+
+    /// A column of whole numbers.
+    pub fn of_ints(values: impl IntoIterator<Item = Option<i64>>) -> Column {
+        let (valid, values): (Vec<bool>, Vec<i64>) =
+            values.into_iter().map(|value| (value.is_some(), value.unwrap_or(0))).unzip();
+        Column { valid: some_missing(valid), values: Values::Ints(values) }
+    }
+
+    /// A column of texts.
+    pub fn of_texts<'a>(values: impl IntoIterator<Item = Option<&'a str>>) -> Column {
+        let mut texts = StringTable::default();
+        let (valid, ids): (Vec<bool>, Vec<StringId>) = values
+            .into_iter()
+            .map(|text| (text.is_some(), text.map_or(StringId::EMPTY, |text| texts.intern(text))))
+            .unzip();
+        Column { valid: some_missing(valid), values: Values::Texts(ids, texts) }
+    }
+}
+
+fn some_missing(valid: Vec<bool>) -> Option<Vec<bool>> {
+    valid.contains(&false).then_some(valid)
+}

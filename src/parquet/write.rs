@@ -1,0 +1,279 @@
+//! Writing a file: row groups of columns, packed with zstd, with statistics.
+
+use super::MAGIC;
+use super::thrift::Message;
+use super::values::{Column, Values};
+use super::{codec, hybrid};
+use crate::base::strings::{StringId, StringTable};
+use rustc_hash::FxHashMap;
+
+/// Texts of statistics are no longer than this; longer ones have none.
+const MAX_STATISTIC_BYTES: usize = 128;
+
+/// A column to be written: text if `int_bits` is `None`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ColumnSpec {
+    pub name: &'static str,
+    /// Bits of an unsigned number: 8, 16, 32 or 64.
+    pub int_bits: Option<u8>,
+}
+
+impl ColumnSpec {
+    pub const fn text(name: &'static str) -> ColumnSpec {
+        ColumnSpec { name, int_bits: None }
+    }
+
+    pub const fn uint(name: &'static str, bits: u8) -> ColumnSpec {
+        ColumnSpec { name, int_bits: Some(bits) }
+    }
+
+    fn physical(self) -> i32 {
+        match self.int_bits {
+            Some(64) => 2,
+            Some(_) => 1,
+            None => 6,
+        }
+    }
+
+    /// The element of the schema.
+    fn element(self) -> Message {
+        let element = Message::default().i32(1, self.physical()).i32(3, 1).binary(4, self.name.as_bytes());
+        match self.int_bits {
+            None => element.i32(6, 0).message(10, Message::default().message(1, Message::default())),
+            Some(bits) => {
+                let converted = match bits {
+                    8 => 11,
+                    16 => 12,
+                    32 => 13,
+                    _ => 14,
+                };
+                let integer = Message::default().i8(1, bits as i8).bool(2, false);
+                element.i32(6, converted).message(10, Message::default().message(10, integer))
+            }
+        }
+    }
+}
+
+/// Writes a file from front to back.
+pub struct Writer {
+    columns: Vec<ColumnSpec>,
+    key_values: Vec<(String, String)>,
+    out: Vec<u8>,
+    row_groups: Vec<Message>,
+    n_rows: u64,
+}
+
+impl Writer {
+    pub fn new(columns: &[ColumnSpec], key_values: &[(&str, &str)]) -> Writer {
+        let key_values = key_values.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        Writer {
+            columns: columns.to_vec(),
+            key_values,
+            out: MAGIC.to_vec(),
+            row_groups: Vec::new(),
+            n_rows: 0,
+        }
+    }
+
+    /// Adds a row group of `n_rows` rows; columns in the order of the specifications.
+    /// A value that does not fit its column becomes null.
+    pub fn row_group(&mut self, n_rows: usize, columns: &[Column]) {
+        let start = self.out.len() as u64;
+        let mut n_unpacked = 0;
+        let empty = Column::default();
+        let chunks = self
+            .columns
+            .clone()
+            .iter()
+            .enumerate()
+            .map(|(n, spec)| {
+                let chunk = Chunk::of(*spec, columns.get(n).unwrap_or(&empty), n_rows);
+                let (message, size) = chunk.write(*spec, n_rows, &mut self.out);
+                n_unpacked += size;
+                message
+            })
+            .collect();
+        let n_bytes = self.out.len() as u64 - start;
+        let group = Message::default()
+            .messages(1, chunks)
+            .i64(2, n_unpacked as i64)
+            .i64(3, n_rows as i64)
+            .i64(5, start as i64)
+            .i64(6, n_bytes as i64);
+        self.row_groups.push(group);
+        self.n_rows += n_rows as u64;
+    }
+
+    /// The file.
+    pub fn finish(self) -> Vec<u8> {
+        let Writer { columns, key_values, mut out, row_groups, n_rows } = self;
+        let root = Message::default().binary(4, b"schema").i32(5, columns.len() as i32);
+        let schema = std::iter::once(root).chain(columns.iter().map(|column| column.element())).collect();
+        let key_values = key_values
+            .iter()
+            .map(|(key, value)| Message::default().binary(1, key.as_bytes()).binary(2, value.as_bytes()))
+            .collect();
+        // Values in the order of their types; without this, statistics of unsigned numbers and texts mean nothing.
+        let orders = columns.iter().map(|_| Message::default().message(1, Message::default())).collect();
+        let footer = Message::default()
+            .i32(1, 2)
+            .messages(2, schema)
+            .i64(3, n_rows as i64)
+            .messages(4, row_groups)
+            .messages(5, key_values)
+            .binary(6, concat!("tracedrop version ", env!("CARGO_PKG_VERSION")).as_bytes())
+            .messages(7, orders)
+            .finish();
+        out.extend_from_slice(&footer);
+        out.extend_from_slice(&(footer.len() as u32).to_le_bytes());
+        out.extend_from_slice(MAGIC);
+        out
+    }
+}
+
+/// What becomes of one column.
+struct Chunk {
+    /// 1 for rows that have a value.
+    levels: Vec<u32>,
+    dictionary: Vec<u8>,
+    n_dictionary: usize,
+    /// Numbers into the dictionary, or the values as they are.
+    body: Vec<u8>,
+    bounds: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Chunk {
+    fn of(spec: ColumnSpec, column: &Column, n_rows: usize) -> Chunk {
+        match (spec.int_bits, &column.values) {
+            (Some(bits), Values::Ints(values)) => Chunk::of_ints(bits, column, values, n_rows),
+            (None, Values::Texts(ids, texts)) => Chunk::of_texts(column, ids, texts, n_rows),
+            _ => Chunk {
+                levels: vec![0; n_rows],
+                dictionary: Vec::new(),
+                n_dictionary: 0,
+                body: Vec::new(),
+                bounds: None,
+            },
+        }
+    }
+
+    fn of_ints(bits: u8, column: &Column, values: &[i64], n_rows: usize) -> Chunk {
+        let max = if bits == 64 { u64::MAX } else { (1u64 << bits) - 1 };
+        let rows: Vec<Option<u64>> = (0..n_rows)
+            .map(|row| values.get(row).filter(|_| column.is_valid(row)).map(|value| *value as u64))
+            .map(|value| value.filter(|value| *value <= max))
+            .collect();
+        let width = if bits == 64 { 8 } else { 4 };
+        let push = |value: u64, out: &mut Vec<u8>| out.extend_from_slice(&value.to_le_bytes()[..width]);
+        let bytes = |value: u64| value.to_le_bytes()[..width].to_vec();
+        let present = rows.iter().flatten();
+        let bounds = present.clone().min().zip(present.max()).map(|(min, max)| (bytes(*min), bytes(*max)));
+        Chunk::encode(&rows, bounds, push)
+    }
+
+    fn of_texts(column: &Column, ids: &[StringId], texts: &StringTable, n_rows: usize) -> Chunk {
+        let rows: Vec<Option<StringId>> =
+            (0..n_rows).map(|row| ids.get(row).copied().filter(|_| column.is_valid(row))).collect();
+        let push = |id: StringId, out: &mut Vec<u8>| {
+            let text = texts.get(id).as_bytes();
+            out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            out.extend_from_slice(text);
+        };
+        let mut distinct: Vec<StringId> = rows.iter().flatten().copied().collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let present = distinct.iter().map(|id| texts.get(*id).as_bytes());
+        let bounds = present.clone().min().zip(present.max());
+        let bounds = bounds.filter(|(min, max)| min.len().max(max.len()) <= MAX_STATISTIC_BYTES);
+        Chunk::encode(&rows, bounds.map(|(min, max)| (min.to_vec(), max.to_vec())), push)
+    }
+
+    /// With a dictionary where values come back at least twice on average, else as they are.
+    fn encode<T: Copy + Eq + std::hash::Hash>(
+        rows: &[Option<T>],
+        bounds: Option<(Vec<u8>, Vec<u8>)>,
+        push: impl Fn(T, &mut Vec<u8>),
+    ) -> Chunk {
+        let levels: Vec<u32> = rows.iter().map(|value| u32::from(value.is_some())).collect();
+        let max_distinct = (rows.len() / 2).max(1);
+        let mut number_of: FxHashMap<T, u32> = FxHashMap::default();
+        let mut dictionary = Vec::new();
+        let mut numbers = Vec::with_capacity(rows.len());
+        for value in rows.iter().flatten() {
+            let next = number_of.len() as u32;
+            let number = *number_of.entry(*value).or_insert_with(|| {
+                push(*value, &mut dictionary);
+                next
+            });
+            numbers.push(number);
+            if number_of.len() > max_distinct {
+                break;
+            }
+        }
+        let mut body = Vec::new();
+        if number_of.len() > max_distinct {
+            rows.iter().flatten().for_each(|value| push(*value, &mut body));
+            return Chunk { levels, dictionary: Vec::new(), n_dictionary: 0, body, bounds };
+        }
+        if numbers.is_empty() {
+            return Chunk { levels, dictionary, n_dictionary: 0, body, bounds };
+        }
+        let width = hybrid::width_of((number_of.len() as u32).saturating_sub(1));
+        body.push(width);
+        hybrid::write(&numbers, width, &mut body);
+        Chunk { levels, dictionary, n_dictionary: number_of.len(), body, bounds }
+    }
+
+    /// Appends its pages; gives what the footer says of it, and its size without compression.
+    fn write(self, spec: ColumnSpec, n_rows: usize, out: &mut Vec<u8>) -> (Message, u64) {
+        let start = out.len();
+        let mut n_unpacked = 0;
+        let mut page = |kind: i32, id: i16, header: Message, content: &[u8]| {
+            let packed = codec::zstd(content);
+            let header = Message::default()
+                .i32(1, kind)
+                .i32(2, content.len() as i32)
+                .i32(3, packed.len() as i32)
+                .message(id, header)
+                .finish();
+            n_unpacked += (header.len() + content.len()) as u64;
+            out.extend_from_slice(&header);
+            out.extend_from_slice(&packed);
+            out.len()
+        };
+        let has_dictionary = self.n_dictionary > 0;
+        let mut first_page = start;
+        if has_dictionary {
+            let header = Message::default().i32(1, self.n_dictionary as i32).i32(2, 0);
+            first_page = page(2, 7, header, &self.dictionary);
+        }
+        let mut content = vec![0; 4];
+        hybrid::write(&self.levels, 1, &mut content);
+        let n_levels = (content.len() - 4) as u32;
+        content[..4].copy_from_slice(&n_levels.to_le_bytes());
+        content.extend_from_slice(&self.body);
+        let encoding = if has_dictionary { 8 } else { 0 };
+        let header = Message::default().i32(1, n_rows as i32).i32(2, encoding).i32(3, 3).i32(4, 3);
+        page(0, 5, header, &content);
+        let n_null = self.levels.iter().filter(|level| **level == 0).count();
+        let mut statistics = Message::default().i64(3, n_null as i64);
+        if let Some((min, max)) = &self.bounds {
+            statistics = statistics.binary(5, max).binary(6, min);
+        }
+        let encodings: &[i32] = if has_dictionary { &[0, 3, 8] } else { &[0, 3] };
+        let mut data = Message::default()
+            .i32(1, spec.physical())
+            .ints(2, encodings)
+            .binaries(3, &[spec.name.as_bytes()])
+            .i32(4, codec::ZSTD)
+            .i64(5, n_rows as i64)
+            .i64(6, n_unpacked as i64)
+            .i64(7, (out.len() - start) as i64)
+            .i64(9, first_page as i64);
+        if has_dictionary {
+            data = data.i64(11, start as i64);
+        }
+        let data = data.message(12, statistics);
+        (Message::default().i64(2, start as i64).message(3, data), n_unpacked)
+    }
+}

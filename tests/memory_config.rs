@@ -1,0 +1,85 @@
+//! Configurations of experiments against what the reference makes of them.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::data_dirs;
+use tracedrop::memory_config::{Config, ConfigError};
+
+fn cases() -> Vec<Value> {
+    let read = |dir: std::path::PathBuf| {
+        let text = std::fs::read_to_string(dir.join("cases/configs.json")).unwrap();
+        serde_json::from_str::<Vec<Value>>(&text).unwrap()
+    };
+    data_dirs("mrm").into_iter().flat_map(read).collect()
+}
+
+/// Values, plans and counts are those of the reference; messages are in our own words, at the same places.
+#[test]
+fn configurations_are_read_as_by_the_reference() {
+    for case in cases() {
+        let name = case["name"].as_str().unwrap();
+        let got = Config::read(case["yaml"].as_str().unwrap().as_bytes());
+        if case["error"].is_null() {
+            let config = got.unwrap();
+            let values: Value = serde_json::from_str(&config.values.to_python_text(2)).unwrap();
+            assert_eq!(values, case["config"], "{name}");
+            assert_eq!(config.errors().len(), case["errors"].as_array().unwrap().len(), "{name}");
+            assert_eq!(config.warnings().len(), case["warnings"].as_array().unwrap().len(), "{name}");
+            assert_eq!(json!(config.n_runs().0), case["n_runs"], "{name}");
+            let plan = config.plan().map(|run| {
+                json!([
+                    run.name,
+                    run.model,
+                    run.context_length,
+                    run.batch_size,
+                    run.output_tokens,
+                    run.repetition,
+                    run.is_warm_up,
+                    run.output_dir
+                ])
+            });
+            let wanted = case["plan"].as_array().unwrap();
+            assert_eq!(&plan.take(wanted.len()).collect::<Vec<_>>(), wanted, "{name}");
+            assert_eq!(config.plan().count() as u64, config.n_runs().0);
+            continue;
+        }
+        let first = case["message_first_line"].as_str().unwrap();
+        let told = case["message_has"].as_array().unwrap();
+        match got.unwrap_err() {
+            ConfigError::Empty => assert!(first.contains("empty"), "{name}"),
+            ConfigError::Yaml { line, .. } => {
+                assert!(first.starts_with("Failed to parse YAML"), "{name}");
+                assert!((1..=3).contains(&line));
+            }
+            ConfigError::Invalid(errors) => {
+                assert!(
+                    told.contains(&json!(format!("{} validation error for ExperimentConfig", errors.len())))
+                );
+                for error in errors {
+                    assert!(told.contains(&json!(error.path)), "{name}: {error:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn values_are_taken_leniently_and_all_errors_are_named() {
+    let config = |text: &str| Config::read(text.as_bytes());
+    let whole = config("experiment: {name: n}\nmodels: [{id: a, engine: vllm, path: p}]\ntelemetry: {capture: 'off'}\nsweep: {repetitions: '3.0'}\n").unwrap();
+    assert_eq!(whole.values.at("telemetry.capture"), Some(&tracedrop::base::json::Json::Bool(false)));
+    assert_eq!(whole.n_runs(), (3, 3));
+    let stamped = whole.plan().next().unwrap().name_at("20260102T030405Z");
+    assert_eq!(stamped, "a_ctx2048_batch1_out128_rep0_20260102T030405Z");
+    let ConfigError::Invalid(errors) =
+        config("experiment: {name: 5, date_created: 2026-01-02}\nmodels: x\nsweep: {batch_sizes: [1, b]}\n")
+            .unwrap_err()
+    else {
+        panic!()
+    };
+    let paths: Vec<&str> = errors.iter().map(|error| error.path.as_str()).collect();
+    assert_eq!(paths, ["experiment.name", "experiment.date_created", "sweep.batch_sizes.1", "models"]);
+    assert!(matches!(config("just text"), Err(ConfigError::Invalid(_))));
+    assert!(matches!(config("# nothing\n"), Err(ConfigError::Empty)));
+}

@@ -1,0 +1,376 @@
+//! Run directories and Parquet files as the reference wrote them, and as they are written again.
+
+mod support;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use support::data_dirs;
+use tracedrop::base::json::Json;
+use tracedrop::base::strings::StringTable;
+use tracedrop::memory_run::dataset::{self, Dataset};
+use tracedrop::memory_run::manifest::{Manifest, State};
+use tracedrop::memory_run::schema::{self, Check, Kind};
+use tracedrop::memory_run::trace_table::{self, region_name};
+use tracedrop::memory_run::{self, Contents, RunDirectory, metadata, metrics};
+use tracedrop::parquet::{Column, ColumnSpec, Error, ParquetFile, Writer};
+use tracedrop::trace::accesses::{Access, AccessTable, Op, RegionType};
+
+fn json(path: &Path) -> Value {
+    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut text = String::new();
+    if path.extension().is_some_and(|extension| extension == "gz") {
+        flate2::read::GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+    } else {
+        text = String::from_utf8(bytes).unwrap();
+    }
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Every folder below `dir` that holds a trace.
+fn run_dirs(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let Ok(entries) = std::fs::read_dir(dir) else { return found };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(if path.join("trace.parquet").is_file() { vec![path] } else { run_dirs(&path) });
+        }
+    }
+    found.sort();
+    found
+}
+
+fn files_of(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    files
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_string(), std::fs::read(path).unwrap()))
+        .collect()
+}
+
+fn named(files: &[(String, Vec<u8>)]) -> Vec<(&str, &[u8])> {
+    files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect()
+}
+
+/// A row as the goldens have it: 18 columns with tabs between them, nothing for null.
+fn push_line(run_id: &str, it: &Access, strings: &StringTable, out: &mut String) {
+    use std::fmt::Write;
+    fn number<T: ToString>(value: Option<T>) -> String {
+        value.map(|value| value.to_string()).unwrap_or_default()
+    }
+    let text = |id| strings.get_opt(id).unwrap();
+    let optional = |id: Option<_>| id.map_or("", text);
+    let op = match it.op {
+        Op::Load => "load",
+        Op::Store => "store",
+        Op::Other => optional(it.op_text),
+    };
+    let region = match it.region {
+        RegionType::Other => optional(it.region_text),
+        region => region_name(region),
+    };
+    writeln!(
+        out,
+        "{run_id}\t{}\t{}\t{}\t{}\t{}\t{op}\t{}\t{}\t{region}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
+        it.sample,
+        it.ts,
+        optional(it.phase),
+        it.address,
+        it.page(),
+        optional(it.symbol),
+        optional(it.dso),
+        it.region_id,
+        number(it.latency),
+        optional(it.cache_level),
+        number(it.remote),
+        number(it.cpu),
+        number(it.thread),
+        number(it.token_index),
+        number(it.context_tokens),
+    )
+    .unwrap();
+}
+
+fn lines(run_id: &str, rows: &AccessTable, strings: &StringTable) -> String {
+    let mut out = String::new();
+    rows.iter().for_each(|row| push_line(run_id, &row, strings, &mut out));
+    out
+}
+
+fn lines_of(run: &RunDirectory) -> String {
+    lines(&run.run_id, run.accesses.as_ref().unwrap(), &run.strings)
+}
+
+fn digest(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn write_again(run: &RunDirectory) -> Vec<(&'static str, Vec<u8>)> {
+    memory_run::write(Contents {
+        run_id: &run.run_id,
+        rows: run.accesses.as_ref().unwrap().iter(),
+        strings: &run.strings,
+        regions: &run.regions,
+        kv_blocks: &run.kv_blocks,
+        metrics: &run.metrics,
+        metadata: run.metadata.as_ref(),
+        prompt_outputs: run.prompt_outputs.as_ref(),
+        now_ms: 1_795_252_616_060,
+    })
+}
+
+/// All that was read has to come back when it is written: tables as rows, texts byte for byte.
+fn assert_comes_back(what: &str, run: &RunDirectory, files: &[(String, Vec<u8>)]) {
+    let written = write_again(run);
+    let written: Vec<(&str, &[u8])> = written.iter().map(|(name, bytes)| (*name, bytes.as_slice())).collect();
+    let again = memory_run::read(&written);
+    assert_eq!(again.problems, [], "{what}");
+    assert!(again.checks.iter().all(|check| check.state == State::Same), "{what}: {:?}", again.checks);
+    assert!(lines_of(&again) == lines_of(run), "{what}");
+    assert_eq!((&again.regions, &again.kv_blocks), (&run.regions, &run.kv_blocks), "{what}");
+    assert_eq!(again.metrics, run.metrics);
+    for name in ["metrics.csv", "metadata.json", "prompt_outputs.json"] {
+        let find = |(other, _): &&(&str, &[u8])| *other == name;
+        let (old, new) = (named(files), written.iter().find(find).map(|(_, bytes)| *bytes));
+        if let Some((_, old)) = old.iter().find(find) {
+            assert!(Some(*old) == new, "{what}: {name}");
+        }
+    }
+    // The manifest's own layout, with the time it was written at.
+    let find = |name: &str| files.iter().find(|(other, _)| other == name).map(|(_, bytes)| bytes.as_slice());
+    if let Some(bytes) = find("manifest.json") {
+        let manifest = Manifest::read(bytes).unwrap();
+        assert_eq!(manifest.to_json().to_python_text(2).as_bytes(), bytes, "{what}");
+    }
+}
+
+#[test]
+fn runs_of_version_0_1_0() {
+    for dir in data_dirs("mrm") {
+        for path in run_dirs(&dir.join("runs")) {
+            let files = files_of(&path);
+            let run = memory_run::read(&named(&files));
+            let what = path.display().to_string();
+            assert_eq!(run.problems, [], "{what}");
+            assert_eq!(run.checks.len(), 5);
+            assert!(run.checks.iter().all(|check| check.state == State::Same), "{what}: {:?}", run.checks);
+            let case = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
+            let plain = dir.join("cases").join(format!("{case}.expected.json"));
+            let expected = json(&if plain.is_file() { plain } else { plain.with_extension("json.gz") });
+            let labelled = &expected["labelled_keep"];
+            // The rows of the goldens have a short name of their own.
+            let run_id = expected["run_id"].as_str().unwrap();
+            let text = lines(run_id, run.accesses.as_ref().unwrap(), &run.strings);
+            let text = if digest(&text) == labelled["rows_sha256"] { text } else { lines_of(&run) };
+            assert_eq!(digest(&text), labelled["rows_sha256"], "{what}");
+            let regions = labelled["region_map"].as_array().unwrap();
+            assert_eq!(run.regions.len(), regions.len(), "{what}");
+            for (row, wanted) in run.regions.iter().zip(regions) {
+                assert_eq!(row.region_type, wanted["region_type"].as_str().unwrap());
+                let got = [
+                    row.region_id,
+                    row.page_min,
+                    row.page_max,
+                    row.first_seen_ns,
+                    row.last_seen_ns,
+                    row.access_count,
+                ];
+                let keys =
+                    ["region_id", "page_min", "page_max", "first_seen_ns", "last_seen_ns", "access_count"];
+                assert_eq!(got, keys.map(|key| wanted[key].as_u64().unwrap()), "{what}");
+            }
+            let blocks = labelled["kv_lifecycle"].as_array().unwrap();
+            assert_eq!(run.kv_blocks.len(), blocks.len(), "{what}");
+            for (row, wanted) in run.kv_blocks.iter().zip(blocks) {
+                assert_eq!(row.evict_ns, wanted["evict_ns"].as_u64());
+                let got = [
+                    row.block_id,
+                    row.address,
+                    row.address_page,
+                    row.write_ns,
+                    row.last_read_ns,
+                    row.total_reads,
+                    row.lifetime_ns,
+                ];
+                let keys = [
+                    "block_id",
+                    "address",
+                    "address_page",
+                    "write_ns",
+                    "last_read_ns",
+                    "total_reads",
+                    "lifetime_ns",
+                ];
+                assert_eq!(got, keys.map(|key| wanted[key].as_u64().unwrap()), "{what}");
+            }
+            let told = run.metadata.as_ref().unwrap();
+            assert_eq!(metadata::phases(told).len(), expected["phase_boundaries"].as_array().unwrap().len());
+            assert!(metadata::known(told).contains(&("Validity", "clean".to_string())));
+            assert_comes_back(&what, &run, &files);
+        }
+    }
+}
+
+#[test]
+fn runs_of_version_0_1_23() {
+    for dir in data_dirs("mrm") {
+        let cases = json(&dir.join("cases/latest-runs.json"));
+        for case in cases.as_array().unwrap().iter().filter(|case| case["run"].is_string()) {
+            let path = dir.join(case["run"].as_str().unwrap());
+            let files = files_of(&path);
+            let run = memory_run::read(&named(&files));
+            assert_eq!(run.problems, []);
+            assert!(run.checks.iter().all(|check| check.state == State::Same), "{:?}", run.checks);
+            let rows = run.accesses.as_ref().unwrap();
+            assert_eq!(rows.len() as u64, case["rows"].as_u64().unwrap());
+            for (region, n) in case["rows_per_type"].as_object().unwrap() {
+                assert_eq!(
+                    rows.iter().filter(|row| region_name(row.region) == region).count() as u64,
+                    n.as_u64().unwrap()
+                );
+            }
+            for (level, n) in case["rows_per_cache_level"].as_object().unwrap() {
+                let at = |row: &Access| row.cache_level.is_some_and(|id| run.strings.get(id) == level);
+                assert_eq!(rows.iter().filter(at).count() as u64, n.as_u64().unwrap());
+            }
+            assert!(run.prompt_outputs.as_ref().and_then(|json| json.get("prompts")).is_some());
+            assert_comes_back(&path.display().to_string(), &run, &files);
+        }
+        let bytes = std::fs::read(dir.join("runs-latest/manifest.csv")).unwrap();
+        let dataset = Dataset::read(&bytes).unwrap();
+        assert_eq!(dataset.columns, dataset::COLUMNS);
+        assert_eq!(dataset.write().as_bytes(), bytes);
+        assert_eq!((dataset.rows.len(), dataset.get(1, "machine_id")), (2, Some("node-b")));
+    }
+}
+
+#[test]
+fn a_directory_that_was_changed_is_shown_and_said_to_be() {
+    for dir in data_dirs("mrm") {
+        let cases = json(&dir.join("cases/runs-bad.json"));
+        for (name, expected) in cases.as_object().unwrap() {
+            let run = memory_run::read(&named(&files_of(&dir.join("runs-bad").join(name))));
+            assert_eq!(run.checks.len(), expected.as_object().unwrap().len());
+            for check in &run.checks {
+                let wanted = match expected[&check.path].as_str().unwrap() {
+                    "ok" => State::Same,
+                    "same size, other SHA-256" => State::Changed,
+                    "named in the manifest, absent" => State::Missing,
+                    "present, not named in the manifest" => State::NotListed,
+                    other => panic!("{other}"),
+                };
+                assert_eq!(check.state, wanted, "{}", check.path);
+            }
+            assert!(run.accesses.is_some_and(|rows| !rows.is_empty()));
+        }
+    }
+}
+
+#[test]
+fn parquet_in_every_compression_and_encoding() {
+    for dir in data_dirs("mrm") {
+        let golden = json(&dir.join("cases/tiny-24.expected.json"));
+        let golden = &golden["labelled_keep"]["rows_sha256"];
+        for case in json(&dir.join("cases/parquet-variants.json")).as_array().unwrap() {
+            let name = case["file"].as_str().unwrap();
+            let bytes = std::fs::read(dir.join("parquet-variants").join(name)).unwrap();
+            let file = ParquetFile::open(bytes.as_slice()).unwrap();
+            assert_eq!(file.n_rows(), case["rows"].as_u64().unwrap(), "{name}");
+            assert_eq!(file.n_row_groups() as u64, case["row_groups"].as_u64().unwrap(), "{name}");
+            match schema::check(Kind::Trace, &file) {
+                Check::Fits => assert_eq!(case["check"], "ok", "{name}"),
+                Check::Missing(columns) => {
+                    assert_eq!(case["check"]["error"], "ValueError", "{name}");
+                    assert!(!columns.is_empty() && columns.is_sorted());
+                    continue;
+                }
+                Check::Version(_) => assert!(case["check"]["error"].is_string(), "{name}"),
+            }
+            let (mut strings, mut rows) = (StringTable::default(), AccessTable::default());
+            let info = trace_table::read(&file, &mut strings, &mut rows).unwrap();
+            assert_eq!((info.n_skipped, info.has_several_runs), (0, false), "{name}");
+            if rows.len() == 24 {
+                let text = lines(info.run_id.as_deref().unwrap(), &rows, &strings);
+                assert_eq!(&Value::String(digest(&text)), golden, "{name}");
+            }
+        }
+    }
+    assert_eq!(schema::is_compatible("1.9"), Ok(true));
+    assert_eq!(schema::is_compatible("2.0"), Ok(false));
+    assert!(["", "1", "1.0.0", "a.b"].iter().all(|version| schema::is_compatible(version).is_err()));
+}
+
+/// A file that was cut or damaged is refused or read, and nothing else happens.
+#[test]
+fn damaged_parquet_is_refused() {
+    let dir = support::own_dir("mrm").join("parquet-variants");
+    let mut random = support::Random(0x1234_5678_9abc_def1);
+    for name in [
+        "codec-zstd",
+        "codec-lz4",
+        "codec-snappy",
+        "codec-brotli",
+        "codec-gzip",
+        "delta",
+        "plain-v2pages-rg7",
+    ] {
+        let whole = std::fs::read(dir.join(format!("{name}.parquet"))).unwrap();
+        for len in [0, 3, 8, 11, 12, whole.len() / 2, whole.len() - 1] {
+            assert!(matches!(ParquetFile::open(&whole[..len]).err().unwrap(), Error::Damaged(_)));
+        }
+        for _ in 0..150 {
+            let mut bytes = whole.clone();
+            for _ in 0..=random.below(4) {
+                let at = random.below(bytes.len() as u64) as usize;
+                bytes[at] = random.next() as u8;
+            }
+            let files = [("trace.parquet", bytes.as_slice())];
+            memory_run::read(&files);
+        }
+    }
+}
+
+#[test]
+fn tables_without_rows_and_with_gaps() {
+    let empty = RunDirectory {
+        run_id: "r".into(),
+        accesses: Some(AccessTable::default()),
+        ..RunDirectory::default()
+    };
+    assert_comes_back("empty", &empty, &[]);
+    let specs = [ColumnSpec::uint("a", 16), ColumnSpec::text("b"), ColumnSpec::uint("c", 64)];
+    let mut writer = Writer::new(&specs, &[("k", "v")]);
+    let ints: Vec<Option<i64>> = (0..1000).map(|n| (n % 3 > 0).then_some(n % 70)).collect();
+    let texts: Vec<Option<String>> = (0..1000).map(|n| (n % 7 > 0).then(|| format!("text {n}"))).collect();
+    let large: Vec<Option<i64>> = (0..1000).map(|n| Some(i64::MIN + n * 977)).collect();
+    for _ in 0..2 {
+        let texts = texts.iter().map(|text| text.as_deref());
+        writer.row_group(
+            1000,
+            &[Column::of_ints(ints.clone()), Column::of_texts(texts), Column::of_ints(large.clone())],
+        );
+    }
+    let bytes = writer.finish();
+    let file = ParquetFile::open(bytes.as_slice()).unwrap();
+    assert_eq!((file.n_rows(), file.key_values()), (2000, &[("k".to_string(), "v".to_string())][..]));
+    for group in 0..2 {
+        let [a, b, c] = [0, 1, 2].map(|column| file.read_column(group, column).unwrap());
+        for row in 0..1000 {
+            assert_eq!((a.int(row), b.text(row), c.int(row)), (ints[row], texts[row].as_deref(), large[row]));
+        }
+    }
+}
+
+#[test]
+fn metrics_take_what_pandas_writes() {
+    let text = "region_type,n_regions,retention_p99_s,write_once_ratio_mean,suitability\nkv_cache,2.0,5.6e-08,,low_mrm\n";
+    let rows = metrics::read(text.as_bytes()).unwrap();
+    assert_eq!(
+        (rows[0].n_regions, rows[0].retention_p99_s, rows[0].write_once_ratio_mean),
+        (Some(2), Some(5.6e-8), None)
+    );
+    assert_eq!(metrics::write(&rows).lines().nth(1), Some("kv_cache,2,,,5.6e-08,,,,,,low_mrm"));
+    assert!(metrics::read(b"a,b\n1,2\n").unwrap_err().contains("n_regions, region_type"));
+    assert_eq!(Json::parse(b"{\"a\": {\"b\": 1}}").unwrap().at("a.b").and_then(Json::as_u64), Some(1));
+}
