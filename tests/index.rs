@@ -21,6 +21,7 @@ fn inputs() -> Vec<PathBuf> {
         ("pysampling", ""),
         ("pytorch", ""),
         ("pytorch", "edge"),
+        ("mrm", "real"),
     ];
     let folders = folders
         .into_iter()

@@ -14,6 +14,7 @@ make_trace() {
 }
 make_trace chrome chrome.json
 make_trace sway sway.jsonl
+make_trace perf perf.txt
 make_trace python python.jsonl
 [ "$dir/chrome.json.gz" -nt "$dir/chrome.json" ] || gzip --fast --stdout "$dir/chrome.json" > "$dir/chrome.json.gz"
 

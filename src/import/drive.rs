@@ -345,7 +345,8 @@ impl Import {
         if self.builder.is_full() {
             self.builder.fold();
         }
-        let fits = self.builder.n_packed_bytes() <= MAX_PACKED_BYTES_32_BIT
+        let n_packed_bytes = self.builder.n_packed_bytes() + self.builder.trace.accesses.n_bytes();
+        let fits = n_packed_bytes <= MAX_PACKED_BYTES_32_BIT
             && self.builder.n_held_together() <= MAX_TOGETHER_32_BIT;
         if usize::BITS > 32 || fits {
             return Ok(());

@@ -32,25 +32,32 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub struct Kinds {
     names: Vec<String>,
+    by_name: FxHashMap<String, Kind>,
     /// By the trace's number of their name.
     of_texts: FxHashMap<StringId, Kind>,
 }
 
 impl Default for Kinds {
     fn default() -> Kinds {
-        let names = ["activation", "kv_cache", "runtime", "unknown", "weight"].map(str::to_string);
-        Kinds { names: names.into(), of_texts: FxHashMap::default() }
+        let mut kinds =
+            Kinds { names: Vec::new(), by_name: FxHashMap::default(), of_texts: FxHashMap::default() };
+        for name in ["activation", "kv_cache", "runtime", "unknown", "weight"] {
+            kinds.of_name(name);
+        }
+        kinds
     }
 }
 
 impl Kinds {
     /// The kind of that name, added if new.
     pub fn of_name(&mut self, name: &str) -> Kind {
-        let at = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
-            self.names.push(name.to_string());
-            self.names.len() - 1
-        });
-        Kind(at as u32)
+        if let Some(kind) = self.by_name.get(name) {
+            return *kind;
+        }
+        let kind = Kind(self.names.len() as u32);
+        self.names.push(name.to_string());
+        self.by_name.insert(name.to_string(), kind);
+        kind
     }
 
     /// What the source says of a row.

@@ -81,8 +81,16 @@ impl RegionMetrics {
 pub struct Metrics {
     /// Ascending by number.
     pub regions: Vec<RegionMetrics>,
-    /// Nanoseconds between accesses to one address by a kind of memory, those above 0, by kind; none is empty.
+    /// Nanoseconds between accesses to one address by a kind of memory, those above 0, ascending by kind; none is empty.
     pub intervals: Vec<(Kind, Spread)>,
+}
+
+impl Metrics {
+    /// Intervals of a kind; `None` if there are none.
+    pub fn intervals_of(&self, kind: Kind) -> Option<&Spread> {
+        let at = self.intervals.binary_search_by_key(&kind, |(kind, _)| *kind).ok()?;
+        self.intervals.get(at).map(|(_, spread)| spread)
+    }
 }
 
 struct RegionState {

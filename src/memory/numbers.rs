@@ -85,7 +85,7 @@ impl PairwiseSum {
                     self.descend(n);
                     return;
                 }
-                Half::Second(first) => sum = first + sum,
+                Half::Second(first) => sum += first,
             }
         }
         self.total = sum;

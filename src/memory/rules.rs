@@ -26,7 +26,9 @@ pub struct Rules {
 }
 
 /// Phase, operation, expression for the symbol, kind of memory.
-const BUILTIN: [(Option<&str>, Option<&str>, Option<&str>, RegionType); 7] = [
+type BuiltinRule = (Option<&'static str>, Option<&'static str>, Option<&'static str>, RegionType);
+
+const BUILTIN: [BuiltinRule; 7] = [
     (Some("weight_load"), Some("store"), None, RegionType::Weight),
     (Some("weight_load"), None, None, RegionType::Weight),
     (None, None, Some("kv_cache|kv_update|kv_read|kv_write|attn_cache|llama_kv"), RegionType::KvCache),

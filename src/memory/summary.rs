@@ -4,6 +4,7 @@ use super::kinds::{Kind, Kinds};
 use super::metrics::{Metrics, RegionMetrics};
 use super::numbers::{self, GroupMean};
 use super::suitability::{Suitability, Thresholds};
+use rustc_hash::FxHashMap;
 
 /// What the regions of one kind are like together. Fractions are from 0 to 1.
 #[derive(Clone, PartialEq, Debug)]
@@ -45,11 +46,18 @@ pub struct IntervalSummary {
 
 /// A row a kind, in order of name.
 pub fn by_kind(metrics: &Metrics, kinds: &Kinds, thresholds: &Thresholds) -> Vec<KindSummary> {
-    kinds.sorted().into_iter().filter_map(|kind| of_kind(metrics, kind, thresholds)).collect()
+    let mut regions: FxHashMap<Kind, Vec<&RegionMetrics>> = FxHashMap::default();
+    metrics.regions.iter().for_each(|region| regions.entry(region.kind).or_default().push(region));
+    let of = |kind| of_kind(metrics, kind, regions.get(&kind)?, thresholds);
+    kinds.sorted().into_iter().filter_map(of).collect()
 }
 
-fn of_kind(metrics: &Metrics, kind: Kind, thresholds: &Thresholds) -> Option<KindSummary> {
-    let regions: Vec<&RegionMetrics> = metrics.regions.iter().filter(|region| region.kind == kind).collect();
+fn of_kind(
+    metrics: &Metrics,
+    kind: Kind,
+    regions: &[&RegionMetrics],
+    thresholds: &Thresholds,
+) -> Option<KindSummary> {
     let group_mean = |value: &dyn Fn(&RegionMetrics) -> Option<f64>| {
         let mut mean = GroupMean::default();
         regions.iter().filter_map(|region| value(region)).for_each(|value| mean.add(value));
@@ -63,7 +71,7 @@ fn of_kind(metrics: &Metrics, kind: Kind, thresholds: &Thresholds) -> Option<Kin
     let (p50, p90, p99) = (quantile(0.5), quantile(0.9), quantile(0.99));
     let write_once_ratio_mean = group_mean(&RegionMetrics::write_once_ratio);
     let pages: Vec<f64> = regions.iter().map(|region| region.unique_pages as f64).collect();
-    let intervals = metrics.intervals.iter().find(|(of, _)| *of == kind).and_then(|(_, spread)| {
+    let intervals = metrics.intervals_of(kind).and_then(|spread| {
         let [p50, p90, p99] = spread.quantiles([0.5, 0.9, 0.99])?;
         Some(IntervalSummary {
             n_intervals: spread.len(),

@@ -185,7 +185,7 @@ fn drawn_lines(lines: &Lines, width: f64) -> Scene {
     let is_log = lines.over == Over::Duration;
     let all = || lines.lines.iter().flat_map(|line| &line.points);
     let start = all().map(|point| point.0).min().unwrap_or(0);
-    let end = all().map(|point| point.0).max().unwrap_or(1).max(start + 1);
+    let end = all().map(|point| point.0).max().unwrap_or(1).max(start.saturating_add(1));
     let max = all().map(|point| point.1).filter(|value| value.is_finite()).fold(0.0, f64::max);
     let legend = match lines.lines.as_slice() {
         [_] => Vec::new(),
@@ -194,7 +194,7 @@ fn drawn_lines(lines: &Lines, width: f64) -> Scene {
     let mut scene = Scene { width, height: HEAD + PLOT_HEIGHT + FOOT, marks: Vec::new(), legend };
     let place = upright_axis(&mut scene, max, lines.unit);
     let plot = width - GUTTER - RIGHT;
-    let span = end.saturating_sub(start) as f64;
+    let span = end.saturating_sub(start).max(1) as f64;
     let powers = axis::powers_of_ten(start.max(1) as f64, end.max(2) as f64);
     let log = |ns: f64| ns.max(1.0).log10();
     let (low, high) = (log(powers[0]), log(powers[powers.len() - 1]));
@@ -427,6 +427,24 @@ mod tests {
                 over: Over::Time,
             }),
             Plot::Lines(Lines { lines: Vec::new(), unit: Unit::Count, over: Over::Number }),
+            Plot::Lines(Lines {
+                lines: vec![line(vec![(0, 0.0), (5, f64::NAN), (i64::MAX, 1.0)]), line(vec![(7, 0.5)])],
+                unit: Unit::Ratio,
+                over: Over::Duration,
+            }),
+            Plot::Lines(Lines {
+                lines: vec![line(vec![(i64::MAX, 1.0)])],
+                unit: Unit::Ratio,
+                over: Over::Duration,
+            }),
+            Plot::Lines(Lines { lines: Vec::new(), unit: Unit::Ratio, over: Over::Duration }),
+            Plot::Heat(Heat {
+                labels: vec!["0x1000".into()],
+                rows: vec![vec![0.0, f64::NAN, -1.0, f64::INFINITY, 1e9], Vec::new()],
+                span: i64::MAX,
+                unit: Unit::Count,
+            }),
+            Plot::Heat(Heat { labels: Vec::new(), rows: Vec::new(), span: 0, unit: Unit::Count }),
             Plot::Points(Points {
                 points: odd.iter().flat_map(|x| odd.iter().map(move |y| point(*x, *y))).collect(),
                 limits: vec![Limit { name: "l".into(), corners: vec![(1e-9, 1.0), (1.0, 1e9), (1e12, 1e9)] }],

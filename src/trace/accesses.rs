@@ -215,6 +215,7 @@ pub struct AccessTable {
     span: Option<(i64, i64)>,
     last_ts: Option<i64>,
     is_unordered: bool,
+    n_bytes: usize,
 }
 
 impl AccessTable {
@@ -228,7 +229,7 @@ impl AccessTable {
 
     /// Bytes that the packed rows take.
     pub fn n_bytes(&self) -> usize {
-        self.blocks.iter().map(|block| block.len()).sum()
+        self.n_bytes
     }
 
     pub fn push(&mut self, access: &Access) {
@@ -238,7 +239,9 @@ impl AccessTable {
         self.last_ts = Some(access.ts);
         self.open.push(*access);
         if self.open.len() == BLOCK_ROWS {
-            self.blocks.push(pack(&self.open).into());
+            let block = pack(&self.open);
+            self.n_bytes += block.len();
+            self.blocks.push(block.into());
             self.open.clear();
         }
     }

@@ -9,6 +9,9 @@ use crate::report::chart::{Bars, Chart, Line, Lines, Over, Part, Plot, Tone};
 /// Corners of a curve, at most.
 const MAX_POINTS: usize = 200;
 
+/// Kinds of which there are pictures, at most: files may name as many as they like.
+const MAX_KINDS: usize = 12;
+
 /// The colour of the n-th kind.
 pub fn tone(number: usize) -> Tone {
     Tone::Other(number as u8)
@@ -23,6 +26,8 @@ pub fn all(source: &Source<'_, '_>, thresholds: &Thresholds) -> Vec<Chart> {
     if source.kinds.is_empty() {
         return Vec::new();
     }
+    let shown = source.kinds.get(..MAX_KINDS).unwrap_or(source.kinds);
+    let source = &Source { view: source.view, kinds: shown };
     let mut charts = vec![retention(source)];
     charts.push(written_once(source, thresholds));
     charts.push(mix(source));
@@ -147,11 +152,8 @@ fn intervals(source: &Source<'_, '_>) -> Option<Chart> {
     const SHARES: [f64; 13] = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
     let mut lines = Vec::new();
     for (number, row) in source.kinds.iter().enumerate() {
-        let Some((_, spread)) = source.view.metrics.intervals.iter().find(|(kind, _)| *kind == row.kind)
-        else {
-            continue;
-        };
-        let Some(quantiles) = spread.quantiles(SHARES) else { continue };
+        let spread = source.view.metrics.intervals_of(row.kind);
+        let Some(quantiles) = spread.and_then(|spread| spread.quantiles(SHARES)) else { continue };
         let points = quantiles.iter().zip(SHARES).map(|(ns, share)| ((*ns as i64).max(LEAST_NS), share));
         lines.push(Line {
             name: source.view.kinds.name(row.kind).to_string(),

@@ -9,13 +9,15 @@ use crate::memory::{Kind, View};
 use crate::report::chart::{Chart, Heat, Line, Lines, Over, Plot};
 use crate::report::{Column, Report, Table};
 use crate::trace::accesses::{Op, PAGE_BITS};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "mrm-time", title: "Memory over time", applies: mrm::applies, run, reference: None };
 
 /// Stretches of time.
 const N_TIMES: usize = 120;
+/// Kinds of which there is a line, at most.
+const MAX_LINES: usize = 12;
 /// Stretches of memory of the picture, at most.
 const N_PLACES: usize = 24;
 
@@ -109,6 +111,7 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
     let stretch_of = |ts: i64| ((i128::from(ts) - i128::from(start)) * N_TIMES as i128 / span) as usize;
     let start_of = |at: usize| (at as i128 * span / N_TIMES as i128) as i64;
     let kinds = view.kinds.sorted();
+    let numbers: FxHashMap<Kind, usize> = kinds.iter().enumerate().map(|(at, kind)| (*kind, at)).collect();
     let mut seen: FxHashSet<u64> = FxHashSet::default();
     view.rows().for_each(|row| {
         seen.insert(row.address >> PAGE_BITS);
@@ -135,8 +138,8 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
         }
         stretch.pages += u64::from(in_stretch.insert((at as u32, page)));
         if of_kind.insert((row.kind, page))
-            && let Some(number) = kinds.iter().position(|kind| *kind == row.kind)
-            && let Some(new) = stretch.new_pages.get_mut(number)
+            && let Some(number) = numbers.get(&row.kind)
+            && let Some(new) = stretch.new_pages.get_mut(*number)
         {
             *new += 1;
         }
@@ -160,8 +163,11 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
 
 /// Bytes that each kind has touched up to a time.
 fn growth(view: &View<'_>, kinds: &[Kind], stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64) -> Chart {
-    let mut lines = Vec::new();
+    let mut lines: Vec<Line> = Vec::new();
     for (number, kind) in kinds.iter().enumerate() {
+        if lines.len() >= MAX_LINES {
+            break;
+        }
         let mut sum = 0u64;
         let mut points = Vec::new();
         for (at, stretch) in stretches.iter().enumerate() {
