@@ -13,7 +13,7 @@ use tracedrop::memory_run::dataset::{self, Dataset};
 use tracedrop::memory_run::manifest::{Manifest, State};
 use tracedrop::memory_run::schema::{self, Check, Kind};
 use tracedrop::memory_run::trace_table::{self, region_name};
-use tracedrop::memory_run::{self, Contents, RunDirectory, metadata, metrics};
+use tracedrop::memory_run::{self, Contents, RunDirectory, metadata, metrics, tables};
 use tracedrop::parquet::{Column, ColumnSpec, Error, ParquetFile, Writer};
 use tracedrop::trace::accesses::{Access, AccessTable, Op, RegionType};
 
@@ -109,7 +109,7 @@ fn digest(text: &str) -> String {
 fn write_again(run: &RunDirectory) -> Vec<(&'static str, Vec<u8>)> {
     memory_run::write(Contents {
         run_id: &run.run_id,
-        rows: run.accesses.as_ref().unwrap().iter(),
+        rows: || run.accesses.as_ref().unwrap().iter(),
         strings: &run.strings,
         regions: &run.regions,
         kv_blocks: &run.kv_blocks,
@@ -180,6 +180,8 @@ fn runs_of_version_0_1_0() {
                     ["region_id", "page_min", "page_max", "first_seen_ns", "last_seen_ns", "access_count"];
                 assert_eq!(got, keys.map(|key| wanted[key].as_u64().unwrap()), "{what}");
             }
+            let rows = run.accesses.as_ref().unwrap().iter();
+            assert!(tables::regions_of(rows, &run.strings) == run.regions, "{what}");
             let blocks = labelled["kv_lifecycle"].as_array().unwrap();
             assert_eq!(run.kv_blocks.len(), blocks.len(), "{what}");
             for (row, wanted) in run.kv_blocks.iter().zip(blocks) {
@@ -373,4 +375,51 @@ fn metrics_take_what_pandas_writes() {
     assert_eq!(metrics::write(&rows).lines().nth(1), Some("kv_cache,2,,,5.6e-08,,,,,,low_mrm"));
     assert!(metrics::read(b"a,b\n1,2\n").unwrap_err().contains("n_regions, region_type"));
     assert_eq!(Json::parse(b"{\"a\": {\"b\": 1}}").unwrap().at("a.b").and_then(Json::as_u64), Some(1));
+}
+
+/// Through the import, read again at any place and not, and however it is cut.
+#[test]
+fn parquet_traces_are_imported() {
+    for dir in data_dirs("mrm") {
+        for path in support::files(&dir.join("parquet-variants"), &[".parquet"]) {
+            let bytes = std::fs::read(&path).unwrap();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let mut first = None;
+            support::for_each_cut(name, &bytes, None, &mut |how, trace| {
+                let told = match trace {
+                    Err(error) => error.to_string(),
+                    Ok(trace) => {
+                        let rows = lines("r", &trace.accesses, &trace.strings);
+                        format!("{rows}{:?}{:?}", trace.ledger, trace.source)
+                    }
+                };
+                assert!(*first.get_or_insert_with(|| told.clone()) == told, "{name} {how}");
+            });
+            let trace = support::import(name, &bytes, None);
+            match name {
+                "version-2.0.parquet" | "version-junk.parquet" => {
+                    assert_eq!(trace.err().unwrap().code, "parquet-version");
+                }
+                "zero-rows.parquet" => assert!(trace.unwrap().accesses.is_empty()),
+                "missing-columns.parquet" => match trace {
+                    Ok(trace) => assert_eq!(trace.ledger.count_of("mrm-missing-columns"), 1),
+                    Err(error) => assert_eq!(error.code, "parquet-other-table"),
+                },
+                _ => {
+                    let trace = trace.unwrap();
+                    assert_eq!((trace.accesses.len(), trace.ledger.kept.records), (24, 24), "{name}");
+                    assert_eq!(trace.ledger.skipped.records, 0);
+                    let extra = u64::from(name == "extra-column.parquet");
+                    assert_eq!(trace.ledger.count_of("mrm-extra-columns"), extra, "{name}");
+                }
+            }
+            // Cut in the middle there is no footer, and so nothing.
+            let cut = &bytes[..bytes.len() / 2];
+            assert_eq!(support::import(name, cut, None).err().unwrap().code, "parquet-unreadable");
+        }
+        for path in support::files(&run_dirs(&dir.join("runs"))[0], &["map.parquet"]) {
+            let error = support::import("x.parquet", &std::fs::read(path).unwrap(), None).err().unwrap();
+            assert_eq!(error.code, "parquet-other-table");
+        }
+    }
 }

@@ -6,6 +6,7 @@
 mod compare;
 mod content;
 mod crew;
+mod mrm;
 mod read;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -40,6 +41,11 @@ enum Command {
     Export(ExportArgs),
     /// List the formats that are read and written.
     Formats,
+    /// Configurations of experiments on memory accesses.
+    Mrm {
+        #[command(subcommand)]
+        command: mrm::MrmCommand,
+    },
     /// Print a table that comes along: how kernels are classified, what GPUs can do.
     Rules {
         #[arg(value_enum)]
@@ -117,9 +123,12 @@ struct ExportArgs {
     /// Format to write, see `tracedrop formats`.
     #[arg(long, value_name = "FORMAT")]
     to: String,
-    /// File to write [default: standard output].
+    /// File to write [default: standard output]; a folder for `mrm-run`.
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
+    /// With `--to mrm-run`: what the run is called [default: as in the trace, else after its file].
+    #[arg(long, value_name = "ID")]
+    run_id: Option<String>,
     #[command(flatten)]
     input: InputArgs,
 }
@@ -229,6 +238,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(args),
         Command::Export(args) => write_export(args),
         Command::Formats => formats(),
+        Command::Mrm { command } => mrm::run(command),
         Command::Rules { table } => print_rules(*table),
     };
     match outcome {
@@ -460,8 +470,24 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         Ok(format) => format,
         Err(message) => return Ok(usage(message)),
     };
+    if args.to == mrm::RUN_DIRECTORY {
+        let Some(session) = read::open(&args.file, format, Query::default(), &args.input) else {
+            return Ok(ExitCode::from(1));
+        };
+        return mrm::write_run(
+            &session,
+            &args.file,
+            args.output.as_deref(),
+            args.run_id.as_deref(),
+            now_ms(),
+        );
+    }
+    if args.run_id.is_some() {
+        return Ok(usage(format!("--run-id goes with --to {}", mrm::RUN_DIRECTORY)));
+    }
     let Some(exporter) = export::find(&args.to) else {
-        let ids: Vec<&str> = EXPORTERS.iter().map(|exporter| exporter.id).collect();
+        let mut ids: Vec<&str> = EXPORTERS.iter().map(|exporter| exporter.id).collect();
+        ids.push(mrm::RUN_DIRECTORY);
         return Ok(usage(format!("unknown format '{}' for --to; there are: {}", args.to, ids.join(", "))));
     };
     if let Some(output) = &args.output
@@ -519,6 +545,7 @@ fn formats() -> io::Result<ExitCode> {
     for exporter in EXPORTERS {
         writeln!(out, "  {:<16} {}", exporter.id, exporter.title)?;
     }
+    writeln!(out, "  {:<16} Run directory of mrm-trace (Parquet)", mrm::RUN_DIRECTORY)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -33,7 +33,6 @@ pub fn describe(head: &[u8]) -> (&'static str, bool) {
         (b"BZh", "a bzip2 file; unpack it first"),
         (b"\xfd7zXZ\0", "an xz file; unpack it first"),
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"),
-        (b"PAR1", "a Parquet file, which is not read yet"),
         (b"PERFILE2", "a perf.data file; convert it with `perf script`"),
         (
             b"SQLite format 3\0",

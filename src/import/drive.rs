@@ -324,10 +324,12 @@ impl Import {
         };
         self.builder.trace.source.format = format.id;
         // Places in packed content are none in the file.
+        let mut reader = (format.reader)();
         if let Some(content) = self.again.take().filter(|_| self.layers.is_empty()) {
+            reader.lend(content.clone());
             self.builder.trace.args.set_content(content);
         }
-        self.content = Content::Reading(format, (format.reader)());
+        self.content = Content::Reading(format, reader);
         self.push(self.layers.len(), &head)
     }
 

@@ -12,6 +12,7 @@ pub mod crew;
 pub mod detect;
 mod drive;
 pub mod memray;
+pub mod mrm_parquet;
 pub mod parts;
 pub mod perf_text;
 pub mod python_sampling;
@@ -20,7 +21,9 @@ pub mod unpack;
 
 pub use drive::{Import, ImportError, ImportProgress, MAX_EVENTS_32_BIT};
 
+use crate::trace::args::Content;
 use crate::trace::{IssueKind, TraceBuilder, builder};
+use std::rc::Rc;
 
 /// The formats, in the order in which equal confidence is settled.
 pub const FORMATS: &[&FormatInfo] = &[
@@ -28,6 +31,7 @@ pub const FORMATS: &[&FormatInfo] = &[
     &sway::INFO,
     &python_sampling::INFO,
     &memray::INFO,
+    &mrm_parquet::INFO,
     &perf_text::INFO,
     &perf_text::SEED_INFO,
 ];
@@ -76,6 +80,9 @@ pub enum Confidence {
 ///
 /// Chunks may be cut anywhere; the rows must not depend on where.
 pub trait Reader {
+    /// The file can be read at any place by `content`, for a reader that wants to. It is fed all the same, and reads when
+    /// it is finished. Said before the first byte, and only where places in the file are places in the content.
+    fn lend(&mut self, _content: Rc<dyn Content>) {}
     /// Takes the next chunk of content. Oddities go to the ledger; an error ends reading and keeps what was read.
     fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError>;
     /// The content is over (or was cut off).

@@ -270,6 +270,7 @@ fn is_date(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn plain_texts() {
@@ -319,5 +320,13 @@ mod tests {
         assert!(read(&"[".repeat(5000)).is_err());
         assert!(read("a: 1\n---\nb: 2\n").is_err());
         assert!(read("a: !python/object:os.system x\n").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "[-a-c0-9:?,{}\\[\\]&*!|>'\"%#~<. \t\n]{0,80}", other: String) {
+            let _ = read(&text);
+            let _ = read(&other);
+        }
     }
 }

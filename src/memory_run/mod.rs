@@ -139,7 +139,7 @@ fn noted<T>(read: Result<T, String>, name: &str, problems: &mut Vec<Problem>) ->
 /// What is written as a run directory: rows that have been labelled, and what was made of them.
 pub struct Contents<'a, R> {
     pub run_id: &'a str,
-    /// Rows of the trace; they are gone through once.
+    /// Gives the rows of the trace, labelled; they are gone through twice.
     pub rows: R,
     /// Texts of the rows.
     pub strings: &'a StringTable,
@@ -154,7 +154,9 @@ pub struct Contents<'a, R> {
 }
 
 /// The files of a directory, each with its bare name; the manifest is the last one.
-pub fn write<R: IntoIterator<Item = Access>>(contents: Contents<'_, R>) -> Vec<(&'static str, Vec<u8>)> {
+pub fn write<R: Fn() -> I, I: Iterator<Item = Access>>(
+    contents: Contents<'_, R>,
+) -> Vec<(&'static str, Vec<u8>)> {
     let mut files = vec![
         (TRACE, trace_table::write(contents.run_id, contents.rows, contents.strings)),
         (REGION_MAP, tables::write_regions(contents.regions)),

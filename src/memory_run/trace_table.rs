@@ -166,30 +166,47 @@ fn op_of(text: &str) -> Op {
     }
 }
 
-/// Writes the rows of one run. Numbers that are too large for the type of their column make it wider in all of the file.
-pub fn write(run_id: &str, rows: impl IntoIterator<Item = Access>, strings: &StringTable) -> Vec<u8> {
-    let rows: Vec<Access> = rows.into_iter().collect();
+/// Writes the rows of one run, which are gone through twice. Numbers that are too large for the type of their column make it wider in
+/// all of the file.
+pub fn write<I: Iterator<Item = Access>>(
+    run_id: &str,
+    rows: impl Fn() -> I,
+    strings: &StringTable,
+) -> Vec<u8> {
+    let mut max = [0u64; COLUMNS.len()];
+    for row in rows() {
+        for (n, max) in max.iter_mut().enumerate() {
+            *max = (*max).max(number(&row, n).unwrap_or(0) as u64);
+        }
+    }
     let mut columns = COLUMNS;
-    for (n, column) in columns.iter_mut().enumerate() {
-        if let Some(bits) = column.int_bits
-            && let Some(max) = rows.iter().filter_map(|row| number(row, n)).map(|value| value as u64).max()
-            && bits < 64
-            && max >> bits > 0
+    for (column, max) in columns.iter_mut().zip(max) {
+        if let Some(bits) = &mut column.int_bits
+            && *bits < 64
+            && max >> *bits > 0
         {
-            column.int_bits = Some(if max >> 32 > 0 { 64 } else { 32 });
+            *bits = if max >> 32 > 0 { 64 } else { 32 };
         }
     }
     let mut writer = Writer::new(&columns, &[(VERSION_KEY, VERSION)]);
-    for group in rows.chunks(GROUP_ROWS) {
-        let columns: Vec<Column> = (0..COLUMNS.len())
-            .map(|n| match columns[n].int_bits {
+    let mut rows = rows();
+    let mut group: Vec<Access> = Vec::new();
+    loop {
+        group.clear();
+        group.extend(rows.by_ref().take(GROUP_ROWS));
+        if group.is_empty() {
+            return writer.finish();
+        }
+        let columns: Vec<Column> = columns
+            .iter()
+            .enumerate()
+            .map(|(n, column)| match column.int_bits {
                 Some(_) => Column::of_ints(group.iter().map(|row| number(row, n))),
                 None => Column::of_texts(group.iter().map(|row| text(row, n, run_id, strings))),
             })
             .collect();
         writer.row_group(group.len(), &columns);
     }
-    writer.finish()
 }
 
 /// The value of a column of numbers, by its place in [`COLUMNS`].

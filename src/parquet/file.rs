@@ -108,6 +108,13 @@ impl<S: Source> ParquetFile<S> {
         chunks.iter().fold(0, |sum: u64, chunk| sum.saturating_add(chunk.n_bytes))
     }
 
+    /// First byte of a row group.
+    pub fn start_of(&self, group: usize) -> u64 {
+        let chunks =
+            self.metadata.row_groups.get(group).map(|group| group.chunks.as_slice()).unwrap_or_default();
+        chunks.iter().map(|chunk| chunk.start).min().unwrap_or(0)
+    }
+
     /// Pairs of keys and texts that the writer has added.
     pub fn key_values(&self) -> &[(String, String)] {
         &self.metadata.key_values

@@ -136,6 +136,18 @@ impl Ledger {
         self.kept.add(bytes);
     }
 
+    /// So many records were used as they stand, of so many bytes together.
+    pub fn keep_records(&mut self, n: u64, bytes: u64) {
+        self.kept.records += n;
+        self.kept.bytes += bytes;
+    }
+
+    /// So many records were not used; say why with [`Ledger::file`].
+    pub fn skip_records(&mut self, n: u64, bytes: u64) {
+        self.skipped.records += n;
+        self.skipped.bytes += bytes;
+    }
+
     /// A record of `bytes` was used after a change; say which with [`Ledger::file`].
     pub fn repair(&mut self, bytes: u64) {
         self.repaired.add(bytes);

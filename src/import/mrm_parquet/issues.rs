@@ -1,0 +1,16 @@
+//! Oddities of this format.
+
+use crate::trace::ledger::issue_kinds;
+
+issue_kinds! {
+    MISSING_COLUMNS = "mrm-missing-columns", Note,
+        "columns that the format asks for are missing and count as empty",
+        "the reference refuses such a file";
+    EXTRA_COLUMNS = "mrm-extra-columns", Note, "columns that the format does not have were ignored", "";
+    WITHOUT_ADDRESS = "mrm-row-without-address", Skipped,
+        "rows without a time, an address or an operation, skipped", "";
+    DAMAGED_GROUP = "mrm-damaged-group", Skipped,
+        "a row group could not be read and was left out", "copy the file again";
+    SEVERAL_RUNS = "mrm-several-runs", Note,
+        "rows belong to several runs; they are shown as one", "keep the runs in files of their own";
+}
