@@ -54,7 +54,8 @@ pub fn unpack(packed: &[u8], width: u8, n: usize, mut push: impl FnMut(u64)) -> 
     let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
     if width <= 56 {
         // Eight bytes hold all of a value wherever it starts in the first of them.
-        let n_fast = if width == 0 { n } else { (packed.len().saturating_sub(8) * 8 / width).min(n) };
+        let n_bits = (packed.len() as u64).saturating_sub(8) * 8;
+        let n_fast = n_bits.checked_div(width as u64).map_or(n, |fit| fit.min(n as u64) as usize);
         for i in 0..n_fast {
             let bit = i * width;
             let word =
