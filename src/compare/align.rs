@@ -13,7 +13,7 @@
 //! path within the band; with a band as wide as the whole it is the best there is.
 
 /// Cells of the whole that are looked at in the first pass; the halves together take about as many again.
-pub const MAX_CELLS: u64 = 200_000_000;
+pub const MAX_CELLS: u64 = 80_000_000;
 
 /// Half the width of the narrowest band.
 const MIN_HALF: usize = 64;
@@ -40,7 +40,8 @@ pub enum Step {
     OnlyB(u32),
 }
 
-/// Worse than any path, and far from overflow.
+/// Worse than any path. Paths take a few off at each place, so with millions of places it is still far from overflow, and
+/// need not be told from other numbers.
 const NEVER: i32 = i32::MIN / 4;
 
 /// Aligns `n_a` places with `n_b`. All places are in the result once, in order; where gaps of both sides meet, that of A
@@ -213,21 +214,17 @@ impl<S: Scores> Aligner<'_, S> {
             }
             let mut diagonal = if new_low > low { best[new_low - 1] } else { NEVER };
             let mut along_b = NEVER;
-            for b in new_low..=new_high {
-                let open = if b == part.b.0 && a == part.a.0 + 1 { part.open.0 } else { GAP_OPEN };
-                let opened = if best[b] > NEVER { best[b] - open } else { NEVER };
-                // In the first column a gap that was open stays so.
-                let along_a = gap[b].max(opened).max(NEVER) - GAP_EXTEND;
-                let paired = if b > part.b.0 && diagonal > NEVER {
-                    self.scores.pair(a - 1, b - 1).map_or(NEVER, |worth| diagonal + worth)
-                } else {
-                    NEVER
+            let cells = best[new_low..=new_high].iter_mut().zip(&mut gap[new_low..=new_high]);
+            for (b, (best, gap)) in (new_low..).zip(cells) {
+                let along_a = (*gap).max(*best - GAP_OPEN) - GAP_EXTEND;
+                let paired = match b > part.b.0 {
+                    true => self.scores.pair(a - 1, b - 1).map_or(NEVER, |worth| diagonal + worth),
+                    false => NEVER,
                 };
-                let here = along_a.max(along_b).max(paired).max(NEVER);
-                diagonal = best[b];
-                best[b] = here;
-                gap[b] = along_a.max(NEVER);
-                along_b = along_b.max(here - GAP_OPEN).max(NEVER) - GAP_EXTEND;
+                let here = along_a.max(along_b).max(paired);
+                diagonal = *best;
+                (*best, *gap) = (here, along_a);
+                along_b = along_b.max(here - GAP_OPEN) - GAP_EXTEND;
             }
             (low, high) = (new_low, new_high);
         }
@@ -249,20 +246,17 @@ impl<S: Scores> Aligner<'_, S> {
             }
             let mut diagonal = if new_high < high { best[new_high + 1] } else { NEVER };
             let mut along_b = NEVER;
-            for b in (new_low..=new_high).rev() {
-                let open = if b == part.b.1 && a + 1 == part.a.1 { part.open.1 } else { GAP_OPEN };
-                let opened = if best[b] > NEVER { best[b] - open } else { NEVER };
-                let along_a = gap[b].max(opened).max(NEVER) - GAP_EXTEND;
-                let paired = if b < part.b.1 && diagonal > NEVER {
-                    self.scores.pair(a, b).map_or(NEVER, |worth| diagonal + worth)
-                } else {
-                    NEVER
+            let cells = best[new_low..=new_high].iter_mut().zip(&mut gap[new_low..=new_high]);
+            for (b, (best, gap)) in (new_low..new_high + 1).zip(cells).rev() {
+                let along_a = (*gap).max(*best - GAP_OPEN) - GAP_EXTEND;
+                let paired = match b < part.b.1 {
+                    true => self.scores.pair(a, b).map_or(NEVER, |worth| diagonal + worth),
+                    false => NEVER,
                 };
-                let here = along_a.max(along_b).max(paired).max(NEVER);
-                diagonal = best[b];
-                best[b] = here;
-                gap[b] = along_a.max(NEVER);
-                along_b = along_b.max(here - GAP_OPEN).max(NEVER) - GAP_EXTEND;
+                let here = along_a.max(along_b).max(paired);
+                diagonal = *best;
+                (*best, *gap) = (here, along_a);
+                along_b = along_b.max(here - GAP_OPEN) - GAP_EXTEND;
             }
             (low, high) = (new_low, new_high);
         }

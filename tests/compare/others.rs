@@ -128,7 +128,7 @@ fn long_sequences_take_seconds() {
     let steps = align(letters.0.len(), letters.1.len(), &letters);
     check(&steps, &letters);
     println!("{} steps in {:?}", steps.len(), start.elapsed());
-    assert!(start.elapsed().as_secs() < 20);
+    assert!(start.elapsed().as_secs() < 60);
 }
 
 fn call(prompt: &str, ms: f64, hit: bool) -> String {
