@@ -17,7 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("analysis", &["base", "gpu", "trace", "memory", "report", "analysis"]),
     ("compare", &["base", "trace", "report", "analysis", "compare"]),
     ("index", &["base", "trace", "import", "report", "analysis", "index"]),
-    ("export", &["base", "trace", "report", "analysis", "index", "export"]),
+    ("export", &["base", "trace", "memory", "memory_run", "report", "analysis", "index", "export"]),
     ("engine", &["base", "trace", "import", "report", "analysis", "compare", "index", "export", "engine"]),
 ];
 

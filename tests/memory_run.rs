@@ -6,14 +6,17 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use support::data_dirs;
+use support::{data_dirs, import};
+use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::base::json::Json;
 use tracedrop::base::strings::StringTable;
+use tracedrop::export::mrm_run;
+use tracedrop::import::perf_text;
 use tracedrop::memory_run::dataset::{self, Dataset};
 use tracedrop::memory_run::manifest::{Manifest, State};
 use tracedrop::memory_run::schema::{self, Check, Kind};
 use tracedrop::memory_run::trace_table::{self, region_name};
-use tracedrop::memory_run::{self, Contents, RunDirectory, metadata, metrics, tables};
+use tracedrop::memory_run::{self, Contents, RunDirectory, metadata, metrics};
 use tracedrop::parquet::{Column, ColumnSpec, Error, ParquetFile, Writer};
 use tracedrop::trace::accesses::{Access, AccessTable, Op, RegionType};
 
@@ -180,8 +183,6 @@ fn runs_of_version_0_1_0() {
                     ["region_id", "page_min", "page_max", "first_seen_ns", "last_seen_ns", "access_count"];
                 assert_eq!(got, keys.map(|key| wanted[key].as_u64().unwrap()), "{what}");
             }
-            let rows = run.accesses.as_ref().unwrap().iter();
-            assert!(tables::regions_of(rows, &run.strings) == run.regions, "{what}");
             let blocks = labelled["kv_lifecycle"].as_array().unwrap();
             assert_eq!(run.kv_blocks.len(), blocks.len(), "{what}");
             for (row, wanted) in run.kv_blocks.iter().zip(blocks) {
@@ -422,4 +423,55 @@ fn parquet_traces_are_imported() {
             assert_eq!(error.code, "parquet-other-table");
         }
     }
+}
+
+/// From text of perf to a run directory: the tables that the reference wrote of the same text.
+#[test]
+fn a_capture_becomes_the_run_directory_of_the_reference() {
+    let mut n = 0;
+    for dir in data_dirs("mrm") {
+        for case in ["tiny-24", "mid-llama-5k", "mid-vllm-5k", "big-200k"] {
+            let found = |folder: &str, endings: &[&str]| {
+                endings
+                    .iter()
+                    .map(|ending| dir.join(folder).join(format!("{case}{ending}")))
+                    .find(|path| path.is_file())
+            };
+            let (Some(input), Some(expected)) = (
+                found("inputs", &[".txt", ".txt.gz"]),
+                found("cases", &[".expected.json", ".expected.json.gz"]),
+            ) else {
+                continue;
+            };
+            let Some(golden) = run_dirs(&dir.join("runs").join(case)).into_iter().next() else { continue };
+            n += 1;
+            let expected = json(&expected);
+            let name = input.file_name().unwrap().to_str().unwrap();
+            let trace = import(name, &std::fs::read(&input).unwrap(), Some(&perf_text::SEED_INFO)).unwrap();
+            let query =
+                MemoryQuery { phases: expected["phase_boundaries"].to_string(), ..MemoryQuery::default() };
+            assert_eq!(query.problem(), None, "{case}");
+            let run_id = expected["run_id"].as_str().unwrap();
+            let written = mrm_run::files(&trace, &query, run_id, 0).unwrap();
+            assert!(written.notes.is_empty(), "{case}: {:?}", written.notes);
+            let golden_files = files_of(&golden);
+            let ours: Vec<(&str, &[u8])> =
+                written.files.iter().map(|(name, bytes)| (*name, bytes.as_slice())).collect();
+            let wanted = golden_files.iter().find(|file| file.0 == "metrics.csv").unwrap();
+            let metrics = ours.iter().find(|file| file.0 == "metrics.csv").unwrap();
+            assert_eq!(String::from_utf8_lossy(metrics.1), String::from_utf8_lossy(&wanted.1), "{case}");
+            let (ours, theirs) = (memory_run::read(&ours), memory_run::read(&named(&golden_files)));
+            assert!(ours.regions == theirs.regions, "{case}: regions");
+            assert!(ours.kv_blocks == theirs.kv_blocks, "{case}: blocks");
+            let lines = |run: &RunDirectory| {
+                let mut out = String::new();
+                for row in run.accesses.as_ref().unwrap().iter() {
+                    push_line(run_id, &row, &run.strings, &mut out);
+                }
+                out
+            };
+            assert!(lines(&ours) == lines(&theirs), "{case}: rows");
+        }
+    }
+    assert!(n > 0);
 }

@@ -131,6 +131,8 @@ struct ExportArgs {
     run_id: Option<String>,
     #[command(flatten)]
     input: InputArgs,
+    #[command(flatten)]
+    tables: ReportTables,
 }
 
 #[derive(Args)]
@@ -471,7 +473,11 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         Err(message) => return Ok(usage(message)),
     };
     if args.to == mrm::RUN_DIRECTORY {
-        let Some(session) = read::open(&args.file, format, Query::default(), &args.input) else {
+        let query = match args.tables.query(Query::default().top) {
+            Ok(query) => query,
+            Err(message) => return Ok(usage(message)),
+        };
+        let Some(session) = read::open(&args.file, format, query, &args.input) else {
             return Ok(ExitCode::from(1));
         };
         return mrm::write_run(

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tracedrop::base::text;
 use tracedrop::engine::Session;
+use tracedrop::export;
 use tracedrop::memory_config::Config;
-use tracedrop::memory_run::{self, Contents, tables};
 
 /// What `--to` calls a run directory.
 pub const RUN_DIRECTORY: &str = "mrm-run";
@@ -113,28 +113,18 @@ pub fn write_run(
     let Some(dir) = output else {
         return Ok(crate::usage(format!("--to {RUN_DIRECTORY} needs -o with a folder")));
     };
-    let Some(trace) = session.run().traces.first().filter(|trace| !trace.accesses.is_empty()) else {
+    let Some(trace) = session.run().traces.first() else { return Ok(ExitCode::from(1)) };
+    let told = trace.source.metadata.iter().find(|(key, _)| key == "run_id").map(|(_, value)| value.as_str());
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let run_id = run_id.or(told).unwrap_or(&stem);
+    let Some(run) = export::mrm_run::files(trace, &session.query().memory, run_id, now_ms) else {
         eprintln!("tracedrop: {name}: it holds no memory accesses");
         return Ok(ExitCode::from(1));
     };
-    let told = trace.source.metadata.iter().find(|(key, _)| key == "run_id").map(|(_, value)| value.as_str());
-    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let regions = tables::regions_of(trace.accesses.iter(), &trace.strings);
-    if regions.is_empty() {
-        eprintln!("tracedrop: {name}: note: no access is in a region, so the region map is empty");
+    for note in &run.notes {
+        eprintln!("tracedrop: {name}: note: {note}");
     }
-    eprintln!("tracedrop: {name}: note: blocks of keys and values, and metrics, are written as empty tables");
-    let files = memory_run::write(Contents {
-        run_id: run_id.or(told).unwrap_or(&stem),
-        rows: || trace.accesses.iter(),
-        strings: &trace.strings,
-        regions: &regions,
-        kv_blocks: &[],
-        metrics: &[],
-        metadata: None,
-        prompt_outputs: None,
-        now_ms,
-    });
+    let files = run.files;
     let failed = |what: String| {
         eprintln!("tracedrop: {what}");
         Ok(ExitCode::from(2))

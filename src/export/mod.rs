@@ -11,6 +11,7 @@ pub mod csv;
 pub mod index;
 pub mod json;
 pub mod markdown;
+pub mod mrm_run;
 pub mod terminal;
 
 use crate::analysis::{ANALYSES, Query, TextFormat};

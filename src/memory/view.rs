@@ -137,6 +137,15 @@ impl<'p> PhaseOf<'p> {
 }
 
 impl<'a> View<'a> {
+    /// Rows that are not left out, each with its label and phase, in the order of the file.
+    pub fn labelled(&self) -> impl Iterator<Item = (Access, Label, Option<&str>)> + '_ {
+        let mut phase_of = PhaseOf::new(&self.phases);
+        self.trace.accesses.iter().zip(self.labels.iter()).filter_map(move |(row, label)| {
+            let phase = phase_of.get(&row, self.trace);
+            Some((row, label?, phase))
+        })
+    }
+
     pub fn new(trace: &'a Trace, options: &Options) -> View<'a> {
         let mut view = View {
             trace,

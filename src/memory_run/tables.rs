@@ -1,11 +1,7 @@
 //! `region_map.parquet` and `kv_block_lifecycle.parquet`.
 
 use super::schema::{VERSION, VERSION_KEY};
-use super::trace_table::region_name;
-use crate::base::strings::StringTable;
 use crate::parquet::{Column, ColumnSpec, Error, ParquetFile, Source, Writer};
-use crate::trace::accesses::{Access, RegionType};
-use std::collections::BTreeMap;
 
 /// A run of neighbouring pages of one region type.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -34,32 +30,6 @@ pub struct KvRow {
     pub evict_ns: Option<u64>,
     pub total_reads: u64,
     pub lifetime_ns: u64,
-}
-
-/// The regions that labelled rows lie in, in order of their numbers; rows without a region (number 0) are in none.
-pub fn regions_of(rows: impl IntoIterator<Item = Access>, strings: &StringTable) -> Vec<RegionRow> {
-    let mut regions: BTreeMap<u32, RegionRow> = BTreeMap::new();
-    for row in rows.into_iter().filter(|row| row.region_id != 0) {
-        let (page, ts) = (row.page(), row.ts.max(0) as u64);
-        let region = regions.entry(row.region_id).or_insert_with(|| RegionRow {
-            region_id: u64::from(row.region_id),
-            region_type: match row.region_text {
-                Some(text) if row.region == RegionType::Other => strings.get(text).to_string(),
-                _ => region_name(row.region).to_string(),
-            },
-            page_min: page,
-            page_max: page,
-            first_seen_ns: ts,
-            last_seen_ns: ts,
-            access_count: 0,
-        });
-        region.page_min = region.page_min.min(page);
-        region.page_max = region.page_max.max(page);
-        region.first_seen_ns = region.first_seen_ns.min(ts);
-        region.last_seen_ns = region.last_seen_ns.max(ts);
-        region.access_count += 1;
-    }
-    regions.into_values().collect()
 }
 
 const REGION_COLUMNS: [ColumnSpec; 7] = [

@@ -380,10 +380,10 @@ mod tests {
             address: u64::MAX - i * 64,
             op: Op::ALL[(i % 3) as usize],
             op_text: (i % 3 == 2).then_some(StringId(9)),
-            symbol: (i % 5 > 0).then_some(StringId(i as u32 % 40)),
+            symbol: (!i.is_multiple_of(5)).then_some(StringId(i as u32 % 40)),
             region: RegionType::ALL[(i % 6) as usize],
             region_id: i as u32,
-            latency: (i % 7 == 0).then_some(u64::MAX),
+            latency: i.is_multiple_of(7).then_some(u64::MAX),
             thread: Some(-(i as i64)),
             cpu: Some(3),
             ..Access::default()
