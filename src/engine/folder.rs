@@ -4,7 +4,7 @@ use super::protocol::FormatView;
 use crate::base::text::number_behind;
 
 /// Endings of packed files and of indexes, which every format may have.
-const ENDINGS_OF_ANY: [&str; 3] = ["gz", "zst", "tdx"];
+const ENDINGS_OF_ANY: [&str; 4] = ["gz", "zst", "lz4", "tdx"];
 
 /// Whether a file of that name in a folder is taken for a trace, by its ending.
 pub fn may_be_trace(name: &str, formats: &[FormatView]) -> bool {
