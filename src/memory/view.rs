@@ -15,8 +15,8 @@ use super::ranges::AddressRange;
 use super::rules::Rules;
 use crate::base::column;
 use crate::trace::Trace;
-use crate::trace::accesses::{Access, Op};
-use rustc_hash::FxHashMap;
+use crate::trace::accesses::{Access, Op, PAGE_BITS};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What the person gave.
 #[derive(Clone, Debug, Default)]
@@ -144,6 +144,15 @@ impl<'a> View<'a> {
             let phase = phase_of.get(&row, self.trace);
             Some((row, label?, phase))
         })
+    }
+
+    /// Distinct pages that rows touch. Goes over all rows.
+    pub fn n_pages(&self) -> u64 {
+        let mut pages: FxHashSet<u64> = FxHashSet::default();
+        self.rows().for_each(|row| {
+            pages.insert(row.address >> PAGE_BITS);
+        });
+        pages.len() as u64
     }
 
     pub fn new(trace: &'a Trace, options: &Options) -> View<'a> {

@@ -243,7 +243,8 @@ fn drawn_lines(lines: &Lines, width: f64) -> Scene {
 fn ridges(heat: &Heat, width: f64) -> Scene {
     const ROW: f64 = 20.0;
     let letters = heat.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-    let gutter = (letters as f64 * LETTER + 12.0).clamp(0.0, width * 0.4);
+    // Digits are wider than most letters.
+    let gutter = (letters as f64 * LETTER * 1.15 + 12.0).clamp(0.0, width * 0.4);
     let plot = width - gutter - RIGHT;
     let bottom = HEAD + heat.rows.len() as f64 * ROW;
     let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend: Vec::new() };

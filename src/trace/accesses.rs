@@ -1,7 +1,7 @@
 //! Loads and stores to memory, as a profiler of memory accesses or a tracer of allocations has seen them.
 //!
 //! There may be hundreds of millions of them, so full blocks of rows are packed, column by column, as
-//! [`column`] packs integers: some 12 to 20 bytes a row, and next to nothing for columns that say nothing. A clone
+//! [`mod@column`] packs integers: some 12 to 20 bytes a row, and next to nothing for columns that say nothing. A clone
 //! shares them. Reading goes from front to back, a block at a time.
 
 use crate::base::column;

@@ -13,6 +13,7 @@ use crate::memory::summary::{self, KindSummary};
 use crate::memory::{Kind, View};
 use crate::report::{Block, Facts, Report};
 use crate::trace::Run;
+use crate::trace::accesses::PAGE_BITS;
 use tables::Source;
 
 pub const INFO: AnalysisInfo =
@@ -110,10 +111,10 @@ fn add_facts(view: &View<'_>, report: &mut Report) {
     let coverage = &view.coverage;
     facts.push("accesses", "Accesses", coverage.n_rows, Unit::Count);
     facts.push("regions", "Regions", view.regions.regions().len() as u64, Unit::Count);
-    let pages: u64 = view.metrics.regions.iter().map(|region| region.unique_pages).sum();
-    facts
-        .push("bytes", "Touched", pages.saturating_mul(4096), Unit::Bytes)
-        .hint("pages of 4 KiB that a sample hit");
+    let bytes = view.n_pages().saturating_mul(1 << PAGE_BITS);
+    facts.push("bytes", "Touched", bytes, Unit::Bytes).hint(
+        "pages of 4 KiB that a sample hit, each once; tables of regions count a page in two regions twice",
+    );
     if let Some((start, end)) = view.trace.accesses.span() {
         facts.push("span", "Time", end.saturating_sub(start), Unit::Ns);
         facts

@@ -2,7 +2,7 @@
 //!
 //! What a Parquet file holds is said at its end. Where the file can be read at any place, its bytes are let by and the row groups
 //! are read one after the other when the last byte has come, so no more than one is in memory as it lies in the file; where it
-//! can not (it was packed, or comes from a pipe), it is kept until then, up to [`MAX_KEPT_BYTES`].
+//! can not (it was packed, or comes from a pipe), it is kept until then, up to `MAX_KEPT_BYTES`.
 //! Columns and their meaning: [`crate::memory_run::trace_table`].
 
 mod issues;
