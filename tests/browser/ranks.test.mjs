@@ -47,10 +47,11 @@ pageTest('files of ranks are read together, and each when it is shown', async (p
   assert.match(verdict, /^Everything was read/);
   assert.deepEqual(await tabNames(page), ['2 ranks', ...RANKS]);
   assert.equal(await page.title(), '2 ranks – Tracedrop');
-  assert.equal(await report(page).getByRole('heading', { level: 2 }).textContent(), 'Ranks');
+  assert.equal(await report(page).getByRole('heading', { level: 2 }).textContent(), 'Findings');
   assert.match(await report(page).locator('.report-summary').textContent(), /^2 ranks; \d+\.\d % of the time in collectives is waiting/);
   const bars = report(page).getByRole('img', { name: 'Where the time of each rank went' });
   assert.ok((await bars.locator('text').allTextContents()).includes('rank 1'));
+  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Ranks', exact: true }).click();
   const arrivals = report(page).getByRole('img', { name: 'Arrival at collectives' });
   assert.equal(await arrivals.locator('path').count(), 2);
   // Each file has its own account.

@@ -95,9 +95,11 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
     findings.truncate(N_FINDINGS);
     let mut report = Report::new(INFO.id, INFO.title);
-    let breakdown = reports.iter().find(|report| report.id == gpu_breakdown::INFO.id)?;
-    report.summary = breakdown.summary.clone();
-    if let Some(chart) = breakdown.blocks.iter().find(|block| matches!(block, Block::Chart(_))) {
+    // Of several ranks the picture is of all, not of the first.
+    let find = |id: &str| reports.iter().find(|report| report.id == id);
+    let lead = find(gpu_ranks::INFO.id).or_else(|| find(gpu_breakdown::INFO.id))?;
+    report.summary = lead.summary.clone();
+    if let Some(chart) = lead.blocks.iter().find(|block| matches!(block, Block::Chart(_))) {
         report.blocks.push(chart.clone());
     }
     report.findings(Findings {
