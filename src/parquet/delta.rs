@@ -77,6 +77,11 @@ pub fn read_texts(bytes: &[u8], max: usize, mut push: impl FnMut(&[u8])) -> Resu
     Ok(())
 }
 
+/// Texts by their beginnings may be so many times as long as what says them,
+const MAX_GROWTH: u64 = 256;
+/// and always so long.
+const ALWAYS_ALLOWED_BYTES: u64 = 1 << 24;
+
 /// Texts by how many bytes each has in common with the one before, and what follows those (`DELTA_BYTE_ARRAY`).
 pub fn read_front_coded(bytes: &[u8], max: usize, mut push: impl FnMut(&[u8])) -> Result<(), Error> {
     let mut shared = Vec::new();
@@ -85,11 +90,18 @@ pub fn read_front_coded(bytes: &[u8], max: usize, mut push: impl FnMut(&[u8])) -
     if ends.len() != shared.len() {
         return Err(DAMAGED);
     }
+    // Beginnings that are shared can stand for any number of bytes.
+    let max_bytes = (bytes.len() as u64).saturating_mul(MAX_GROWTH).max(ALWAYS_ALLOWED_BYTES);
+    let mut n_bytes = 0u64;
     let mut text: Vec<u8> = Vec::new();
     for (n_shared, end) in shared.into_iter().zip(ends) {
         let n_shared = usize::try_from(n_shared).ok().filter(|n| *n <= text.len()).ok_or(DAMAGED)?;
         text.truncate(n_shared);
         text.extend_from_slice(end);
+        n_bytes += text.len() as u64;
+        if n_bytes > max_bytes {
+            return Err(DAMAGED);
+        }
         push(&text);
     }
     Ok(())

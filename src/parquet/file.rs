@@ -75,6 +75,11 @@ impl<S: Source> ParquetFile<S> {
         if metadata.n_rows > n_bytes.saturating_mul(MAX_ROWS_PER_BYTE).saturating_add(ALWAYS_ALLOWED_ROWS) {
             return Err(Error::Damaged("number of its rows"));
         }
+        // Columns do not lie over each other, or a small file would be read for ever.
+        let chunks = metadata.row_groups.iter().flat_map(|group| &group.chunks);
+        if chunks.fold(0u64, |sum, chunk| sum.saturating_add(chunk.n_bytes)) > n_bytes {
+            return Err(Error::Damaged("places of its columns"));
+        }
         Ok(ParquetFile { source, metadata })
     }
 
@@ -136,7 +141,12 @@ impl<S: Source> ParquetFile<S> {
         if end.is_none() || chunk.n_values != n_rows as u64 && info.kind != Kind::Other {
             return Err(DAMAGED);
         }
-        let mut bytes = vec![0; usize::try_from(chunk.n_bytes).map_err(|_| DAMAGED)?];
+        let n_bytes = usize::try_from(chunk.n_bytes).map_err(|_| DAMAGED)?;
+        let mut bytes = Vec::new();
+        bytes
+            .try_reserve_exact(n_bytes)
+            .map_err(|_| Error::Unsupported("a column larger than memory".to_string()))?;
+        bytes.resize(n_bytes, 0);
         read(&self.source, chunk.start, &mut bytes)?;
         column::read(&bytes, info, chunk, n_rows)
     }

@@ -107,6 +107,9 @@ fn columns(schema: &[Value<'_>]) -> Result<Vec<ColumnInfo>, Error> {
     for (n, element) in structs(schema).enumerate() {
         let element = element?;
         let n_children = element.int(5).unwrap_or(0);
+        if n_children < 0 {
+            return Err(DAMAGED);
+        }
         if n > 0 {
             *open.last_mut().ok_or(DAMAGED)? -= 1;
         }

@@ -53,6 +53,7 @@ pageTest('files of ranks are read together, and each when it is shown', async (p
   assert.ok((await bars.locator('text').allTextContents()).includes('rank 1'));
   await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Ranks', exact: true }).click();
   const arrivals = report(page).getByRole('img', { name: 'Arrival at collectives' });
+  await arrivals.locator('path').nth(1).waitFor({ state: 'attached' });
   assert.equal(await arrivals.locator('path').count(), 2);
   // Each file has its own account.
   await panel(page).getByRole('button', { name: 'Show the account' }).click();

@@ -109,8 +109,10 @@ fn ways(gpu: &GpuTrace<'_>, start: i64, length: i64) -> Vec<Way> {
             let from = start + stretch * length;
             let to = if stretch == last { work.start + dur } else { from + length };
             let from = if stretch == first { work.start } else { from };
-            way.bytes[stretch as usize] += moved_by(to) - moved_by(from);
-            way.busy[stretch as usize] += (to.min(work.end) - from).max(0);
+            // What files claim may be more than there is.
+            let (bytes, busy) = (&mut way.bytes[stretch as usize], &mut way.busy[stretch as usize]);
+            *bytes = bytes.saturating_add(moved_by(to).saturating_sub(moved_by(from)));
+            *busy = busy.saturating_add((to.min(work.end) - from).max(0));
         }
     }
     ways.retain(|way| way.bytes.iter().any(|bytes| *bytes > 0));

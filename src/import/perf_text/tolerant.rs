@@ -127,6 +127,10 @@ fn thread_of(word: &[u8]) -> Option<Option<i64>> {
     is_integer(tid).then(|| std::str::from_utf8(tid).ok()?.parse().ok())
 }
 
+/// So many words of an event, and parentheses of a name, are looked at: each look may go along the whole line, which can be
+/// a mebibyte long.
+const MAX_TRIES: usize = 64;
+
 /// Event, digits of the address, and what is behind them. Only a line without a command may be without an event.
 fn event_and_address(text: &[u8], has_comm: bool) -> Option<(&[u8], &[u8], &[u8])> {
     let mut at = 0;
@@ -139,6 +143,9 @@ fn event_and_address(text: &[u8], has_comm: bool) -> Option<(&[u8], &[u8], &[u8]
         }
         let behind = text.len() - rest.len();
         n_words += 1;
+        if n_words > MAX_TRIES {
+            break;
+        }
         if let Some(name) = word.strip_suffix(b":") {
             let (address, tail) = next_word(rest);
             if is_hex(address) {
@@ -202,8 +209,12 @@ fn read_tail(text: &[u8]) -> Tail<'_> {
 fn find_data_source(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     memchr_iter(b'|', text).find_map(|pipe| {
         let before = trim_end(&text[..pipe]);
+        // Without a blank there is no word to look back for, along a line that may be all pipes.
+        if before.len() == pipe {
+            return None;
+        }
         let (rest, source) = last_word(before);
-        (before.len() < pipe && is_hex(source)).then(|| (rest, source, &text[pipe..]))
+        is_hex(source).then(|| (rest, source, &text[pipe..]))
     })
 }
 
@@ -271,7 +282,7 @@ fn split_data_group(text: &[u8]) -> (&[u8], &[u8]) {
     if is_number(next_word(text).0) {
         return (b"", text);
     }
-    for close in memchr_iter(b')', text) {
+    for close in memchr_iter(b')', text).take(MAX_TRIES) {
         let behind = trim_start(&text[close + 1..]);
         if behind.len() + close + 1 < text.len()
             && is_number(next_word(behind).0)
