@@ -41,27 +41,9 @@ pub struct TraceInfo {
     pub has_several_runs: bool,
 }
 
-/// The region type of a name.
-pub fn region_of(name: &str) -> RegionType {
-    match name {
-        "activation" => RegionType::Activation,
-        "kv_cache" => RegionType::KvCache,
-        "runtime" => RegionType::Runtime,
-        "unknown" => RegionType::Unknown,
-        "weight" => RegionType::Weight,
-        _ => RegionType::Other,
-    }
-}
-
 /// The name of a region type, as files have it; that of [`RegionType::Other`] stands in its row.
 pub fn region_name(region: RegionType) -> &'static str {
-    match region {
-        RegionType::Activation => "activation",
-        RegionType::KvCache => "kv_cache",
-        RegionType::Runtime => "runtime",
-        RegionType::Unknown | RegionType::Other => "unknown",
-        RegionType::Weight => "weight",
-    }
+    region.name().unwrap_or("unknown")
 }
 
 /// Reads all rows.
@@ -118,7 +100,8 @@ pub fn read_group<S: Source>(
     let (token, context) = (column("token_index")?, column("context_tokens")?);
     // What the few distinct texts mean is looked up once each.
     let ops: Vec<Op> = op.ids.iter().map(|id| op_of(strings.get(*id))).collect();
-    let regions: Vec<RegionType> = region.ids.iter().map(|id| region_of(strings.get(*id))).collect();
+    let regions: Vec<RegionType> =
+        region.ids.iter().map(|id| RegionType::of_name(strings.get(*id))).collect();
     let n_runs_before = info.run_id.is_some();
     if let Some(id) = run_id.get(0).filter(|_| !n_runs_before) {
         info.run_id = Some(strings.get(id).to_string());
