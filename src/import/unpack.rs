@@ -136,22 +136,22 @@ impl Unpacker {
         let start = self.consumed;
         self.consumed += packed.len() as u64;
         let outcome = match &mut self.codec {
-            Codec::Gzip(gzip) => gzip.feed(packed, emit)?,
+            Codec::Gzip(gzip) => gzip.feed(start, packed, emit)?,
             Codec::Zstd(zstd) => {
                 let mut carry = std::mem::take(&mut zstd.carry);
-                let outcome = feed_steps(&mut carry, packed, |rest| zstd.step(rest, emit))?;
+                let outcome = feed_steps(start, &mut carry, packed, |rest| zstd.step(rest, emit))?;
                 zstd.carry = carry;
                 outcome
             }
             Codec::Lz4(lz4) => {
                 let mut carry = std::mem::take(&mut lz4.carry);
-                let outcome = feed_steps(&mut carry, packed, |rest| lz4.step(rest, emit))?;
+                let outcome = feed_steps(start, &mut carry, packed, |rest| lz4.step(rest, emit))?;
                 lz4.carry = carry;
                 outcome
             }
         };
-        if let Some((kind, at)) = outcome {
-            self.problem = Some(Problem { kind, byte: start + at as u64 });
+        if let Some((kind, byte)) = outcome {
+            self.problem = Some(Problem { kind, byte });
         }
         Ok(())
     }
@@ -171,8 +171,8 @@ impl Unpacker {
     }
 }
 
-/// A problem and the offset in the chunk where it was met.
-type Outcome = Option<(&'static IssueKind, usize)>;
+/// A problem and the byte of the file where it was met, which is the same however the file is cut into chunks.
+type Outcome = Option<(&'static IssueKind, u64)>;
 
 struct Gzip {
     member: Option<Decompress>,
@@ -183,25 +183,28 @@ struct Gzip {
 }
 
 impl Gzip {
-    fn feed<E>(&mut self, packed: &[u8], emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<Outcome, E> {
+    fn feed<E>(
+        &mut self,
+        start: u64,
+        packed: &[u8],
+        emit: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<Outcome, E> {
         let joined;
         let mut packed = packed;
-        let mut carried = 0;
+        let end = start + packed.len() as u64;
         if !self.head.is_empty() {
-            carried = self.head.len();
             joined = [&self.head[..], packed].concat();
             self.head.clear();
             packed = &joined;
         }
-        let total = packed.len();
         while !packed.is_empty() {
-            let at = (total - packed.len()).saturating_sub(carried);
             if self.member.is_none() {
                 // Zero padding between and after members is usual (tapes, block devices).
                 if self.any_member_done {
                     let zeros = packed.iter().take_while(|byte| **byte == 0).count();
                     packed = &packed[zeros..];
                 }
+                let at = end - packed.len() as u64;
                 match packed {
                     [] => break,
                     [0x1f] => {
@@ -222,6 +225,7 @@ impl Gzip {
                 emit(&self.piece[..produced])?;
             }
             packed = &packed[consumed.min(packed.len())..];
+            let at = end - packed.len() as u64;
             match status {
                 Ok(Status::StreamEnd) => {
                     self.member = None;
@@ -231,7 +235,7 @@ impl Gzip {
                 Ok(_) => {}
                 Err(_) => {
                     self.member = None;
-                    return Ok(Some((&DAMAGED, at + consumed)));
+                    return Ok(Some((&DAMAGED, at)));
                 }
             }
         }
@@ -266,13 +270,15 @@ enum Place {
     Skipping(u64),
 }
 
-/// Takes steps over `carry`, which was cut before, and `packed`; what is left of them is the new `carry`.
+/// Takes steps over `carry`, which was cut before, and `packed`, which begins at byte `start` of the file; what is left of
+/// them is the new `carry`. A problem is told with the byte of the file at which its header or block begins.
 fn feed_steps<E>(
+    start: u64,
     carry: &mut Vec<u8>,
     packed: &[u8],
     mut step: impl FnMut(&[u8]) -> Result<Step, E>,
 ) -> Result<Outcome, E> {
-    let carried = carry.len();
+    let first = start - carry.len() as u64;
     let mut input = std::mem::take(carry);
     input.extend_from_slice(packed);
     let mut at = 0;
@@ -282,10 +288,10 @@ fn feed_steps<E>(
             Step::Used(n) => at += n,
             Step::More => break,
             Step::Odd(n, kind) => {
-                outcome = Some((kind, at.saturating_sub(carried)));
+                outcome = Some((kind, first + at as u64));
                 at += n;
             }
-            Step::Problem(kind) => return Ok(Some((kind, at.saturating_sub(carried)))),
+            Step::Problem(kind) => return Ok(Some((kind, first + at as u64))),
         }
     }
     input.drain(..at);
@@ -464,6 +470,11 @@ mod tests {
     }
 
     fn unpack(packing: Packing, packed: &[u8], step: usize) -> (Vec<u8>, Option<&'static str>) {
+        let (out, problem) = unpack_at(packing, packed, step);
+        (out, problem.map(|problem| problem.kind.code))
+    }
+
+    fn unpack_at(packing: Packing, packed: &[u8], step: usize) -> (Vec<u8>, Option<Problem>) {
         let mut out = Vec::new();
         let mut unpacker = Unpacker::new(packing);
         for chunk in packed.chunks(step) {
@@ -474,7 +485,7 @@ mod tests {
             fed.unwrap();
         }
         unpacker.finish();
-        (out, unpacker.problem().map(|problem| problem.kind.code))
+        (out, unpacker.problem())
     }
 
     fn text() -> Vec<u8> {
@@ -504,7 +515,17 @@ mod tests {
             let mut damaged = one.clone();
             let middle = damaged.len() / 2;
             damaged[middle..middle + 40].fill(0xff);
-            assert!(unpack(packing, &damaged, 1000).1.is_some());
+            let broken =
+                [damaged, [&one[..], &[0, 0], b"rubbish"].concat(), [&one[..], &[0x1f, 0, 0]].concat()];
+            for file in &broken {
+                let place =
+                    |step| unpack_at(packing, file, step).1.map(|problem| (problem.kind.code, problem.byte));
+                let whole = place(usize::MAX >> 1);
+                assert!(whole.is_some());
+                for step in [1, 7, 1000, 4096] {
+                    assert_eq!(place(step), whole, "{packing:?} {step}");
+                }
+            }
         }
     }
 
