@@ -52,10 +52,12 @@ pub fn example(bytes: &[u8], max_chars: usize) -> String {
     out
 }
 
-/// A name short enough for a sentence: those of kernels may have thousands of characters.
-pub fn shortened(name: &str) -> String {
-    const CHARS: usize = 60;
-    match name.char_indices().nth(CHARS) {
+/// So many characters of a name have room in a sentence.
+pub const IN_A_SENTENCE: usize = 60;
+
+/// A name of at most so many characters and a mark where it was cut: those of kernels may have thousands.
+pub fn shortened(name: &str, n_chars: usize) -> String {
+    match name.char_indices().nth(n_chars) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name.to_string(),
     }

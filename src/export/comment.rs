@@ -2,6 +2,7 @@
 //! tables folded and cut, so that it stays below what such a comment may have.
 
 use super::markdown::{escape, write_table};
+use crate::base::text;
 use crate::base::units::group_digits;
 use crate::report::{Block, Cells, Column, Document, NoteLevel, Report, Table, TextCells};
 use std::io::{self, Write};
@@ -97,11 +98,7 @@ fn shortened(column: &Column) -> Column {
     let Cells::Text(cells) = &column.cells else { return column.clone() };
     let mut short = TextCells::default();
     for row in 0..cells.len() {
-        let text = cells.get(row).map(|text| match text.char_indices().nth(MAX_LETTERS) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text.to_string(),
-        });
-        short.push(text.as_deref());
+        short.push(cells.get(row).map(|text| text::shortened(text, MAX_LETTERS)).as_deref());
     }
     Column { cells: Cells::Text(short), ..column.clone() }
 }

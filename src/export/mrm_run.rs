@@ -34,7 +34,7 @@ pub fn files(trace: &Trace, query: &MemoryQuery, run_id: &str, now_ms: u64) -> O
         strings.intern(name);
     }
     let rows = || {
-        view.labelled().map(|(row, label, phase)| {
+        view.in_phases().map(|(row, label, phase)| {
             let name = view.kinds.name(label.kind);
             let region = RegionType::of_name(name);
             let region_text = (region == RegionType::Other).then(|| strings.find(name)).flatten();

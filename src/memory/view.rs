@@ -137,24 +137,6 @@ impl<'p> PhaseOf<'p> {
 }
 
 impl<'a> View<'a> {
-    /// Rows that are not left out, each with its label and phase, in the order of the file.
-    pub fn labelled(&self) -> impl Iterator<Item = (Access, Label, Option<&str>)> + '_ {
-        let mut phase_of = PhaseOf::new(&self.phases);
-        self.trace.accesses.iter().zip(self.labels.iter()).filter_map(move |(row, label)| {
-            let phase = phase_of.get(&row, self.trace);
-            Some((row, label?, phase))
-        })
-    }
-
-    /// Distinct pages that rows touch. Goes over all rows.
-    pub fn n_pages(&self) -> u64 {
-        let mut pages: FxHashSet<u64> = FxHashSet::default();
-        self.rows().for_each(|row| {
-            pages.insert(row.address >> PAGE_BITS);
-        });
-        pages.len() as u64
-    }
-
     pub fn new(trace: &'a Trace, options: &Options) -> View<'a> {
         let mut view = View {
             trace,
@@ -257,10 +239,20 @@ impl<'a> View<'a> {
             .filter_map(|(access, label)| Some((access, label?)))
     }
 
+    /// The same with the phase of each.
+    pub fn in_phases(&self) -> impl Iterator<Item = (Access, Label, Option<&str>)> + '_ {
+        let mut phase_of = PhaseOf::new(&self.phases);
+        self.accesses().map(move |(access, label)| (access, label, phase_of.get(&access, self.trace)))
+    }
+
     /// Phase of each labelled row, beside [`View::accesses`].
     pub fn phase_names(&self) -> impl Iterator<Item = Option<&str>> + '_ {
-        let mut phase_of = PhaseOf::new(&self.phases);
-        self.accesses().map(move |(access, _)| phase_of.get(&access, self.trace))
+        self.in_phases().map(|(_, _, phase)| phase)
+    }
+
+    /// Distinct pages that rows touch. Goes over all rows.
+    pub fn pages(&self) -> FxHashSet<u64> {
+        self.rows().map(|row| row.address >> PAGE_BITS).collect()
     }
 
     /// The region with that number.

@@ -5,7 +5,7 @@ mod grade;
 
 use super::gpu::annotation::Phase;
 use super::gpu::parts::{Activity, Parts, StepWindow, step_windows};
-use super::gpu::stats::{Durations, share};
+use super::gpu::stats::{self, Durations, share};
 use super::gpu::{self, GpuTrace, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
@@ -92,7 +92,7 @@ impl Of<'_, '_> {
         let Some(busy) = share(all.busy(), all.total) else {
             return "No work of a GPU was recorded.".to_string();
         };
-        let percent = |ns: i64| format!("{:.1} %", 100.0 * share(ns, all.total).unwrap_or(0.0));
+        let percent = |ns: i64| stats::percent(share(ns, all.total).unwrap_or(0.0));
         let mut text = match devices {
             [one] => format!("The GPU was busy {:.1} % of {}", 100.0 * busy, format_ns(one.parts.total)),
             _ => format!("{} GPUs were busy {:.1} % of their time", devices.len(), 100.0 * busy),

@@ -1,7 +1,8 @@
 //! The GPU waits.
 
 use super::reader::Row;
-use super::{Evidence, percent, with_facts};
+use super::{Evidence, with_facts};
+use crate::analysis::gpu::stats::percent;
 use crate::analysis::gpu_idle::{BETWEEN_KERNELS, HOST, UNKNOWN};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Facts, Finding};

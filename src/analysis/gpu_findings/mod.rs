@@ -163,11 +163,6 @@ impl Evidence<'_> {
     }
 }
 
-/// Percent with one decimal.
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
-
 /// A finding with the numbers it rests on.
 fn with_facts(mut finding: Finding, facts: Facts) -> Finding {
     finding.evidence = facts.facts;

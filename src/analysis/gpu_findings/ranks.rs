@@ -1,7 +1,7 @@
 //! Ranks that hold up others.
 
-use super::percent;
 use super::reader::{Reader, Row};
+use crate::analysis::gpu::stats::percent;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Facts, Finding, Report};
 

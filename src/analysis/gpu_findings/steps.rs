@@ -1,7 +1,8 @@
 //! Steps that take longer than others of their kind.
 
 use super::reader::Row;
-use super::{Evidence, percent, with_facts};
+use super::{Evidence, with_facts};
+use crate::analysis::gpu::stats::percent;
 use crate::base::units::{Unit, format_ns};
 use crate::report::{Facts, Finding};
 

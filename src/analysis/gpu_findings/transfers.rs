@@ -1,7 +1,8 @@
 //! Communication and copies that nothing hides.
 
 use super::reader::Row;
-use super::{Evidence, percent, with_facts};
+use super::{Evidence, with_facts};
+use crate::analysis::gpu::stats::percent;
 use crate::base::units::{Unit, counted, format_bytes, format_decimal_prefix, format_ns};
 use crate::report::{Facts, Finding};
 

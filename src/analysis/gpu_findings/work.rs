@@ -1,8 +1,9 @@
 //! What the GPU computes.
 
 use super::reader::Row;
-use super::{Evidence, percent, with_facts};
-use crate::base::text::shortened;
+use super::{Evidence, with_facts};
+use crate::analysis::gpu::stats::percent;
+use crate::base::text::{IN_A_SENTENCE, shortened};
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Facts, Finding};
 
@@ -96,7 +97,7 @@ pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         text.push_str(&format!(
             ", {} of that in {}, {}",
             percent(of_it),
-            shortened(&kernel.text("name")),
+            shortened(&kernel.text("name"), IN_A_SENTENCE),
             counted(kernel.integer("count").unwrap_or(0).max(0) as u64, "run", "runs")
         ));
         if let Some(p50) = kernel.integer("p50") {

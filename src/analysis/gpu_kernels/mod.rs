@@ -4,12 +4,12 @@ mod charts;
 
 use super::gpu::annotation::Phase;
 use super::gpu::facts::Vendor;
-use super::gpu::stats::{Durations, share};
+use super::gpu::stats::{self, Durations, share};
 use super::gpu::{self, Class, GpuTrace, Kind, Named, Work};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::strings::StringId;
-use crate::base::text::{shortened, visible};
+use crate::base::text::{IN_A_SENTENCE, shortened, visible};
 use crate::base::units::{Unit, format_ns};
 use crate::gpu::reference::{self, Platform};
 use crate::report::{Column, Facts, Report, Table};
@@ -88,13 +88,13 @@ fn summary(
     total: i64,
     gpu: &GpuTrace<'_>,
 ) -> String {
-    let percent = |ns: i64| format!("{:.1} %", 100.0 * share(ns, total).unwrap_or(0.0));
+    let percent = |ns: i64| stats::percent(share(ns, total).unwrap_or(0.0));
     match (operations.first(), names.first()) {
         (Some((operation, sums)), Some(name)) => format!(
             "{} of the {} of GPU work is {operation}; the kernel with the most time is {} with {}.",
             percent(sums.total()),
             format_ns(total),
-            visible(&shortened(gpu.trace.strings.get_opt(name.name).unwrap_or(""))),
+            visible(&shortened(gpu.trace.strings.get_opt(name.name).unwrap_or(""), IN_A_SENTENCE)),
             percent(name.durations.total())
         ),
         _ => "No work of a GPU was recorded.".to_string(),

@@ -112,10 +112,7 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
     let start_of = |at: usize| (at as i128 * span / N_TIMES as i128) as i64;
     let kinds = view.kinds.sorted();
     let numbers: FxHashMap<Kind, usize> = kinds.iter().enumerate().map(|(at, kind)| (*kind, at)).collect();
-    let mut seen: FxHashSet<u64> = FxHashSet::default();
-    view.rows().for_each(|row| {
-        seen.insert(row.address >> PAGE_BITS);
-    });
+    let seen = view.pages();
     let places = Places::new(seen.iter().copied().collect());
     let mut stretches = vec![
         Stretch {
