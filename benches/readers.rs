@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::rc::Rc;
 use tracedrop::analysis::{ANALYSES, Context, Query};
-use tracedrop::engine::Session;
+use tracedrop::engine::{Session, Shown};
 use tracedrop::export;
 use tracedrop::import::{Import, chrome_trace};
 use tracedrop::index::Index;

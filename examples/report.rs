@@ -3,7 +3,7 @@
 //! `cargo run --example report -- trace.json`
 
 use tracedrop::analysis::Query;
-use tracedrop::engine::Session;
+use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{Options, markdown};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::compare::CompareQuery;
-use tracedrop::engine::{Compared, Session};
+use tracedrop::engine::{Compared, Session, Shown};
 use tracedrop::export::Options;
 use tracedrop::import::FormatInfo;
 use tracedrop::import::crew::{Crew, Next};
@@ -92,9 +92,11 @@ fn account(mut session: Session) -> String {
         }
         out.push_str(&String::from_utf8_lossy(&bytes));
     }
-    let side = session.digest().expect("the tables are there");
-    let compared = Compared::new(side.clone(), side, &CompareQuery::default()).expect("a file is like itself");
-    compared.comment(&mut Vec::new()).expect("memory takes all");
+    let side = session.side().expect("the tables are there");
+    let mut compared = Compared::new(side.clone(), side, &CompareQuery::default()).expect("a file is like itself");
+    for exporter in compared.exporters() {
+        compared.export(exporter, &Options::default(), &mut Vec::new()).expect("memory takes all");
+    }
     let changed = compared.comparison().measures.iter().find(|measure| measure.a != measure.b);
     assert!(changed.is_none(), "a file differs from itself: {changed:?}");
     out

@@ -5,7 +5,7 @@ mod support;
 use std::io::Write;
 use support::Random;
 use tracedrop::analysis::Query;
-use tracedrop::engine::Session;
+use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Options};
 use tracedrop::import::{FORMATS, ImportError};
 

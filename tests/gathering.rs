@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use support::own_dir;
 use tracedrop::analysis::Query;
 use tracedrop::engine::protocol::Failure;
-use tracedrop::engine::{Gathering, Session};
+use tracedrop::engine::{Gathering, Session, Shown};
 use tracedrop::export::{self, Options};
 use tracedrop::import::ImportError;
 

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use support::{Random, data_dirs, files, own_dir};
 use tracedrop::analysis::Query;
-use tracedrop::engine::Session;
 use tracedrop::engine::protocol::{self, BlockView};
+use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Options};
 use tracedrop::index::{self, Identity, Index, SectionWriter};
 

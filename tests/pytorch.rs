@@ -7,7 +7,7 @@ use support::{
     Random, assert_same_text, data_dirs, files, for_each_cut, import, import_in_parts, own_dir, stem,
 };
 use tracedrop::analysis::Query;
-use tracedrop::engine::Session;
+use tracedrop::engine::{Session, Shown};
 use tracedrop::export;
 use tracedrop::import::{FormatInfo, ImportError, chrome_trace, unpack};
 use tracedrop::trace::Trace;

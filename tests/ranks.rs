@@ -20,7 +20,7 @@ use tracedrop::analysis::gpu_ranks::sequences::{MatchedBy, Sequences};
 use tracedrop::analysis::gpu_ranks::waits::{Times, Waits};
 use tracedrop::analysis::gpu_ranks::{self, Ranks};
 use tracedrop::analysis::{Context, Query};
-use tracedrop::engine::Session;
+use tracedrop::engine::{Session, Shown};
 use tracedrop::export;
 use tracedrop::report::chart::{Over, Plot};
 use tracedrop::report::{Block, Chart, Report};

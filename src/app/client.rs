@@ -47,6 +47,8 @@ pub enum Answer {
     Refused(Failure),
     /// `None` if nothing can be kept.
     Kept(Option<Vec<KeptView>>),
+    /// What a comparison takes of the trace; means nothing here.
+    Side(Vec<u8>),
 }
 
 /// A worker that serves one tab. Dropping it ends the worker and forgets who waits.
@@ -155,6 +157,7 @@ impl Mail {
             Some(Response::KeptChanged) => self.tell(Event::KeptChanged),
             Some(Response::Digest(digest)) => self.tell(Event::Digest(digest)),
             Some(Response::Stale(failure)) => self.tell(Event::Stale(failure)),
+            Some(Response::Side { ticket, side }) => self.answer(ticket, Answer::Side(side)),
             Some(Response::Refused { ticket, failure }) => self.answer(ticket, Answer::Refused(failure)),
             None => self.die(String::new()),
         }

@@ -3,6 +3,7 @@
 //! Signals go down, callbacks come up. It reads no files and computes nothing: those are the worker's and the
 //! library's. All words are in [`words`], all use of the browser's interfaces in [`browser`].
 
+mod against;
 mod blocks;
 mod browser;
 mod client;
@@ -29,9 +30,9 @@ pub fn App() -> impl IntoView {
     provide_context(app);
     app.warm_up();
     browser::on_drag(
-        move |over| {
-            if app.hover.get_untracked() != over {
-                app.hover.set(over);
+        move |half| {
+            if app.hover.get_untracked() != half {
+                app.hover.set(half);
             }
         },
         move |dropped| app.take(dropped),

@@ -40,11 +40,13 @@ pub fn listen(app: App) {
         // Filters of reports that do not show are in the page all the same.
         "/" => browser::focus_first(&in_shown_panel("/").replace(" [", " .report:not([hidden]) [")),
         "e" => browser::press(&in_shown_panel("e")),
+        "c" => browser::press(&in_shown_panel("c")),
+        "x" => browser::press(&in_shown_panel("x")),
         "j" => browser::press(&in_shown_panel("j")),
         "k" => browser::press(&in_shown_panel("k")),
         "Escape" => {
             app.tip.set(None);
-            app.hover.set(false);
+            app.hover.set(None);
             app.toasts.update(Vec::clear);
             true
         }

@@ -1,6 +1,7 @@
 //! What the page knows: one signal a fact. Everything else is worked out from these where it is shown.
 
-use super::browser::{self, Local, Picked, Port, Spot, Theme};
+use super::against::Sides;
+use super::browser::{self, Half, Local, Picked, Port, Spot, Theme};
 use super::client::{Answer, Client, Event};
 use super::pool::{Helper, Pool};
 use super::shelf::Shelf;
@@ -44,8 +45,8 @@ pub struct App {
     /// What can be read, once a worker has said so.
     pub formats: RwSignal<Vec<FormatView>>,
     pub theme: RwSignal<Theme>,
-    /// Files are held over the page.
-    pub hover: RwSignal<bool>,
+    /// The half of the window over which files are held.
+    pub hover: RwSignal<Option<Half>>,
     /// The dialog of keys is open.
     pub keys: RwSignal<bool>,
     pub toasts: RwSignal<Vec<Toast>>,
@@ -56,6 +57,8 @@ pub struct App {
     spare: Local<Option<Client>>,
     /// Workers that help with large files.
     pool: Local<Pool>,
+    /// Tabs to be compared, A and B, once both are read.
+    pub to_compare: StoredValue<Vec<[u32; 2]>>,
     next_id: StoredValue<u32>,
     /// Signals of tabs belong to the page, not to the click that opened them. What weighs something is dropped when
     /// the tab is closed; the few bytes of its signals stay until the page is left, so that nothing late can miss them.
@@ -115,6 +118,8 @@ pub enum Source {
     Together(Vec<Picked>),
     /// An index that is kept, without its file.
     Kept(KeptView),
+    /// Two other tabs, held against each other.
+    Sides(Sides),
 }
 
 impl Source {
@@ -123,6 +128,7 @@ impl Source {
             Source::File(file) => file.name.clone(),
             Source::Together(files) => super::together::name(files),
             Source::Kept(entry) => entry.file_name.clone(),
+            Source::Sides(sides) => sides.name(),
         }
     }
 
@@ -131,6 +137,7 @@ impl Source {
             Source::File(file) => file.blob.size() as u64,
             Source::Together(files) => files.iter().map(|file| file.blob.size() as u64).sum(),
             Source::Kept(entry) => entry.file_bytes,
+            Source::Sides(sides) => sides.n_bytes(),
         }
     }
 }
@@ -157,7 +164,7 @@ pub struct Tab {
     pub fellows: RwSignal<Vec<u32>>,
     /// Where the page was scrolled to when another tab was chosen.
     pub top_px: StoredValue<f64>,
-    app: App,
+    pub app: App,
     pace: StoredValue<Pace>,
     /// When reading was stopped by hand.
     stopped_ms: StoredValue<f64>,
@@ -174,13 +181,14 @@ impl App {
             active: RwSignal::new(None),
             formats: RwSignal::default(),
             theme: RwSignal::new(browser::stored_theme()),
-            hover: RwSignal::new(false),
+            hover: RwSignal::new(None),
             keys: RwSignal::new(false),
             toasts: RwSignal::default(),
             tip: RwSignal::new(None),
             shelf: Shelf::new(),
             spare: StoredValue::new_local(None),
             pool: StoredValue::new_local(Pool::default()),
+            to_compare: StoredValue::default(),
             next_id: StoredValue::new(0),
             owner: StoredValue::new(Owner::current().unwrap_or_default()),
         }
@@ -299,7 +307,13 @@ impl App {
         }
         self.tabs.update(|tabs| tabs.retain(|tab| tab.id != id));
         tab.drop_contents();
+        self.settled(tab);
+    }
+
+    /// A tab is read, or will not be: goes on with what waited for it.
+    fn settled(self, tab: Tab) {
         self.look_at_batch(tab);
+        self.compare_what_is_read();
     }
 
     pub fn say(self, text: String) {
@@ -408,6 +422,7 @@ impl Tab {
                     Source::Kept(entry) => {
                         client.send(&Request::OpenKept { key: entry.key, query: first_query() });
                     }
+                    Source::Sides(sides) => client.send(&sides.request()),
                 }
                 self.client.set_value(Some(client));
             }
@@ -419,7 +434,7 @@ impl Tab {
         let is_large = blob.size() >= MIN_KEPT_BYTES && self.app.shelf.keeps.get_untracked();
         let keep = modified_ms.filter(|_| is_large).map(|modified_ms| Keep { modified_ms, afresh });
         let ports = if blob.size() < MIN_HELPED_BYTES { Vec::new() } else { self.take_helpers() };
-        let request = Request::Open { sides: vec![vec![OpenFile { name, keep }]], query: first_query() };
+        let request = Request::Open { files: vec![OpenFile { name, keep }], query: first_query() };
         client.send_with(&request, &[blob], ports);
     }
 
@@ -479,20 +494,22 @@ impl Tab {
             Event::Document(document) => {
                 let is_whole = !document.partial;
                 if is_whole {
-                    if let Some(name) = super::together::name_of_ranks(&document) {
+                    if let Some(name) = super::against::name_of(&document)
+                        .or_else(|| super::together::name_of_ranks(&document))
+                    {
                         self.name.set(name);
                     }
                     self.phase.set(Phase::Done);
                 }
                 self.document.set(Some(document));
                 if is_whole {
-                    self.app.look_at_batch(self);
+                    self.app.settled(self);
                 }
             }
             Event::Failed(failure) => {
                 self.document.set(None);
                 self.phase.set(Phase::Failed(failure));
-                self.app.look_at_batch(self);
+                self.app.settled(self);
             }
             Event::KeptChanged => self.app.shelf.refresh(),
             Event::Digest(digest) => self.digest.set(Some(digest)),
@@ -509,18 +526,18 @@ impl Tab {
             Event::Died(why) => {
                 self.exporting.set(None);
                 self.phase.set(Phase::Died(why));
-                self.app.look_at_batch(self);
+                self.app.settled(self);
             }
         }
     }
 
-    /// Stops reading and keeps what was read; asked a second time, closes the tab.
     /// Shows rows of a table of some report.
     pub fn lead_to(self, rows: RowsOf) {
         self.report.set(Some(rows.report.clone()));
         self.led_to.set(Some(rows));
     }
 
+    /// Stops reading and keeps what was read; asked a second time, closes the tab.
     pub fn stop(self) {
         match self.phase.get_untracked() {
             Phase::Reading => {
@@ -571,7 +588,7 @@ impl Tab {
                     self.exporting.set(None);
                     app.alert((words().refused)(&failure.what, &failure.hint));
                 }
-                Answer::Rows(_) | Answer::Copied { .. } | Answer::Kept(_) => {}
+                Answer::Rows(_) | Answer::Copied { .. } | Answer::Kept(_) | Answer::Side(_) => {}
             },
         );
     }
@@ -588,7 +605,7 @@ impl Tab {
 fn open_together(client: &Client, files: Vec<Picked>) {
     let (files, blobs): (Vec<OpenFile>, Vec<browser::Blob>) =
         files.into_iter().map(|file| (OpenFile { name: file.name, keep: None }, file.blob)).unzip();
-    client.send_with(&Request::Open { sides: vec![files], query: first_query() }, &blobs, Vec::new());
+    client.send_with(&Request::Open { files, query: first_query() }, &blobs, Vec::new());
 }
 
 /// The page's state, from any component.

@@ -1,6 +1,6 @@
 //! Which files are read together: those that evidently belong to one run without being asked, others when somebody wants it.
 
-use super::browser::{Dropped, Folder, Picked};
+use super::browser::{Dropped, Folder, Half, Picked};
 use super::state::{App, Phase, Source, Tab};
 use super::widgets::MenuItem;
 use super::words::words;
@@ -56,20 +56,31 @@ impl App {
         if dropped.folders.is_empty() && dropped.files.is_empty() {
             self.alert(words().nothing_to_open.to_string());
         }
+        if dropped.half == Half::Lower
+            && let Some(a) = self.may_be_side()
+        {
+            let in_folders = dropped.folders.into_iter().flat_map(|folder| self.wanted(folder));
+            let files = dropped.files.into_iter().chain(in_folders).collect();
+            return self.open_against(a, files);
+        }
         let mut single = dropped.files;
+        let mut runs: Vec<Tab> = Vec::new();
         for folder in dropped.folders {
             let mut files = self.wanted(folder);
             match files.len() {
                 0 | 1 => single.append(&mut files),
-                _ => self.open_together(files),
+                _ => runs.push(self.open_together(files)),
             }
+        }
+        if let ([a, b], true) = (&runs[..], single.is_empty()) {
+            self.compare_when_read([*a, *b]);
         }
         self.open(single);
     }
 
     /// Opens the traces in a folder.
     pub fn open_folder(self, folder: Folder) {
-        self.take(Dropped { files: Vec::new(), folders: vec![folder] });
+        self.take(Dropped { folders: vec![folder], ..Dropped::default() });
     }
 
     /// Files of a folder that may be traces; says which others there are.
@@ -101,7 +112,8 @@ impl App {
     /// Opens each file in a tab; those that are evidently of one run are read together.
     pub fn open(self, files: Vec<Picked>) {
         if are_ranks_of_one_run(files.iter().map(|file| file.name.as_str())) {
-            return self.open_together(files);
+            self.open_together(files);
+            return;
         }
         let tabs: Vec<Tab> = files.into_iter().map(|file| self.open_tab(Source::File(file))).collect();
         if tabs.len() > 1 {
@@ -111,15 +123,16 @@ impl App {
     }
 
     /// Opens a tab of all `files`, and one of each that is read when somebody wants to see it.
-    fn open_together(self, mut files: Vec<Picked>) {
+    pub fn open_together(self, mut files: Vec<Picked>) -> Tab {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         name_apart(&mut files);
-        self.open_tab(Source::Together(files.clone()));
+        let all = self.open_tab(Source::Together(files.clone()));
         if files.len() <= MAX_TABS {
             let tabs: Vec<Tab> = files.into_iter().map(|file| self.add_tab(Source::File(file))).collect();
             let ids: Vec<u32> = tabs.iter().map(|tab| tab.id).collect();
             tabs.iter().for_each(|tab| tab.fellows.set(ids.clone()));
         }
+        all
     }
 
     /// Once all files are read that were opened at once with that of `tab`, or can not be: reads those together that say
@@ -141,6 +154,8 @@ impl App {
                 self.say((words().read_together_now)(files.len() as u64));
                 // Who looks at one of them already is left there.
                 self.add_tab(Source::Together(files)).start();
+            } else if let ([a, b], 2) = (&tabs[..], batch.len()) {
+                self.compare_when_read([*a, *b]);
             }
         }
     }

@@ -5,6 +5,7 @@
 use super::browser::Theme;
 use tracedrop::base::text;
 use tracedrop::base::units::{Unit, counted, format_bytes, group_digits};
+use tracedrop::compare::PhaseFilter;
 use tracedrop::engine::protocol::{FileProgress, IndexView, KeptView};
 use tracedrop::report::Value;
 
@@ -23,6 +24,8 @@ pub struct Words {
     pub stays_here: &'static str,
     pub why_it_stays: &'static str,
     pub let_go: &'static str,
+    pub let_go_to_compare: &'static str,
+    pub compared_with: fn(&str) -> String,
     pub samples_title: &'static str,
     pub formats_title: &'static str,
     pub version: fn(&str) -> String,
@@ -70,6 +73,23 @@ pub struct Words {
     pub left_out_title: &'static str,
     pub left_out: fn(&str, &str, &str) -> String,
     pub files_title: &'static str,
+
+    pub compare: &'static str,
+    pub compare_with: &'static str,
+    pub compare_with_file: &'static str,
+    /// What a tab of two sides is called.
+    pub sides_name: fn(&str, &str) -> String,
+    pub sides_card: &'static str,
+    pub sides_title: &'static str,
+    pub swap: &'static str,
+    pub swap_hint: &'static str,
+    pub phase_label: &'static str,
+    pub phase: fn(PhaseFilter) -> &'static str,
+    /// Files of a side, and files that are missing.
+    pub files_of_side: fn(u64, u64) -> String,
+    /// Share of A's time.
+    pub of_side_a: fn(f64) -> String,
+    pub failed_compare_title: &'static str,
     pub rank: fn(i64) -> String,
 
     pub reading: &'static str,
@@ -204,6 +224,8 @@ static ENGLISH: Words = Words {
     stays_here: "Nothing leaves this page.",
     why_it_stays: "Files are read here, in your browser, which has been told to refuse this page any connection.",
     let_go: "Let go to open",
+    let_go_to_compare: "Let go to compare",
+    compared_with: |name| format!("as B, with {name} as A"),
     samples_title: "Try a sample",
     formats_title: "What can be read",
     version: |version| format!("Tracedrop {version}"),
@@ -270,6 +292,30 @@ static ENGLISH: Words = Words {
         hint => format!("{name} is left out: {what}. {}", sentence(hint)),
     },
     files_title: "The files",
+
+    compare: "Compare",
+    compare_with: "Compare with",
+    compare_with_file: "Compare with another file…",
+    sides_name: |a, b| format!("{a} ↔ {b}"),
+    sides_card: "The two sides",
+    sides_title: "B against A",
+    swap: "Swap",
+    swap_hint: "Make A of B and B of A",
+    phase_label: "Steps",
+    phase: |phase| match phase {
+        PhaseFilter::All => "all, each phase with itself",
+        PhaseFilter::Prefill => "prefill only",
+        PhaseFilter::Decode => "decode only",
+    },
+    files_of_side: |n, n_left_out| match (n, n_left_out) {
+        (1, 0) => String::new(),
+        (n, 0) => format!("{} read together.", counted(n, "file", "files")),
+        (n, left_out) => {
+            format!("{} read together, {} left out.", counted(n, "file", "files"), number(left_out))
+        }
+    },
+    of_side_a: |share| format!("{:+.1} % of A’s step", 100.0 * share),
+    failed_compare_title: "These can not be compared",
     rank: |rank| format!("rank {rank}"),
 
     reading: "Reading",
@@ -458,6 +504,8 @@ static ENGLISH: Words = Words {
                 (&["[", "]"], "file before, file after"),
                 (&["w"], "close the file"),
                 (&["e"], "export"),
+                (&["c"], "compare with another trace"),
+                (&["x"], "swap the sides of a comparison"),
             ],
         ),
         (

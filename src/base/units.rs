@@ -106,6 +106,15 @@ fn non_finite(value: f64) -> String {
     text.to_string()
 }
 
+/// [`format_ns`] of a difference, with its sign; minus is the typographic one.
+pub fn format_signed_ns(ns: i64) -> String {
+    match ns {
+        0 => "±0 ns".to_string(),
+        ns if ns > 0 => format!("+{}", format_ns(ns)),
+        ns => format!("−{}", format_ns(ns.saturating_neg())),
+    }
+}
+
 /// Integer nanoseconds with a unit that keeps four significant digits: `950 ns`, `12.35 µs`, `1.204 s`.
 pub fn format_ns(ns: i64) -> String {
     let size = ns.unsigned_abs();

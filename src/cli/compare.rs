@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tracedrop::compare::gpu::MEASURES;
 use tracedrop::compare::limits::{Limit, Outcome};
-use tracedrop::compare::{CompareQuery, Digest, PhaseFilter};
-use tracedrop::engine::{Compared, Session};
+use tracedrop::compare::{CompareQuery, PhaseFilter};
+use tracedrop::engine::{Compared, Session, Shown, Side};
 use tracedrop::export::Options;
 
 /// A limit was passed.
@@ -77,7 +77,7 @@ pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
         Phase::Prefill => PhaseFilter::Prefill,
         Phase::Decode => PhaseFilter::Decode,
     };
-    let compared = match Compared::new(a, b, &CompareQuery { phase }) {
+    let mut compared = match Compared::new(a, b, &CompareQuery { phase }) {
         Ok(compared) => compared,
         Err(problem) => {
             eprintln!("tracedrop: {problem}");
@@ -87,7 +87,7 @@ pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
     if args.list {
         return list_measures_of(&compared);
     }
-    write(args, &compared)?;
+    write(args, &mut compared)?;
     hold(&limits, &compared)
 }
 
@@ -110,7 +110,7 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>), String> {
 
 /// Reads the files of a side. `None`, with the reason on standard error, if any of them can not be read: a side without
 /// one of its ranks is another side.
-fn open_side(args: &CompareArgs, files: &[PathBuf]) -> io::Result<Option<Digest>> {
+fn open_side(args: &CompareArgs, files: &[PathBuf]) -> io::Result<Option<Side>> {
     let format = match args.input.format() {
         Ok(format) => format,
         Err(message) => return Err(io::Error::other(message)),
@@ -126,19 +126,16 @@ fn open_side(args: &CompareArgs, files: &[PathBuf]) -> io::Result<Option<Digest>
         1 => sessions.remove(0),
         _ => Session::together(sessions).map_err(io::Error::other)?,
     };
-    session.digest().map(Some).map_err(io::Error::other)
+    session.side().map(Some).map_err(io::Error::other)
 }
 
-fn write(args: &CompareArgs, compared: &Compared) -> io::Result<()> {
+fn write(args: &CompareArgs, compared: &mut Compared) -> io::Result<()> {
     let color =
         args.color == Color::Auto && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let width = args.width.map_or_else(terminal_width, usize::from);
     let options = Options { width: width as u32, color, ..Options::default() };
     let mut out = LineEnd { inner: io::BufWriter::new(io::stdout().lock()), last: b'\n' };
-    match args.format {
-        Format::Markdown => compared.comment(&mut out)?,
-        format => compared.export(format.exporter(), &options, &mut out)?,
-    }
+    compared.export(args.format.exporter(), &options, &mut out)?;
     if out.last != b'\n' {
         out.write_all(b"\n")?;
     }

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::analysis::{Query, listed};
-use tracedrop::engine::{self, Session};
+use tracedrop::engine::{self, Session, Shown};
 use tracedrop::export::{self, EXPORTERS, ExporterInfo, Options};
 use tracedrop::gpu::{kernels, peaks};
 use tracedrop::import::{FORMATS, perf_text};

@@ -132,6 +132,11 @@ impl Digest {
         }
     }
 
+    /// Whether steps of this phase are there to be compared; for all of them, whether there are any phases at all.
+    pub fn has_steps_of(&self, phase: PhaseFilter) -> bool {
+        self.gpu.as_ref().is_some_and(|gpu| gpu.slots().iter().any(|slot| slot.passes(phase)))
+    }
+
     /// Names of the files for a title, shortened where there are many.
     pub fn label(&self) -> String {
         match &self.files[..] {

@@ -1,25 +1,55 @@
 //! Two sides that were read, as one document: reports on what changed, exports, limits.
 
-use super::Session;
+use super::protocol::{DocumentView, Failure, FileAccount, LeftOutView, SideView, SidesView, TableId};
+use super::shown::{RowOrder, Shown, TableRef};
+use super::views::{exporter_views, report_view, stem_of, together};
 use crate::analysis::Query;
-use crate::compare::{self, CompareQuery, Comparison, Digest, Problem};
-use crate::export::{self, ExporterInfo, Input, Options};
+use crate::compare::{self, CompareQuery, Comparison, Digest, PhaseFilter, Problem};
+use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
+use crate::report::view::TableQuery;
 use crate::report::{Document, Report};
 use crate::trace::Run;
+use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
+
+/// What was read of one side: all that a comparison takes, as plain data, so that sides may be read in different places;
+/// see [`super::Session::side`].
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Side {
+    pub digest: Digest,
+    /// Each of its files.
+    pub accounts: Vec<FileAccount>,
+    /// What was to be read with them, and could not.
+    pub left_out: Vec<LeftOutView>,
+}
 
 /// Side A, side B and what changed between them.
 pub struct Compared {
-    a: Digest,
-    b: Digest,
+    a: Side,
+    b: Side,
+    query: CompareQuery,
     comparison: Comparison,
+    order: RowOrder,
 }
 
 impl Compared {
-    /// Compares side B with side A; see [`Session::digest`]. An error if they have nothing to compare.
-    pub fn new(a: Digest, b: Digest, query: &CompareQuery) -> Result<Compared, Problem> {
-        let comparison = compare::compare(&a, &b, query)?;
-        Ok(Compared { a, b, comparison })
+    /// Compares side B with side A. An error if they have nothing to compare.
+    pub fn new(a: Side, b: Side, query: &CompareQuery) -> Result<Compared, Problem> {
+        let comparison = compare::compare(&a.digest, &b.digest, query)?;
+        Ok(Compared { a, b, query: query.clone(), comparison, order: RowOrder::default() })
+    }
+
+    /// Compares again: for another question, or with A as B and B as A. An error, and nothing happens, if there is nothing
+    /// to compare then.
+    pub fn again(&mut self, query: &CompareQuery, is_swapped: bool) -> Result<(), Problem> {
+        let (a, b) = if is_swapped { (&self.b, &self.a) } else { (&self.a, &self.b) };
+        self.comparison = compare::compare(&a.digest, &b.digest, query)?;
+        if is_swapped {
+            std::mem::swap(&mut self.a, &mut self.b);
+        }
+        self.query = query.clone();
+        self.order = RowOrder::default();
+        Ok(())
     }
 
     /// The reports, and numbers that limits can be set on.
@@ -32,28 +62,81 @@ impl Compared {
         &self.comparison.reports
     }
 
-    /// Both sides by letter, and what changed.
-    pub fn document(&self) -> Document<'_> {
-        compare::document(&self.a, &self.b, &self.comparison)
+    /// Both sides by letter, and what changed, as exports write it.
+    pub fn written(&self) -> Document<'_> {
+        compare::document(&self.a.digest, &self.b.digest, &self.comparison)
     }
 
-    /// Writes the reports in an exporter's format. An error of `out` is passed on.
-    pub fn export(&self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-        let (document, run, query) = (self.document(), Run::default(), Query::default());
-        // Layouts of other tools are of single runs.
-        (exporter.write)(&Input { run: &run, document: &document, query: &query, options }, out)
-    }
-
-    /// Writes the reports as a comment on a pull request: short, with tables folded.
-    pub fn comment(&self, out: &mut dyn Write) -> io::Result<()> {
-        export::comment::write(&self.document(), out)
+    /// Exporters that have something to write: layouts of other tools are of single runs.
+    pub fn exporters(&self) -> Vec<&'static ExporterInfo> {
+        let run = Run::default();
+        EXPORTERS.iter().copied().filter(|exporter| (exporter.applies)(&run)).collect()
     }
 }
 
-impl Session {
-    /// What this side gives to a comparison. An error if the tables can not be read from the index.
-    pub fn digest(&mut self) -> Result<Digest, crate::import::ImportError> {
-        self.load_tables()?;
-        Ok(Digest::of(self.run(), self.reports(), self.query(), &super::format_title))
+impl Shown for Compared {
+    fn document(&self) -> Option<DocumentView> {
+        let files: Vec<FileAccount> = self.a.accounts.iter().chain(&self.b.accounts).cloned().collect();
+        let all = together(&files)?;
+        let is_there =
+            |phase: &PhaseFilter| [&self.a, &self.b].iter().any(|side| side.digest.has_steps_of(*phase));
+        let phases = [PhaseFilter::All, PhaseFilter::Prefill, PhaseFilter::Decode];
+        Some(DocumentView {
+            file: all.file,
+            ledger: all.ledger,
+            files,
+            left_out: self.a.left_out.iter().chain(&self.b.left_out).cloned().collect(),
+            sides: Some(SidesView {
+                a: side_view(&self.a)?,
+                b: side_view(&self.b)?,
+                phase: self.query.phase,
+                phases: phases.into_iter().filter(is_there).collect(),
+            }),
+            reports: self.comparison.reports.iter().map(report_view).collect(),
+            query: Query::default(),
+            partial: false,
+            exporters: exporter_views(&self.exporters()),
+        })
     }
+
+    fn table(&mut self, id: TableId, query: &TableQuery) -> Option<TableRef<'_>> {
+        self.order.table(&self.comparison.reports, id, query)
+    }
+
+    /// Markdown is made for a comment on a pull request: short, with tables folded.
+    fn export(&mut self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+        let (document, run, query) = (self.written(), Run::default(), Query::default());
+        if !(exporter.applies)(&run) {
+            let why = "this format holds one trace, and these are two sides";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
+        if exporter.id == export::markdown::INFO.id {
+            return export::comment::write(&document, out);
+        }
+        (exporter.write)(&Input { run: &run, document: &document, query: &query, options }, out)
+    }
+
+    fn export_file_name(&self, exporter: &ExporterInfo) -> String {
+        let stem = |side: &Side| stem_of(side.digest.files.iter().map(String::as_str));
+        format!("{}-against-{}.{}", stem(&self.a), stem(&self.b), exporter.extension)
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        let (code, hint) = match &problem {
+            Problem::Unlike(..) => ("unlike", "compare traces of one kind"),
+            Problem::NoSuchPhase(..) => ("no-such-phase", "compare all steps"),
+        };
+        Failure { code: code.to_string(), what: problem.to_string(), hint: hint.to_string() }
+    }
+}
+
+fn side_view(side: &Side) -> Option<SideView> {
+    Some(SideView {
+        label: side.digest.label(),
+        all: together(&side.accounts)?,
+        n_files: side.accounts.len() as u64,
+        n_left_out: side.left_out.len() as u64,
+    })
 }

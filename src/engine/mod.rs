@@ -8,11 +8,14 @@ pub mod folder;
 mod gathering;
 pub mod protocol;
 mod session;
+mod shown;
+mod views;
 pub mod warm_up;
 
-pub use comparison::Compared;
+pub use comparison::{Compared, Side};
 pub use gathering::Gathering;
-pub use session::{Session, TableRef};
+pub use session::Session;
+pub use shown::{Shown, TableRef};
 
 use crate::export::{EXPORTERS, ExporterInfo};
 use crate::import::FORMATS;

@@ -6,6 +6,7 @@
 
 use crate::analysis::Query;
 use crate::base::units::Unit;
+use crate::compare::{CompareQuery, PhaseFilter};
 use crate::import::unpack::Packing;
 use crate::report::Chart;
 use crate::report::view::{TableQuery, TableRows};
@@ -16,14 +17,9 @@ use std::ops::Range;
 /// Page to worker. One worker serves one tab.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Read the `Blob`s that come with this message, one a file in the order of `sides`. Ports behind them lead to workers
-    /// that help, where it is one file.
-    Open {
-        /// Files of one side are read together, as one run. A further side is what the first is to be held against, which
-        /// is not done yet.
-        sides: Vec<Vec<OpenFile>>,
-        query: Query,
-    },
+    /// Read the `Blob`s that come with this message, one a file; several are read together, as one run. Ports behind them
+    /// lead to workers that help, where it is one file.
+    Open { files: Vec<OpenFile>, query: Query },
     /// Stop reading; report on what was read.
     Stop,
     /// Compute the reports again.
@@ -46,6 +42,12 @@ pub enum Request {
     ListKept { ticket: u32 },
     /// Forget the index of this key, or all of them, and list those that are left.
     Forget { ticket: u32, key: Option<String> },
+    /// What does this give to a comparison?
+    Side { ticket: u32 },
+    /// Compare what two workers gave, A first, each as [`Response::Side`] has it.
+    Compare { sides: [Vec<u8>; 2], query: CompareQuery },
+    /// Compare again: for another question, or with A as B and B as A.
+    CompareAgain { ticket: u32, query: CompareQuery, is_swapped: bool },
 }
 
 /// A file to be read.
@@ -157,7 +159,7 @@ pub enum Response {
         /// The arguments of events are not in it, as they were not at hand.
         without_args: bool,
     },
-    /// An export or copy could not be made.
+    /// What was asked for with this ticket could not be done.
     Refused {
         ticket: u32,
         failure: Failure,
@@ -173,6 +175,11 @@ pub enum Response {
     Digest(String),
     /// The index does not fit the file, or is damaged; it is forgotten.
     Stale(Failure),
+    /// What a comparison takes of this side, as bytes that mean nothing to the page.
+    Side {
+        ticket: u32,
+        side: Vec<u8>,
+    },
 }
 
 /// An index that the browser keeps.
@@ -250,12 +257,37 @@ pub struct DocumentView {
     pub files: Vec<FileAccount>,
     /// What was to be read together with these, and could not.
     pub left_out: Vec<LeftOutView>,
+    /// The sides that are held against each other; `None` of a single run.
+    pub sides: Option<SidesView>,
     pub reports: Vec<ReportView>,
     pub query: Query,
     /// Made while reading goes on.
     pub partial: bool,
     /// Exporters that have something to write for this file.
     pub exporters: Vec<ExporterView>,
+}
+
+/// The sides of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SidesView {
+    pub a: SideView,
+    pub b: SideView,
+    /// Steps that count.
+    pub phase: PhaseFilter,
+    /// What there are steps of, and all.
+    pub phases: Vec<PhaseFilter>,
+}
+
+/// One side of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SideView {
+    /// Names of its files, in short.
+    pub label: String,
+    /// All its files as one.
+    pub all: FileAccount,
+    pub n_files: u64,
+    /// Files that were to be read with them, and could not.
+    pub n_left_out: u64,
 }
 
 /// One of several files, with its own account.

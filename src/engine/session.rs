@@ -1,24 +1,21 @@
 //! One file from its first byte to its reports.
 
-use super::protocol::{
-    BlockView, ColumnView, CopyFormat, DocumentView, FileAccount, FileView, IndexView, IssueView, LedgerView,
-    LeftOutView, RankView, ReportView, SeverityView, TableId, TableView, TallyView,
-};
+use super::Side;
+use super::protocol::{DocumentView, FileAccount, FileView, IndexView, LeftOutView, RankView, TableId};
+use super::shown::{RowOrder, Shown, TableRef};
+use super::views::{exporter_views, ledger_view, report_view, stem_of, together};
 use crate::analysis::gpu::facts::RunFacts;
 use crate::analysis::{self, Query};
+use crate::compare::Digest;
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
 use crate::import::{FormatInfo, Import, ImportError, ImportProgress};
 use crate::index::{self, Head, Identity, Index};
-use crate::report::view::{self, TableQuery, TableRows};
-use crate::report::{Block, Report, Table};
+use crate::report::Report;
+use crate::report::view::TableQuery;
 use crate::trace::args::Content;
-use crate::trace::ledger::{Ledger, Severity, Tally};
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};
 use std::rc::Rc;
-
-/// Rows that go out with a document.
-const FIRST_ROWS: u64 = 60;
 
 /// Drives one file: feed bytes, finish, then ask.
 pub struct Session {
@@ -39,13 +36,7 @@ pub struct Session {
     /// What was to be read together with this, and could not.
     left_out: Vec<LeftOutView>,
     /// Row order of the table looked at last, so that scrolling does not sort again.
-    order: Option<(TableId, TableQuery, Vec<u32>)>,
-}
-
-/// A table of the current document.
-pub struct TableRef<'a> {
-    pub table: &'a Table,
-    pub order: &'a [u32],
+    order: RowOrder,
 }
 
 impl Session {
@@ -71,7 +62,7 @@ impl Session {
             again: None,
             is_part: false,
             left_out: Vec::new(),
-            order: None,
+            order: RowOrder::default(),
         }
     }
 
@@ -143,10 +134,6 @@ impl Session {
     }
 
     /// Reads the tables from the index, if that has not been done.
-    pub(super) fn load_tables(&mut self) -> Result<(), ImportError> {
-        self.load()
-    }
-
     fn load(&mut self) -> Result<(), ImportError> {
         if let Some(index) = &self.index {
             self.run = Run::single(index.trace(self.again.clone())?);
@@ -281,7 +268,7 @@ impl Session {
     }
 
     fn make_reports(&mut self) {
-        self.order = None;
+        self.order = RowOrder::default();
         if !self.is_part {
             self.reports = analysis::reports(&self.run, &self.query);
         }
@@ -314,38 +301,7 @@ impl Session {
     /// Lets go of reports that nobody asked for, by their ids.
     pub fn keep_reports(&mut self, is_wanted: impl Fn(&str) -> bool) {
         self.reports.retain(|report| is_wanted(&report.id));
-        self.order = None;
-    }
-
-    /// A table with its rows in the order of `query`. `None` if there is no such table.
-    pub fn table(&mut self, id: TableId, query: &TableQuery) -> Option<TableRef<'_>> {
-        let report = self.reports.get(id.report as usize)?;
-        let Block::Table(table) = report.blocks.get(id.block as usize)? else { return None };
-        let known = self.order.as_ref().is_some_and(|(of, with, _)| *of == id && with == query);
-        if !known {
-            self.order = Some((id, query.clone(), view::row_order(table, query)));
-        }
-        let (_, _, order) = self.order.as_ref()?;
-        Some(TableRef { table, order })
-    }
-
-    /// A window of rows; empty if there is no such table.
-    pub fn rows(&mut self, id: TableId, query: &TableQuery, offset: u64, limit: u64) -> TableRows {
-        match self.table(id, query) {
-            Some(TableRef { table, order }) => view::window(table, order, offset, limit),
-            None => TableRows::default(),
-        }
-    }
-
-    /// All rows that match, as text, and their number.
-    pub fn copy(&mut self, id: TableId, query: &TableQuery, format: CopyFormat) -> (String, u64) {
-        let Some(TableRef { table, order }) = self.table(id, query) else { return (String::new(), 0) };
-        let text = match format {
-            CopyFormat::Markdown => export::markdown::table_markdown(table, order),
-            CopyFormat::Csv => export::csv::table_csv(table, order),
-            CopyFormat::Tsv => export::csv::table_tsv(table, order),
-        };
-        (text, order.len() as u64)
+        self.order = RowOrder::default();
     }
 
     /// The table of that id, in the first report that has one, as CSV in its own order.
@@ -353,32 +309,6 @@ impl Session {
         let table = self.reports.iter().flat_map(Report::tables).find(|table| table.id == id)?;
         let order: Vec<u32> = (0..table.n_rows() as u32).collect();
         Some(export::csv::table_csv(table, &order))
-    }
-
-    /// Writes the reports or the trace in an exporter's format, chunk by chunk. An error of `out` is passed on;
-    /// [`io::ErrorKind::InvalidData`] if the file or its index can not be read again, or is another one by now.
-    pub fn export(
-        &mut self,
-        exporter: &ExporterInfo,
-        options: &Options,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
-        if !(exporter.applies)(&self.run) {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported()));
-        }
-        let document = analysis::document(&self.run, &self.reports, &super::format_title);
-        let input = Input { run: &self.run, document: &document, query: &self.query, options };
-        export::render(exporter, &input, out)
-    }
-
-    /// Whether an export that should have the arguments of events is without them, as they are nowhere to be had.
-    pub fn exports_without_args(&self, exporter: &ExporterInfo) -> bool {
-        let are_missing = match &self.index {
-            Some(index) => self.again.is_none() && !index.head.has_args,
-            None => self.run.traces.iter().any(|trace| trace.args.are_missing()),
-        };
-        are_missing && exporter.id == export::chrome_trace::INFO.id
     }
 
     /// Why an exporter has nothing to write.
@@ -389,18 +319,6 @@ impl Session {
             "this format holds one trace, and these are several; export them one by one"
         } else {
             "there is nothing to write in this format"
-        }
-    }
-
-    /// Proposed name of the file that an export goes into: the (first) trace's own, without its endings, and the exporter's.
-    pub fn export_file_name(&self, exporter: &ExporterInfo) -> String {
-        let name = self.run.traces.first().map_or("", |trace| trace.source.file_name.as_str());
-        let endings = [".gz", ".zst", ".jsonl", ".ndjson", ".json", ".trace"];
-        let stem = endings.iter().fold(name, |name, ending| name.strip_suffix(ending).unwrap_or(name));
-        let stem = if stem.is_empty() { "trace" } else { stem };
-        match self.run.traces.len() {
-            0 | 1 => format!("{stem}.{}", exporter.extension),
-            n => format!("{stem}-and-{}-more.{}", n - 1, exporter.extension),
         }
     }
 
@@ -428,144 +346,64 @@ impl Session {
         }
     }
 
-    /// What the page shows. `None` before the first partial report.
-    pub fn document(&self) -> Option<DocumentView> {
-        let traces = &self.run.traces;
-        let files: Vec<FileView> = traces.iter().map(|trace| self.file_view(trace)).collect();
-        let file = files.iter().cloned().reduce(both_files)?;
-        let accounts = traces.iter().map(|trace| ledger_view(&trace.ledger));
-        Some(DocumentView {
-            file,
-            ledger: ledgers_view(traces.iter().map(|trace| &trace.ledger)),
-            files: match traces.len() {
-                1 => Vec::new(),
-                _ => files
-                    .into_iter()
-                    .zip(accounts)
-                    .map(|(file, ledger)| FileAccount { file, ledger })
-                    .collect(),
-            },
+    /// Each file with its account.
+    fn accounts(&self) -> Vec<FileAccount> {
+        let account = |trace| FileAccount { file: self.file_view(trace), ledger: ledger_view(&trace.ledger) };
+        self.run.traces.iter().map(account).collect()
+    }
+
+    /// What this gives to a comparison as one of its sides. An error if the tables can not be read from the index.
+    pub fn side(&mut self) -> Result<Side, ImportError> {
+        self.load()?;
+        Ok(Side {
+            digest: Digest::of(&self.run, &self.reports, &self.query, &super::format_title),
+            accounts: self.accounts(),
             left_out: self.left_out.clone(),
+        })
+    }
+}
+
+impl Shown for Session {
+    fn document(&self) -> Option<DocumentView> {
+        let files = self.accounts();
+        let all = together(&files)?;
+        Some(DocumentView {
+            file: all.file,
+            ledger: all.ledger,
+            files: if files.len() == 1 { Vec::new() } else { files },
+            left_out: self.left_out.clone(),
+            sides: None,
             reports: self.reports.iter().map(report_view).collect(),
             query: self.query.clone(),
             partial: self.partial,
-            exporters: self
-                .exporters()
-                .into_iter()
-                .filter(|exporter| exporter.in_menu)
-                .map(super::exporter_view)
-                .collect(),
+            exporters: exporter_views(&self.exporters()),
         })
     }
-}
 
-/// What two files have in common, and their sizes added up.
-fn both_files(mut a: FileView, b: FileView) -> FileView {
-    a.name = format!("{}, {}", a.name, b.name);
-    a.bytes = a.bytes.saturating_add(b.bytes);
-    if a.format_title.split(", ").all(|title| title != b.format_title) {
-        a.format_title = format!("{}, {}", a.format_title, b.format_title);
+    fn table(&mut self, id: TableId, query: &TableQuery) -> Option<TableRef<'_>> {
+        self.order.table(&self.reports, id, query)
     }
-    a.producer = a.producer.filter(|producer| Some(producer) == b.producer.as_ref());
-    if a.compression != b.compression {
-        a.compression = Vec::new();
+
+    fn export(&mut self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+        self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
+        if !(exporter.applies)(&self.run) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported()));
+        }
+        let document = analysis::document(&self.run, &self.reports, &super::format_title);
+        let input = Input { run: &self.run, document: &document, query: &self.query, options };
+        export::render(exporter, &input, out)
     }
-    a.rank = None;
-    a
-}
 
-/// The account of all files; of several, added up.
-fn ledgers_view<'a>(ledgers: impl Iterator<Item = &'a Ledger>) -> LedgerView {
-    let add = |all: TallyView, one: TallyView| TallyView {
-        records: all.records.saturating_add(one.records),
-        bytes: all.bytes.saturating_add(one.bytes),
-    };
-    let views = ledgers.map(ledger_view);
-    views
-        .reduce(|mut all, one| {
-            all.file_bytes_read = all.file_bytes_read.saturating_add(one.file_bytes_read);
-            all.content_bytes = all.content_bytes.saturating_add(one.content_bytes);
-            all.framing_bytes = all.framing_bytes.saturating_add(one.framing_bytes);
-            all.kept = add(all.kept, one.kept);
-            all.repaired = add(all.repaired, one.repaired);
-            all.skipped = add(all.skipped, one.skipped);
-            all.issues.extend(one.issues);
-            all
-        })
-        .unwrap_or_else(|| ledger_view(&Ledger::default()))
-}
-
-fn ledger_view(ledger: &Ledger) -> LedgerView {
-    let tally = |tally: Tally| TallyView { records: tally.records, bytes: tally.bytes };
-    LedgerView {
-        file_bytes_read: ledger.file_bytes_read,
-        content_bytes: ledger.content_bytes,
-        record_noun: ledger.record_noun.to_string(),
-        kept: tally(ledger.kept),
-        repaired: tally(ledger.repaired),
-        skipped: tally(ledger.skipped),
-        framing_bytes: ledger.framing_bytes(),
-        issues: ledger
-            .issues
-            .iter()
-            .map(|issue| IssueView {
-                code: issue.kind.code.to_string(),
-                severity: match issue.kind.severity {
-                    Severity::Note => SeverityView::Note,
-                    Severity::Repaired => SeverityView::Repaired,
-                    Severity::Skipped => SeverityView::Skipped,
-                },
-                what: issue.kind.what.to_string(),
-                hint: issue.kind.hint.to_string(),
-                count: issue.count,
-                first_byte: issue.first.byte,
-                first_line: issue.first.line,
-                example: issue.example.clone(),
-            })
-            .collect(),
+    fn export_file_name(&self, exporter: &ExporterInfo) -> String {
+        let names = self.run.traces.iter().map(|trace| trace.source.file_name.as_str());
+        format!("{}.{}", stem_of(names), exporter.extension)
     }
-}
 
-fn report_view(report: &Report) -> ReportView {
-    let blocks = report.blocks.iter().map(|block| match block {
-        Block::Facts(facts) => BlockView::Facts(facts.clone()),
-        Block::Note(note) => BlockView::Note(note.clone()),
-        Block::Findings(findings) => BlockView::Findings(findings.clone()),
-        Block::Table(table) => BlockView::Table(table_view(table)),
-        Block::Chart(chart) => BlockView::Chart(chart.clone()),
-    });
-    ReportView {
-        id: report.id.to_string(),
-        title: report.title.clone(),
-        summary: report.summary.clone(),
-        blocks: blocks.collect(),
-    }
-}
-
-fn table_view(table: &Table) -> TableView {
-    let n_first = (table.n_rows() as u64).min(FIRST_ROWS) as u32;
-    let first = view::window(table, &(0..n_first).collect::<Vec<u32>>(), 0, FIRST_ROWS);
-    TableView {
-        id: table.id.to_string(),
-        title: table.title.clone(),
-        caption: table.caption.clone(),
-        empty: table.empty.clone(),
-        columns: table
-            .columns
-            .iter()
-            .map(|column| ColumnView {
-                id: column.id.to_string(),
-                label: column.label.clone(),
-                hint: column.hint.clone(),
-                unit: column.unit,
-                numeric: column.cells.is_numeric(),
-                key: column.key,
-                bar: column.bar,
-            })
-            .collect(),
-        sort: table.sort,
-        n_rows: table.n_rows() as u64,
-        n_left_out: table.n_left_out,
-        first: TableRows { n_matching: table.n_rows() as u64, ..first },
+    fn exports_without_args(&self, exporter: &ExporterInfo) -> bool {
+        let are_missing = match &self.index {
+            Some(index) => self.again.is_none() && !index.head.has_args,
+            None => self.run.traces.iter().any(|trace| trace.args.are_missing()),
+        };
+        are_missing && exporter.id == export::chrome_trace::INFO.id
     }
 }

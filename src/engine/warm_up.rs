@@ -3,7 +3,7 @@
 //! Browsers start wasm with quick, slow code, and compile a function again once it has run for a while. Without this
 //! the first file a person opens is read at half the speed.
 
-use super::Session;
+use super::{Session, Shown};
 use crate::analysis::Query;
 use std::fmt::Write;
 

@@ -4,7 +4,7 @@
 use super::markdown::{escape, write_table};
 use crate::base::text;
 use crate::base::units::group_digits;
-use crate::report::{Block, Cells, Column, Document, NoteLevel, Report, Table, TextCells};
+use crate::report::{Block, Cells, Column, Document, Findings, NoteLevel, Report, Table, TextCells};
 use std::io::{self, Write};
 
 /// Rows of a table.
@@ -15,8 +15,6 @@ const MAX_LETTERS: usize = 72;
 const MAX_COLUMNS: usize = 12;
 /// Bytes of all of it; GitHub takes 65,536 letters.
 const MAX_BYTES: usize = 60_000;
-/// The table whose first column is the answer in words.
-const ANSWER: &str = "answer";
 
 /// Writes the headline and the answer, then all tables, folded.
 pub fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -45,31 +43,34 @@ fn write_report(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
     }
     for block in report.written_blocks() {
         match block {
-            Block::Table(table) if table.id == ANSWER => write_answer(table, out)?,
+            Block::Findings(findings) => write_findings(findings, out)?,
             Block::Table(table) => write_folded(table, out)?,
             Block::Note(note) if note.level == NoteLevel::Warning => {
                 writeln!(out, "> **Warning:** {}\n", escape(&note.text))?;
             }
             Block::Note(note) => writeln!(out, "> {}\n", escape(&note.text))?,
             // The tables have all of it.
-            Block::Facts(_) | Block::Chart(_) | Block::Findings(_) => {}
+            Block::Facts(_) | Block::Chart(_) => {}
         }
     }
     Ok(())
 }
 
-/// Each line with what it is worth.
-fn write_answer(table: &Table, out: &mut Vec<u8>) -> io::Result<()> {
-    for row in 0..table.n_rows().min(MAX_ROWS) {
-        let cell = |id: &str| table.column(id).map(|column| column.cells.get(row).display(column.unit));
-        let (line, status) = (cell("change").unwrap_or_default(), cell("status").unwrap_or_default());
-        writeln!(out, "{}. {} – {}", row + 1, escape(&line), escape(&status))?;
+/// Each line with the numbers it rests on.
+fn write_findings(findings: &Findings, out: &mut Vec<u8>) -> io::Result<()> {
+    for (i, finding) in findings.findings.iter().take(MAX_ROWS).enumerate() {
+        write!(out, "{}. {}", i + 1, escape(&findings.line(finding)))?;
+        for (i, fact) in finding.evidence.iter().enumerate() {
+            let mark = if i == 0 { " –" } else { "," };
+            write!(out, "{mark} {} {}", escape(&fact.label), escape(&fact.value.display(fact.unit)))?;
+        }
+        writeln!(out)?;
     }
-    let more = table.n_rows().saturating_sub(MAX_ROWS);
+    let more = findings.findings.len().saturating_sub(MAX_ROWS);
     if more > 0 {
         writeln!(out, "\n{} smaller changes are left out.", group_digits(more as i128))?;
     }
-    writeln!(out, "\n{}\n", escape(&table.caption))
+    writeln!(out, "\n{}\n", escape(&findings.caption))
 }
 
 fn write_folded(table: &Table, out: &mut Vec<u8>) -> io::Result<()> {

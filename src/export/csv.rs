@@ -120,7 +120,7 @@ impl Sheet<'_> {
             let share = finding.share.map_or(Value::Missing, Value::Float);
             self.line(&[
                 guard(&finding.id),
-                guard(&finding.text),
+                guard(&findings.line(finding)),
                 value_text(&time),
                 value_text(&share),
                 text(|rows| &rows.report),

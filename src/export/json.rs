@@ -7,7 +7,7 @@
 //! REPORT {"id","title","summary","blocks":[BLOCK…]}
 //! BLOCK  {"type":"facts", …FACTS} | {"type":"table", …} | {"type":"note","level":"info"|"warning","text"}
 //!      | {"type":"findings","title","caption","findings":[FINDING…]}
-//! FINDING {"id","text","time_ns":integer|null,"share":0…1|null,"evidence":[FACT…],
+//! FINDING {"id","text","time_ns":integer|null,"share":number|null,"evidence":[FACT…],
 //!          "rows":{"report","table","filter"}|null}    which rows of which table say it
 //! FACTS  {"title","facts":[{"id","label","value","unit","hint"}…]}
 //! TABLE  {"id","title","caption","columns":[{"id","label","unit","key","hint"}…],
@@ -121,7 +121,7 @@ fn write_findings(w: &mut Writer<'_>, findings: &Findings) {
     w.raw(",\"findings\":[");
     for (i, finding) in findings.findings.iter().enumerate() {
         w.text(if i > 0 { ",\n{\"id\":" } else { "\n{\"id\":" }, &finding.id);
-        w.text(",\"text\":", &finding.text);
+        w.text(",\"text\":", &findings.line(finding));
         w.raw(",\"time_ns\":");
         push_json(&finding.time.map_or(Value::Missing, Value::Integer), &mut w.buffer);
         w.raw(",\"share\":");

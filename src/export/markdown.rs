@@ -90,7 +90,7 @@ fn write_findings(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
         return writeln!(out, "{}", escape(&findings.empty));
     }
     for (i, finding) in findings.findings.iter().enumerate() {
-        write!(out, "{}. **{}**", i + 1, escape(&finding.text))?;
+        write!(out, "{}. **{}**", i + 1, escape(&findings.line(finding)))?;
         for fact in &finding.evidence {
             write!(out, "; {}: {}", escape(&fact.label), escape(&fact.value.display(fact.unit)))?;
         }

@@ -116,7 +116,7 @@ impl Terminal<'_> {
             return self.paragraph(DIM, &findings.empty);
         }
         for (i, finding) in findings.findings.iter().enumerate() {
-            self.paragraph("", &format!("{}. {}", i + 1, finding.text))?;
+            self.paragraph("", &format!("{}. {}", i + 1, findings.line(finding)))?;
             let mut parts: Vec<String> = Vec::new();
             for fact in &finding.evidence {
                 parts.push(format!("{}: {}", fact.label, fact.value.display(fact.unit)));

@@ -1,6 +1,7 @@
 //! What to look at first, in plain words, each with the numbers it rests on.
 
 use super::facts::Fact;
+use crate::base::units::format_signed_ns;
 use serde::{Deserialize, Serialize};
 
 /// Rows of a table of the same document.
@@ -23,9 +24,9 @@ pub struct Finding {
     pub id: String,
     /// One or two sentences.
     pub text: String,
-    /// Nanoseconds that would be gained at most if it were otherwise; `None` where nobody can tell.
+    /// Nanoseconds, of what [`Findings::stakes`] says; `None` where nobody can tell.
     pub time: Option<i64>,
-    /// The same as a share of all time, 0 to 1.
+    /// The same as a share of all time, 1 being all of it.
     pub share: Option<f64>,
     /// The numbers it rests on.
     pub evidence: Vec<Fact>,
@@ -41,5 +42,26 @@ pub struct Findings {
     pub caption: String,
     /// What to say if there are none.
     pub empty: String,
+    pub stakes: Stakes,
     pub findings: Vec<Finding>,
+}
+
+/// What the time of a finding is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Stakes {
+    /// What would be gained at most if it were otherwise.
+    #[default]
+    Gain,
+    /// How much more B takes than A, which may be less than nothing; shares are of A's.
+    Difference,
+}
+
+impl Findings {
+    /// A finding in one line: `+4.100 ms Attention (same kernel count, 2.70× longer each)` for differences, else its text.
+    pub fn line(&self, finding: &Finding) -> String {
+        match (self.stakes, finding.time) {
+            (Stakes::Difference, Some(ns)) => format!("{} {}", format_signed_ns(ns), finding.text),
+            _ => finding.text.clone(),
+        }
+    }
 }

@@ -14,7 +14,7 @@ pub mod view;
 pub use chart::Chart;
 pub use document::Document;
 pub use facts::{Fact, Facts};
-pub use findings::{Finding, Findings, RowsOf};
+pub use findings::{Finding, Findings, RowsOf, Stakes};
 pub use table::{Cells, Column, Compared, Sort, Table, TextCells};
 pub use value::Value;
 

@@ -26,8 +26,9 @@ use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
+use tracedrop::compare::CompareQuery;
 use tracedrop::engine::protocol::{self, Failure, OpenFile, Request, Response};
-use tracedrop::engine::{self, Session};
+use tracedrop::engine::{self, Compared, Session, Shown, Side};
 use tracedrop::export::{self, Options};
 use unpacked::Unpacked;
 use wasm_bindgen::prelude::*;
@@ -43,6 +44,8 @@ const EXPORT_PIECE_BYTES: usize = 4 << 20;
 #[derive(Default)]
 struct State {
     session: RefCell<Option<Session>>,
+    /// What is shown instead, where two sides are held against each other.
+    compared: RefCell<Option<Compared>>,
     /// The page asked to stop reading.
     stop: Cell<bool>,
     /// Who helps with reading.
@@ -124,13 +127,22 @@ fn post_with(response: &Response, attachment: &JsValue) {
 
 /// A failure that hardly anybody should see.
 fn failed(code: &str, what: &str, hint: &str) -> Response {
-    Response::Failed(Failure { code: code.to_string(), what: what.to_string(), hint: hint.to_string() })
+    Response::Failed(failure(code, what, hint))
+}
+
+fn failure(code: &str, what: &str, hint: &str) -> Failure {
+    Failure { code: code.to_string(), what: what.to_string(), hint: hint.to_string() }
 }
 
 /// What comes beside the request starts at the second place of `data`.
 fn answer(state: &Rc<State>, request: Request, data: &Array) {
     match request {
-        Request::Open { sides, query } => open(state.clone(), sides, query, data),
+        Request::Open { files, query } => open(state.clone(), files, query, data),
+        Request::Side { ticket } => side(state, ticket),
+        Request::Compare { sides, query } => compare(state, &sides, &query),
+        Request::CompareAgain { ticket, query, is_swapped } => {
+            compare_again(state, ticket, &query, is_swapped);
+        }
         Request::OpenKept { key, query } => spawn_local(open_kept(state.clone(), key, query)),
         Request::ListKept { ticket } => spawn_local(async move {
             post(&Response::Kept { ticket, entries: kept::list().await });
@@ -165,55 +177,88 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
                 }
             }
         }
-        Request::Rows { ticket, table, query, offset, limit } => {
-            if let Some(session) = state.session.borrow_mut().as_mut() {
-                let rows = session.rows(table, &query, offset, limit);
-                post(&Response::Rows { ticket, table, rows });
-            }
-        }
-        Request::Copy { ticket, table, query, format } => {
-            if let Some(session) = state.session.borrow_mut().as_mut() {
-                let (text, n_rows) = session.copy(table, &query, format);
-                post(&Response::Copied { ticket, text, n_rows });
-            }
-        }
-        Request::Export { ticket, exporter } => {
-            if let Some(session) = state.session.borrow_mut().as_mut() {
-                export(session, ticket, &exporter);
-            }
-        }
+        Request::Rows { ticket, table, query, offset, limit } => with_shown(state, |shown| {
+            let rows = shown.rows(table, &query, offset, limit);
+            post(&Response::Rows { ticket, table, rows });
+        }),
+        Request::Copy { ticket, table, query, format } => with_shown(state, |shown| {
+            let (text, n_rows) = shown.copy(table, &query, format);
+            post(&Response::Copied { ticket, text, n_rows });
+        }),
+        Request::Export { ticket, exporter } => with_shown(state, |shown| export(shown, ticket, &exporter)),
     }
 }
 
-fn post_document(session: &Session) {
-    if let Some(document) = session.document() {
+/// Does something with what shows, if there is anything.
+fn with_shown(state: &State, act: impl FnOnce(&mut dyn Shown)) {
+    if let Some(compared) = state.compared.borrow_mut().as_mut() {
+        act(compared);
+    } else if let Some(session) = state.session.borrow_mut().as_mut() {
+        act(session);
+    }
+}
+
+fn post_document(shown: &dyn Shown) {
+    if let Some(document) = shown.document() {
         post(&Response::Document(Box::new(document)));
     }
 }
 
 /// Opens the files whose `Blob`s start at the second place of `data`.
-fn open(state: Rc<State>, sides: Vec<Vec<OpenFile>>, query: Query, data: &Array) {
+fn open(state: Rc<State>, files: Vec<OpenFile>, query: Query, data: &Array) {
     let mut beside = data.iter().skip(1);
-    let mut sides: Vec<Vec<(OpenFile, Blob)>> = sides
+    let mut files: Vec<(OpenFile, Blob)> = files
         .into_iter()
-        .map(|files| {
-            files
-                .into_iter()
-                .zip(&mut beside)
-                .filter_map(|(file, blob)| Some((file, blob.dyn_into().ok()?)))
-                .collect()
-        })
+        .zip(&mut beside)
+        .filter_map(|(file, blob)| Some((file, blob.dyn_into().ok()?)))
         .collect();
     let ports = beside.filter_map(|port| port.dyn_into().ok()).collect();
-    match (sides.pop(), sides.is_empty()) {
-        (Some(files), true) if files.len() > 1 => spawn_local(gather::open(state, files, query)),
-        (Some(mut files), true) if files.len() == 1 => {
-            if let Some((file, blob)) = files.pop() {
-                spawn_local(open_one(state, file, blob, ports, query));
-            }
+    match files.pop() {
+        None => post(&failed("no-file", "there was no file to read", "choose it again")),
+        Some((file, blob)) if files.is_empty() => {
+            spawn_local(open_one(state, file, blob, ports, query));
         }
-        (Some(_), false) => post(&failed("several-sides", "runs can not be held against each other yet", "")),
-        _ => post(&failed("no-file", "there was no file to read", "choose it again")),
+        Some(last) => {
+            files.push(last);
+            spawn_local(gather::open(state, files, query));
+        }
+    }
+}
+
+/// Says what this tab's trace gives to a comparison.
+fn side(state: &State, ticket: u32) {
+    let side = match state.session.borrow_mut().as_mut() {
+        Some(session) => session.side().map_err(Failure::from),
+        None => Err(failure("not-read", "there is nothing to compare with yet", "wait until it is read")),
+    };
+    post(&match side {
+        Ok(side) => Response::Side { ticket, side: protocol::encode(&side) },
+        Err(failure) => Response::Refused { ticket, failure },
+    });
+}
+
+/// Compares what two other workers have read.
+fn compare(state: &State, sides: &[Vec<u8>; 2], query: &CompareQuery) {
+    let [a, b] = sides.each_ref().map(|side| protocol::decode::<Side>(side));
+    let (Some(a), Some(b)) = (a, b) else {
+        let what = "what was read of the sides did not arrive";
+        return post(&Response::Failed(failure("bad-side", what, "compare them again")));
+    };
+    match Compared::new(a, b, query) {
+        Ok(compared) => {
+            post_document(&compared);
+            *state.compared.borrow_mut() = Some(compared);
+        }
+        Err(problem) => post(&Response::Failed(problem.into())),
+    }
+}
+
+fn compare_again(state: &State, ticket: u32, query: &CompareQuery, is_swapped: bool) {
+    if let Some(compared) = state.compared.borrow_mut().as_mut() {
+        match compared.again(query, is_swapped) {
+            Ok(()) => post_document(compared),
+            Err(problem) => post(&Response::Refused { ticket, failure: problem.into() }),
+        }
     }
 }
 
@@ -294,7 +339,7 @@ fn read_error(name: &str) -> String {
 }
 
 /// Writes an export into a `Blob`, which is sent to the page by reference.
-fn export(session: &mut Session, ticket: u32, id: &str) {
+fn export(shown: &mut dyn Shown, ticket: u32, id: &str) {
     let refuse = |code: &str, what: String, hint: &str| {
         let failure = Failure { code: code.to_string(), what, hint: hint.to_string() };
         post(&Response::Refused { ticket, failure });
@@ -305,7 +350,7 @@ fn export(session: &mut Session, ticket: u32, id: &str) {
     let mut parts = BlobParts { ticket, parts: Array::new(), piece: Vec::new(), bytes: 0 };
     let options = Options { now_ms: js_sys::Date::now() as u64, ..Options::default() };
     let too_large = "close other tabs, or export with the tracedrop command";
-    if let Err(error) = session.export(exporter, &options, &mut parts).and_then(|()| parts.flush()) {
+    if let Err(error) = shown.export(exporter, &options, &mut parts).and_then(|()| parts.flush()) {
         let hint = match error.kind() {
             io::ErrorKind::InvalidData => "open the file again",
             io::ErrorKind::Unsupported => "",
@@ -317,8 +362,8 @@ fn export(session: &mut Session, ticket: u32, id: &str) {
     options.set_type(exporter.media_type);
     match Blob::new_with_blob_sequence_and_options(&parts.parts, &options) {
         Ok(blob) => {
-            let file_name = session.export_file_name(exporter);
-            let without_args = session.exports_without_args(exporter);
+            let file_name = shown.export_file_name(exporter);
+            let without_args = shown.exports_without_args(exporter);
             let response = Response::Exported { ticket, file_name, bytes: parts.bytes, without_args };
             post_with(&response, blob.as_ref());
         }

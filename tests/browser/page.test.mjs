@@ -92,11 +92,12 @@ pageTest('a dropped file opens as a tab with reports and an account that adds up
 
 pageTest('several files open as tabs, also while reports show, and the same file twice', async (page) => {
   await pick(page, file('one.json', slices(3)), file('two.json', slices(4)));
-  await verdict(page);
+  // Two of one kind are compared as well.
+  await page.locator('[role=tab][title="one.json ↔ two.json"][aria-selected=true]').waitFor();
   await drop(page, [['one.json', slices(3)]]);
   await verdict(page);
-  assert.deepEqual(await page.locator('.tab-name').allTextContents(), ['one.json', 'two.json', 'one.json']);
-  await nWorkers(page, 3);
+  assert.deepEqual(await page.locator('.tab-name').allTextContents(), ['one.json', 'two.json', 'one.json ↔ two.json', 'one.json']);
+  await nWorkers(page, 4);
   await tabs(page).nth(1).click();
   assert.match(await verdict(page), /4 events/);
 });
@@ -397,7 +398,7 @@ const SCREENS = {
   },
   'an account with oddities': async (page) => {
     await pick(page, file('bad.json', slices(3).replace('"ph":"X"', '"ph":7')), file('other.json', slices(2)));
-    await verdict(page);
+    await page.getByTestId('sides').waitFor();
     await tabs(page).first().click();
     await verdict(page);
   },

@@ -136,8 +136,9 @@ pageTest('a folder is chosen by the menu', async (page) => {
 pageTest('other files of one kind are read together when that is wanted', async (page) => {
   await pick(page, [file('a.json', slices(3)), file('b.json', slices(4))]);
   await page.getByTestId('fellows').first().waitFor({ state: 'attached' });
-  assert.deepEqual(await tabNames(page), ['a.json', 'b.json']);
-  await page.locator('.file-head').last().waitFor();
+  await page.locator('[role=tab][title="a.json ↔ b.json"][aria-selected=true]').waitFor();
+  assert.deepEqual(await tabNames(page), ['a.json', 'b.json', 'a.json ↔ b.json']);
+  await page.keyboard.press('2');
   assert.equal(await panel(page).getByTestId('fellows').textContent(), '2 files of this kind were opened at once. Read them together');
   await page.getByRole('button', { name: 'More ways to open' }).click();
   await page.keyboard.press('End');

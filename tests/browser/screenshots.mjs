@@ -35,6 +35,11 @@ const SCREENS = {
     await page.getByTestId('file-input').setInputFiles([0, 1].map((rank) => fileURLToPath(new URL(`../data/pytorch/dlrm8/rank${rank}.json.gz`, import.meta.url))));
     await page.locator('.file-head').waitFor();
   },
+  compare: async (page) => {
+    const file = (name) => fileURLToPath(new URL(`../data/pytorch/small-bert-${name}.json.gz`, import.meta.url));
+    await page.getByTestId('file-input').setInputFiles([file('h100'), file('mi300')]);
+    await page.getByTestId('sides').waitFor();
+  },
   chrome: (page) => sample(page, 'serving.json'),
   table: async (page) => {
     await sample(page, 'serving.json');

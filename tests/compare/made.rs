@@ -1,9 +1,11 @@
 //! Servers that are made up: what is faster, slower, fused, or noise is known.
 
-use crate::sides::{compared, digest, digest_of, number, sum, table, text};
+use crate::sides::{answer, compared, digest, digest_of, number, sum, table, text};
 use crate::support::{Random, import};
+use tracedrop::base::units::Unit;
 use tracedrop::compare::limits::{Limit, Outcome};
 use tracedrop::compare::{CompareQuery, Comparison, Digest, PhaseFilter, Problem, compare};
+use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::trace::Trace;
 
 /// A kernel of a step: name, nanoseconds.
@@ -102,21 +104,27 @@ fn slower_attention_comes_first() {
         "{}",
         report.summary
     );
-    let answer = table(&comparison, "compare-gpu", "answer");
-    let first = text(answer, 0, "change");
+    let answer = answer(&comparison).unwrap();
+    let line = |at: usize| answer.line(&answer.findings[at]);
+    let status = |at: usize| answer.findings[at].evidence[2].value.display(Unit::None);
+    let first = line(0);
     assert!(
         first.starts_with("+30.")
             && first.contains("Attention (same kernel count, ")
             && first.contains("× longer each)"),
         "{first}"
     );
-    assert_eq!(
-        (text(answer, 0, "status"), text(answer, 0, "filter")),
-        ("▲ more in B".into(), "Attention".into())
-    );
+    let rows = answer.findings[0].rows.clone().unwrap();
+    assert_eq!((&*status(0), &*rows.table, &*rows.filter), ("▲ more in B", "kernels", "Attention"));
+    for line in &answer.findings {
+        let rows = line.rows.clone().unwrap();
+        let led_to = table(&comparison, &rows.report, &rows.table);
+        let query = TableQuery { filter: rows.filter.clone(), ..TableQuery::default() };
+        assert!(!row_order(led_to, &query).is_empty(), "{} leads to rows", line.text);
+    }
     // Nothing hides communication here, so it is exposed, and less of it is a gain.
-    let second = text(answer, 1, "change");
-    assert!(second.starts_with("−") && text(answer, 1, "status") == "▼ less in B", "{second}");
+    let second = line(1);
+    assert!(second.starts_with('−') && status(1) == "▼ less in B", "{second}");
     let outcome = |text: &str| Limit::parse(text).unwrap().check(&comparison).unwrap();
     assert!(matches!(outcome("gpu.per_step > 3%"), Outcome::Passed(_)));
     assert!(matches!(outcome("gpu.decode > 30%"), Outcome::Kept(_)));
@@ -127,9 +135,9 @@ fn slower_attention_comes_first() {
 #[test]
 fn a_gpu_that_waits_is_said() {
     let comparison = compared(&decode(8, &MODEL, 500, 10, 1), &decode(8, &MODEL, 20_000, 10, 2));
-    let answer = table(&comparison, "compare-gpu", "answer");
-    let first = text(answer, 0, "change");
-    assert!(first.contains("the GPU ") && text(answer, 0, "status") == "▲ more in B", "{first}");
+    let answer = answer(&comparison).unwrap();
+    let first = &answer.findings[0];
+    assert!(first.text.contains("the GPU ") && first.time > Some(0), "{first:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tracedrop::analysis::{self, Query};
 use tracedrop::compare::{CompareQuery, Comparison, Digest, compare};
 use tracedrop::engine::format_title;
-use tracedrop::report::Table;
+use tracedrop::report::{Block, Findings, Table};
 use tracedrop::trace::{Run, Trace};
 
 /// What traces that are one side give to a comparison.
@@ -31,6 +31,15 @@ pub fn table<'a>(comparison: &'a Comparison, report: &str, id: &str) -> &'a Tabl
     report
         .and_then(|report| report.tables().find(|table| table.id == id))
         .unwrap_or_else(|| panic!("no {id}"))
+}
+
+/// What the report on GPUs says in words, if it has an answer.
+pub fn answer(comparison: &Comparison) -> Option<&Findings> {
+    let report = comparison.reports.iter().find(|report| report.id == "compare-gpu")?;
+    report.blocks.iter().find_map(|block| match block {
+        Block::Findings(findings) => Some(findings),
+        _ => None,
+    })
 }
 
 /// A whole number of a table; 0 where it is missing.

@@ -13,7 +13,7 @@ mod work;
 
 use super::ConclusionInfo;
 use super::{gpu_breakdown, gpu_ranks};
-use crate::report::{Block, Facts, Finding, Findings, Report};
+use crate::report::{Block, Facts, Finding, Findings, Report, Stakes};
 use crate::trace::{Run, Trace};
 use reader::Reader;
 
@@ -106,6 +106,7 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         title: "What to look at first".to_string(),
         caption: "Times are what could be gained at most, not what will be: removing one wait often uncovers another.".to_string(),
         empty: "Nothing stands out: no wait, gap, copy or communication takes 2 % of the time.".to_string(),
+        stakes: Stakes::Gain,
         findings,
     });
     if !can_tell_launches {

@@ -5,14 +5,14 @@ use super::facts::full_text;
 use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;
-use tracedrop::base::units::format_ns;
-use tracedrop::report::{Finding, Findings};
+use tracedrop::base::units::{format_ns, format_signed_ns};
+use tracedrop::report::{Finding, Findings, Stakes};
 
 #[component]
 pub fn FindingsBlock(tab: Tab, #[prop(into)] findings: Signal<Option<Findings>>) -> impl IntoView {
     move || {
-        findings.get().map(|Findings { title, caption, empty, findings }| {
-            let most = findings.iter().filter_map(|finding| finding.share).fold(0.0, f64::max);
+        findings.get().map(|Findings { title, caption, empty, stakes, findings }| {
+            let most = findings.iter().filter_map(|finding| finding.share).map(f64::abs).fold(0.0, f64::max);
             view! {
                 <section class="findings">
                     <h3>{title}</h3>
@@ -21,7 +21,7 @@ pub fn FindingsBlock(tab: Tab, #[prop(into)] findings: Signal<Option<Findings>>)
                     } else {
                         view! {
                             <p class="table-caption">{caption}</p>
-                            <ol>{findings.into_iter().map(|finding| finding_view(tab, finding, most)).collect_view()}</ol>
+                            <ol>{findings.into_iter().map(|finding| finding_view(tab, finding, stakes, most)).collect_view()}</ol>
                         }
                             .into_any()
                     }}
@@ -31,15 +31,23 @@ pub fn FindingsBlock(tab: Tab, #[prop(into)] findings: Signal<Option<Findings>>)
     }
 }
 
-fn finding_view(tab: Tab, finding: Finding, most: f64) -> impl IntoView {
+fn finding_view(tab: Tab, finding: Finding, stakes: Stakes, most: f64) -> impl IntoView {
     let stake = finding.time.map(|ns| {
-        let share = finding.share.unwrap_or(0.0).clamp(0.0, 1.0);
-        let width = if most > 0.0 { 100.0 * share / most } else { 0.0 };
+        let share = finding.share.unwrap_or(0.0);
+        let width = if most > 0.0 { 100.0 * share.abs() / most } else { 0.0 };
+        let (time, share, tone) = match stakes {
+            Stakes::Gain => (format_ns(ns), (words().of_the_time)(share), ""),
+            // What takes less time in B takes more in A.
+            Stakes::Difference => {
+                let tone = if ns < 0 { "side-a" } else { "side-b" };
+                (format_signed_ns(ns), (words().of_side_a)(share), tone)
+            }
+        };
         view! {
             <div class="finding-stake">
-                <span class="finding-time">{format_ns(ns)}</span>
-                <span class="finding-share">{(words().of_the_time)(share)}</span>
-                <span class="finding-bar" aria-hidden="true">
+                <span class="finding-time">{time}</span>
+                <span class="finding-share">{share}</span>
+                <span class=format!("finding-bar {tone}") aria-hidden="true">
                     <span style:width=format!("{width:.1}%")></span>
                 </span>
             </div>

@@ -10,6 +10,7 @@ use leptos::html;
 use leptos::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
+use tracedrop::base::text;
 use tracedrop::engine::protocol::{ColumnView, CopyFormat, Request, TableId, TableView};
 use tracedrop::report::Sort;
 use tracedrop::report::scroll::Scroll;
@@ -44,6 +45,20 @@ struct State {
 }
 
 impl State {
+    /// The side of a comparison that a column is of, which the end of its id says: the class of its colour, and its name.
+    fn side_of(self, column: &str) -> Option<(&'static str, String)> {
+        let (class, letter) = match column.rsplit('_').next()? {
+            "a" => ("side-a", 'A'),
+            "b" => ("side-b", 'B'),
+            _ => return None,
+        };
+        self.tab.document.with_untracked(|document| {
+            let sides = document.as_ref()?.sides.as_ref()?;
+            let side = if letter == 'A' { &sides.a } else { &sides.b };
+            Some((class, format!("{letter}: {}", text::visible(&side.label))))
+        })
+    }
+
     fn table_id(self) -> Option<TableId> {
         self.table.try_with_untracked(|table| table.as_ref().map(|(id, _)| *id)).flatten()
     }
@@ -451,15 +466,21 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                         <tr aria-rowindex="1">
                             <For
                                 each=numbered
-                                key=|(at, column)| (*at, column.id.clone(), column.label.clone())
+                                key=move |(at, column)| (*at, column.id.clone(), column.label.clone(), state.side_of(&column.id))
                                 children=move |(at, column)| {
+                                    let side = state.side_of(&column.id);
+                                    let hint = match &side {
+                                        Some((_, name)) if column.hint.is_empty() => name.clone(),
+                                        _ => column.hint,
+                                    };
                                     view! {
                                         <HeaderCell
                                             state
                                             at=at as u32
                                             label=column.label
-                                            hint=column.hint
+                                            hint
                                             numeric=column.numeric
+                                            side=side.map(|(class, _)| class)
                                         />
                                     }
                                 }
@@ -505,7 +526,15 @@ fn row_view(state: State, columns: &Memo<Vec<ColumnView>>, row: u64) -> AnyView 
 }
 
 #[component]
-fn HeaderCell(state: State, at: u32, label: String, hint: String, numeric: bool) -> impl IntoView {
+fn HeaderCell(
+    state: State,
+    at: u32,
+    label: String,
+    hint: String,
+    numeric: bool,
+    /// The colour of the side that the column is of.
+    side: Option<&'static str>,
+) -> impl IntoView {
     let own = move || state.table.with(|table| table.as_ref().and_then(|(_, table)| table.sort));
     let order = Memo::new(move |_| {
         let sort = state.query.with(|query| query.sort).or_else(own);
@@ -524,6 +553,7 @@ fn HeaderCell(state: State, at: u32, label: String, hint: String, numeric: bool)
     view! {
         <th
             scope="col"
+            class=side.unwrap_or_default()
             class:cell-number=numeric
             aria-sort=move || match order.get() {
                 Some(true) => "descending",

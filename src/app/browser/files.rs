@@ -4,7 +4,7 @@ use super::Blob;
 use super::folders::{self, Folder};
 use js_sys::Array;
 use leptos::ev;
-use leptos::prelude::{document, set_timeout, window_event_listener};
+use leptos::prelude::{document, set_timeout, window, window_event_listener};
 use std::time::Duration;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
@@ -29,6 +29,15 @@ pub struct Picked {
 pub struct Dropped {
     pub files: Vec<Picked>,
     pub folders: Vec<Folder>,
+    pub half: Half,
+}
+
+/// Half of the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Half {
+    #[default]
+    Upper,
+    Lower,
 }
 
 impl Picked {
@@ -77,31 +86,38 @@ fn has_files(event: &DragEvent) -> Option<DataTransfer> {
     event.data_transfer().filter(|data| data.types().includes(&"Files".into(), 0))
 }
 
-/// Takes files that are dragged over any part of the page: `hover` says that some are held over it.
-pub fn on_drag(hover: impl Fn(bool) + Clone + 'static, drop: impl Fn(Dropped) + Clone + 'static) {
+/// Where in the window the pointer is.
+fn half_of(event: &DragEvent) -> Half {
+    let height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
+    if f64::from(event.client_y()) > height / 2.0 { Half::Lower } else { Half::Upper }
+}
+
+/// Takes files that are dragged over any part of the page: `hover` says over which half some are held.
+pub fn on_drag(hover: impl Fn(Option<Half>) + Clone + 'static, drop: impl Fn(Dropped) + Clone + 'static) {
     let over = hover.clone();
     window_event_listener(ev::dragover, move |event| {
         if let Some(data) = has_files(&event) {
             event.prevent_default();
             data.set_drop_effect("copy");
-            over(true);
+            over(Some(half_of(&event)));
         }
     });
     let leave = hover.clone();
     window_event_listener(ev::dragleave, move |event| {
         // Moving from one element to another leaves the first one; leaving the window leads nowhere.
         if event.related_target().is_none() {
-            leave(false);
+            leave(None);
         }
     });
     window_event_listener(ev::drop, move |event| {
-        hover(false);
+        hover(None);
         if let Some(data) = has_files(&event) {
             event.prevent_default();
+            let half = half_of(&event);
             let (files, folders) = dropped(&data);
             let drop = drop.clone();
             spawn_local(async move {
-                let mut dropped = Dropped { files, folders: Vec::new() };
+                let mut dropped = Dropped { files, folders: Vec::new(), half };
                 for folder in folders {
                     dropped.folders.push(folders::walk(folder).await);
                 }

@@ -1,6 +1,6 @@
 //! A file's reports.
 
-use super::FileCard;
+use super::{FileCard, SidesCard};
 use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, NoteBlock, TableBlock};
 use crate::app::own_table::OwnTable;
 use crate::app::screens::OwnTableEditor;
@@ -34,10 +34,15 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
             reports.get(place.unwrap_or(0)).map(|(id, _)| id.clone())
         })
     });
+    let is_comparison = Memo::new(move |_| {
+        document.with(|document| document.as_ref().is_some_and(|document| document.sides.is_some()))
+    });
     let still_reading = move || tab.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping));
     view! {
         <div class="document" class:document-one=move || reports.with(|reports| reports.len() < 2)>
-            <FileCard tab document />
+            <Show when=move || is_comparison.get() fallback=move || view! { <FileCard tab document /> }>
+                <SidesCard tab document />
+            </Show>
             <Show
                 when=move || reports.with(|reports| !reports.is_empty())
                 fallback=move || {

@@ -1,5 +1,6 @@
-//! Says that files may be let go, while they are held over the page.
+//! Says what becomes of files, while they are held over the page.
 
+use crate::app::browser::Half;
 use crate::app::state::app;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
@@ -8,14 +9,29 @@ use leptos::prelude::*;
 #[component]
 pub fn DropOverlay() -> impl IntoView {
     let app = app();
+    // What shows can be compared with what is let go over the lower half.
+    let name = move || app.may_be_side().map(|tab| tab.name.get());
+    let is_over = move |half| app.hover.get() == Some(half) || (half == Half::Upper && name().is_none());
     view! {
-        <Show when=move || app.hover.get()>
+        <Show when=move || app.hover.with(Option::is_some)>
             <div class="drop-overlay" data-testid="drop-overlay">
-                <div class="drop-overlay-frame">
+                <div class="drop-overlay-frame" class:drop-overlay-over=move || is_over(Half::Upper)>
                     <Icon shape=Shape::ArrowDown />
                     <p class="drop-overlay-title">{words().let_go}</p>
                     <p>{words().stays_here}</p>
                 </div>
+                {move || {
+                    name()
+                        .map(|name| {
+                            view! {
+                                <div class="drop-overlay-frame" class:drop-overlay-over=move || is_over(Half::Lower)>
+                                    <Icon shape=Shape::Swap />
+                                    <p class="drop-overlay-title">{words().let_go_to_compare}</p>
+                                    <p><bdi>{(words().compared_with)(&name)}</bdi></p>
+                                </div>
+                            }
+                        })
+                }}
             </div>
         </Show>
     }

@@ -5,6 +5,7 @@ use crate::app::browser;
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Menu, MenuItem, Number, Shape};
 use crate::app::words::words;
+use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::text;
@@ -49,32 +50,6 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     // Opened and closed by hand, or by what there is to tell.
     let chosen = RwSignal::new(None::<bool>);
     let open = Memo::new(move |_| chosen.get().unwrap_or_else(|| lossy.get()));
-    let exporters = Memo::new(move |_| {
-        document
-            .with(|document| document.as_ref().map(|document| document.exporters.clone()).unwrap_or_default())
-    });
-    let can_export = Memo::new(move |_| {
-        !partial.get()
-            && tab.phase.with(|phase| *phase == Phase::Done)
-            && exporters.with(|all| !all.is_empty())
-    });
-    let export_items = Signal::derive(move || {
-        exporters
-            .get()
-            .into_iter()
-            .map(|exporter| MenuItem {
-                id: exporter.id,
-                label: exporter.title,
-                detail: format!(".{}", exporter.extension),
-                checked: None,
-            })
-            .collect::<Vec<_>>()
-    });
-    let export = Callback::new(move |id: String| {
-        if let Some(exporter) = exporters.get_untracked().into_iter().find(|exporter| exporter.id == id) {
-            tab.export(exporter);
-        }
-    });
     let details_id = format!("account-{}", tab.id);
     let controls = details_id.clone();
     view! {
@@ -88,15 +63,8 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                     {move || file.get().map(meta_view)}
                 </div>
                 <div class="file-tools">
-                    <Show when=move || can_export.get()>
-                        <Menu
-                            label=Signal::stored(words().export.to_string())
-                            shape=Shape::Export
-                            key="e"
-                            items=export_items
-                            on_pick=export
-                        />
-                    </Show>
+                    <CompareMenu tab />
+                    <ExportMenu tab document />
                     <button
                         type="button"
                         class="button button-icon"
@@ -159,6 +127,91 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     }
 }
 
+/// Writes the reports or the trace in some format.
+#[component]
+pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
+    let partial = Memo::new(move |_| {
+        document.with(|document| document.as_ref().is_some_and(|document| document.partial))
+    });
+    let exporters = Memo::new(move |_| {
+        document
+            .with(|document| document.as_ref().map(|document| document.exporters.clone()).unwrap_or_default())
+    });
+    let can_export = Memo::new(move |_| {
+        !partial.get()
+            && tab.phase.with(|phase| *phase == Phase::Done)
+            && exporters.with(|all| !all.is_empty())
+    });
+    let export_items = Signal::derive(move || {
+        exporters
+            .get()
+            .into_iter()
+            .map(|exporter| MenuItem {
+                id: exporter.id,
+                label: exporter.title,
+                detail: format!(".{}", exporter.extension),
+                checked: None,
+            })
+            .collect::<Vec<_>>()
+    });
+    let export = Callback::new(move |id: String| {
+        if let Some(exporter) = exporters.get_untracked().into_iter().find(|exporter| exporter.id == id) {
+            tab.export(exporter);
+        }
+    });
+    view! {
+        <Show when=move || can_export.get()>
+            <Menu
+                label=Signal::stored(words().export.to_string())
+                shape=Shape::Export
+                key="e"
+                items=export_items
+                on_pick=export
+            />
+        </Show>
+    }
+}
+
+/// Holds this against something else.
+#[component]
+fn CompareMenu(tab: Tab) -> impl IntoView {
+    let app = app();
+    let input = NodeRef::<html::Input>::new();
+    let items = Signal::derive(move || app.ways_to_compare(tab));
+    let pick = Callback::new(move |id: String| {
+        app.compare_by(tab, &id, || {
+            if let Some(input) = input.get_untracked() {
+                input.click();
+            }
+        });
+    });
+    view! {
+        <input
+            type="file"
+            multiple
+            hidden
+            aria-hidden="true"
+            tabindex="-1"
+            node_ref=input
+            data-testid="compare-input"
+            on:change=move |_| {
+                if let Some(input) = input.get_untracked() {
+                    app.open_against(tab, browser::picked(&input));
+                }
+            }
+        />
+        <Show when=move || tab.phase.with(|phase| *phase == Phase::Done)>
+            <Menu
+                label=Signal::stored(words().compare.to_string())
+                shape=Shape::Swap
+                key="c"
+                items
+                on_pick=pick
+            />
+        </Show>
+    }
+}
+
 pub(super) fn worst_of(ledger: &LedgerView) -> Option<SeverityView> {
     let tallies = [(ledger.skipped, SeverityView::Skipped), (ledger.repaired, SeverityView::Repaired)];
     let counted =
@@ -193,7 +246,7 @@ pub(super) fn verdict_of(file: &FileView, ledger: &LedgerView, partial: bool) ->
 }
 
 /// Size, format, compression, producer.
-fn meta_view(file: FileView) -> impl IntoView {
+pub(super) fn meta_view(file: FileView) -> impl IntoView {
     let parts = [
         Some((words().format, file.format_title)).filter(|(_, title)| !title.is_empty()),
         file.producer.map(|producer| (words().written_by, text::visible(&producer))),

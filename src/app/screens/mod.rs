@@ -11,6 +11,7 @@ mod own_table;
 mod panel;
 mod problem;
 mod reading;
+mod sides;
 mod start;
 
 pub use document::DocumentScreen;
@@ -23,4 +24,5 @@ pub use own_table::OwnTableEditor;
 pub use panel::Panel;
 pub use problem::ProblemScreen;
 pub use reading::ReadingCard;
+pub use sides::SidesCard;
 pub use start::{FormatList, StartScreen};

@@ -21,11 +21,16 @@ struct Problem {
     formats: bool,
 }
 
-fn problem_of(phase: &Phase, file: Option<&FileProgress>) -> Option<Problem> {
+fn problem_of(phase: &Phase, file: Option<&FileProgress>, is_comparison: bool) -> Option<Problem> {
     let words = words();
     match phase {
         Phase::Failed(Failure { code, what, hint }) => Some(Problem {
-            title: if file.is_some() { words.failed_together_title } else { words.failed_title }.to_string(),
+            title: match (is_comparison, file) {
+                (true, _) => words.failed_compare_title,
+                (false, Some(_)) => words.failed_together_title,
+                (false, None) => words.failed_title,
+            }
+            .to_string(),
             what: what.clone(),
             hint: hint.clone(),
             code: code.clone(),
@@ -51,9 +56,10 @@ fn problem_of(phase: &Phase, file: Option<&FileProgress>) -> Option<Problem> {
 pub fn ProblemScreen(tab: Tab) -> impl IntoView {
     let app = app();
     move || {
-        let problem = tab
-            .phase
-            .with(|phase| tab.reading.with(|reading| problem_of(phase, reading.progress.file.as_ref())))?;
+        let is_comparison = tab.is_comparison();
+        let problem = tab.phase.with(|phase| {
+            tab.reading.with(|reading| problem_of(phase, reading.progress.file.as_ref(), is_comparison))
+        })?;
         Some(view! {
             <div class="problem" role="alert">
                 <p class="problem-file"><Icon shape=Shape::File /><bdi>{move || tab.name.get()}</bdi></p>

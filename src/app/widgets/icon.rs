@@ -24,6 +24,7 @@ pub enum Shape {
     Skip,
     Sort,
     Stop,
+    Swap,
     Theme,
 }
 
@@ -62,6 +63,9 @@ impl Shape {
             Shape::Skip => "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0ZM3.8 3.800l8.4 8.4",
             Shape::Sort => "m5 6 3-3 3 3M5 10l3 3 3-3",
             Shape::Stop => "M4.5 3.500h7a1 1 0 0 1 1 1v7a1 1 0 0 1-1 1h-7a1 1 0 0 1-1-1v-7a1 1 0 0 1 1-1Z",
+            Shape::Swap => {
+                "M5 2.5v8.500M2.500 8.500 5 11l2.500-2.500M11 13.500V5M8.500 7.500 11 5l2.500 2.500"
+            }
             Shape::Theme => "M8 2a6 6 0 1 0 0 12V2ZM8 2a6 6 0 0 1 0 12",
         }
     }

@@ -21,6 +21,9 @@ use noise::{Sample, band};
 use side::{GpuSide, Slot, Stretch};
 use std::borrow::Cow;
 
+/// `id` of the report on GPUs.
+const REPORT: &str = "compare-gpu";
+
 /// Both sides, and the phases that are compared.
 pub(super) struct Pair<'a> {
     pub a: Cow<'a, GpuSide>,
@@ -140,15 +143,15 @@ pub(super) fn compare(
     comparison: &mut Comparison,
 ) -> Result<(), Problem> {
     let pair = Pair::new(a, b, query.phase)?;
-    let mut report = Report::new("compare-gpu", "GPU: A against B");
+    let mut report = Report::new(REPORT, "GPU: A against B");
     report.summary = words::headline(&pair);
+    notes::add(&pair, &mut report);
+    if let Some((findings, chart)) = words::answer(&pair) {
+        report.findings(findings);
+        report.chart(chart);
+    }
     for side in [0, 1] {
         report.facts(facts(&pair, side));
-    }
-    notes::add(&pair, &mut report);
-    if let Some((table, chart)) = words::answer(&pair) {
-        report.table(table);
-        report.chart(chart);
     }
     report.table(steps::parts(&pair));
     report.chart(charts::operations(&pair));

@@ -4,10 +4,16 @@ use super::kernels::operation_rows;
 use super::noise::{Sample, Verdict, band, verdict};
 use super::side::{Slot, Stretch};
 use super::steps::Row;
-use super::{Pair, charts, faster, per_step, per_step_words, steps_words};
-use crate::base::units::{Unit, format_ns};
-use crate::report::{Chart, Column, Table, TextCells};
+use super::{Pair, REPORT, charts, faster, per_step, per_step_words, steps_words};
+use crate::base::text;
+use crate::base::units::{Unit, format_ns, format_signed_ns};
+use crate::report::{Chart, Facts, Finding, Findings, RowsOf, Stakes};
 use std::cmp::Reverse;
+
+/// Tables that lines lead to, by id and title.
+const PARTS: (&str, &str) = ("time", "Time of the GPU");
+const OPERATIONS: (&str, &str) = ("operations", "Operations");
+const KERNELS: (&str, &str) = ("kernels", "Kernels");
 
 /// One sentence: by how much, and whether that is more than noise.
 pub fn headline(pair: &Pair<'_>) -> String {
@@ -47,57 +53,75 @@ pub fn headline(pair: &Pair<'_>) -> String {
 
 /// A line of the answer.
 struct Line {
-    text: String,
-    /// Nanoseconds a step.
-    difference: i64,
-    verdict: Verdict,
     /// What it is about, in a word.
     name: String,
-    /// The table whose rows it is about, and what to filter them by; empty for all.
-    table: &'static str,
+    /// The same in a sentence, without the time.
+    text: String,
+    /// Nanoseconds a step, of A and B.
+    sides: [i64; 2],
+    verdict: Verdict,
+    /// The table of this report whose rows it is about, and what to filter them by; empty for all.
+    table: (&'static str, &'static str),
     filter: String,
 }
 
+impl Line {
+    fn difference(&self) -> i64 {
+        self.sides[1].saturating_sub(self.sides[0])
+    }
+}
+
 /// The ranked list for the phase with the most time, and a picture of it. `None` if no phase is on both sides.
-pub fn answer(pair: &Pair<'_>) -> Option<(Table, Chart)> {
+pub fn answer(pair: &Pair<'_>) -> Option<(Findings, Chart)> {
     let slot = pair.main()?;
     let mut lines = lines(pair, slot);
-    lines.retain(|line| line.difference != 0);
-    lines.sort_by_key(|line| (Reverse(line.difference.unsigned_abs()), line.text.clone()));
+    lines.retain(|line| line.difference() != 0);
+    lines.sort_by(|a, b| {
+        let size = |line: &Line| Reverse(line.difference().unsigned_abs());
+        (size(a), &a.text).cmp(&(size(b), &b.text))
+    });
     let wall = pair.samples(slot, |_, stretch| stretch.time.wall());
     let n = [0, 1].map(|side| pair.n(side, slot));
     let walls = [0, 1]
         .map(|side| per_step(pair.sum(side, slot, |stretch| stretch.time.wall()), n[side]).unwrap_or(0));
-    let chart = charts::differences(lines.iter().map(|line| (line.name.as_str(), line.difference)));
-    let mut texts = TextCells::default();
-    lines.iter().for_each(|line| texts.push(Some(&line.text)));
-    let share = |line: &Line| super::super::tables::ratio(i128::from(walls[0]), i128::from(line.difference));
-    let table = Table::new(
-        "answer",
-        "What changed, the most first",
-        vec![
-            Column::key("change", "change", texts),
-            Column::integer(
-                "difference",
-                "B − A, per step",
-                Unit::Ns,
-                lines.iter().map(|line| Some(line.difference)).collect(),
-            )
-            .with_bar(),
-            Column::float("share", "of A's step", Unit::Ratio, lines.iter().map(share).collect()),
-            Column::text("status", "status", lines.iter().map(|line| line.verdict.name()).collect()),
-            Column::text("table", "rows in table", lines.iter().map(|line| line.table).collect()),
-            Column::text("filter", "rows", lines.iter().map(|line| line.filter.as_str()).collect()),
-        ],
-    )
-    .caption(format!(
-        "Differences per {}; they add up to {} of {} (whole nanoseconds, rounded line by line).",
-        slot.one(),
-        signed(walls[1] - walls[0]),
-        per_step_words(slot, &wall[0], &wall[1])
-    ))
-    .if_empty("Nothing changed.");
-    Some((table, chart))
+    let chart = charts::differences(lines.iter().map(|line| (line.name.as_str(), line.difference())));
+    let findings = Findings {
+        title: "What changed, the most first".to_string(),
+        caption: format!(
+            "Differences per {}; they add up to {} of {} (whole nanoseconds, rounded line by line).",
+            slot.one(),
+            format_signed_ns(walls[1] - walls[0]),
+            per_step_words(slot, &wall[0], &wall[1])
+        ),
+        empty: "Nothing changed.".to_string(),
+        stakes: Stakes::Difference,
+        findings: lines.into_iter().map(|line| finding(line, walls[0])).collect(),
+    };
+    Some((findings, chart))
+}
+
+fn finding(line: Line, wall_a: i64) -> Finding {
+    let mut evidence = Facts::new("");
+    evidence.push("a", "A", line.sides[0], Unit::Ns);
+    evidence.push("b", "B", line.sides[1], Unit::Ns);
+    evidence.push("status", "status", line.verdict.name(), Unit::None);
+    let (table, title) = line.table;
+    Finding {
+        id: "difference".to_string(),
+        time: Some(line.difference()),
+        share: super::super::tables::ratio(i128::from(wall_a), i128::from(line.difference())),
+        evidence: evidence.facts,
+        rows: Some(RowsOf {
+            report: REPORT.to_string(),
+            table: table.to_string(),
+            label: match &line.filter[..] {
+                "" => title.to_string(),
+                filter => format!("{title}: {}", text::shortened(filter, text::IN_A_SENTENCE)),
+            },
+            filter: line.filter,
+        }),
+        text: line.text,
+    }
 }
 
 /// Changes of the time of a step; together they are its change.
@@ -109,19 +133,13 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
     let n = [0, 1].map(|side| pair.n(side, slot));
     let mut part = |get: fn(&Stretch) -> i64,
                     words: &dyn Fn(i64) -> String,
-                    (name, table, filter): (&str, &'static str, &str)| {
+                    (name, table, filter): (&str, (&'static str, &'static str), &str)| {
         let [a, b] = [0, 1].map(|side| per_step(pair.sum(side, slot, get), n[side]).unwrap_or(0));
         let [in_a, in_b] = pair.samples(slot, |_, stretch| get(stretch));
         if a != 0 || b != 0 {
             lines.push(Line {
-                text: format!(
-                    "{} {} ({} in A, {} in B)",
-                    signed(b - a),
-                    words(b - a),
-                    format_ns(a.saturating_abs()),
-                    format_ns(b.saturating_abs())
-                ),
-                difference: b - a,
+                text: words(b - a),
+                sides: [a, b],
                 verdict: verdict(&in_a, &in_b),
                 name: name.to_string(),
                 table,
@@ -135,7 +153,7 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
             let word = if difference > 0 { "longer" } else { "less" };
             format!("the GPU waits {word} for the host to launch work")
         },
-        ("idle for the host", "time", "host"),
+        ("idle for the host", PARTS, "host"),
     );
     part(
         |stretch| stretch.time.idle - stretch.time.idle_for_host,
@@ -145,7 +163,7 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
                 if difference > 0 { "longer" } else { "less" }
             )
         },
-        ("idle, other", "time", "other"),
+        ("idle, other", PARTS, "other"),
     );
     // Durations that lie over each other take no time of their own.
     part(
@@ -154,14 +172,13 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
             if difference > 0 { "less work runs at the same time" } else { "more work runs at the same time" }
                 .to_string()
         },
-        ("overlap", "operations", ""),
+        ("overlap", OPERATIONS, ""),
     );
     lines
 }
 
-/// `+4.10 ms attention (same kernel count, 2.7× longer each)`.
+/// `Attention (same kernel count, 2.7× longer each)`.
 fn operation_line(row: &Row) -> Line {
-    let difference = row.difference().unwrap_or(0);
     let by_step = |side: usize| row.count[side] as f64 / row.n[side].max(1) as f64;
     let (a, b) = (by_step(0), by_step(1));
     let mean = |side: usize| row.total[side] as f64 / row.count[side].max(1) as f64;
@@ -178,11 +195,11 @@ fn operation_line(row: &Row) -> Line {
         }
     };
     Line {
-        text: format!("{} {} ({why})", signed(difference), row.name),
-        difference,
+        text: format!("{} ({why})", row.name),
+        sides: [0, 1].map(|side| row.per_step(side).unwrap_or(0)),
         verdict: verdict(&row.samples[0], &row.samples[1]),
         name: row.name.clone(),
-        table: "kernels",
+        table: KERNELS,
         filter: row.name.clone(),
     }
 }
@@ -204,13 +221,4 @@ fn each(a: f64, b: f64) -> String {
 
 fn count(n: f64) -> String {
     if n.fract() == 0.0 { format!("{n:.0}") } else { format!("{n:.1}") }
-}
-
-/// With its sign, minus as the typographic one.
-fn signed(ns: i64) -> String {
-    match ns {
-        0 => "±0 ns".to_string(),
-        ns if ns > 0 => format!("+{}", format_ns(ns)),
-        ns => format!("−{}", format_ns(ns.saturating_neg())),
-    }
 }

@@ -1,0 +1,185 @@
+//! Two sides that are held against each other: which tabs can be one, and when that is done.
+
+use super::browser::Picked;
+use super::client::Answer;
+use super::state::{App, Phase, Source, Tab};
+use super::widgets::MenuItem;
+use super::words::words;
+use leptos::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use tracedrop::base::text;
+use tracedrop::compare::{CompareQuery, PhaseFilter};
+use tracedrop::engine::protocol::{DocumentView, Failure, Request, SidesView};
+
+/// Entries of the menu, by what their ids start with.
+const WITH: &str = "with:";
+const FILE: &str = "file";
+
+/// What the workers of two tabs gave, A first. It does not need those tabs any more.
+#[derive(Clone)]
+pub struct Sides {
+    names: [String; 2],
+    read: Rc<[Vec<u8>; 2]>,
+}
+
+impl Sides {
+    pub fn name(&self) -> String {
+        (words().sides_name)(&self.names[0], &self.names[1])
+    }
+
+    pub fn n_bytes(&self) -> u64 {
+        self.read.iter().map(|side| side.len() as u64).sum()
+    }
+
+    pub fn request(&self) -> Request {
+        Request::Compare { sides: (*self.read).clone(), query: CompareQuery::default() }
+    }
+}
+
+/// What the tab of a comparison is called. `None` of anything else.
+pub fn name_of(document: &DocumentView) -> Option<String> {
+    let SidesView { a, b, .. } = document.sides.as_ref()?;
+    Some((words().sides_name)(&text::visible(&a.label), &text::visible(&b.label)))
+}
+
+impl App {
+    /// The tab that shows, if it can be one side of a comparison.
+    pub fn may_be_side(self) -> Option<Tab> {
+        self.active_tab().filter(|tab| tab.may_be_side())
+    }
+
+    /// Compares `tabs`, A first, as soon as both are read.
+    pub fn compare_when_read(self, tabs: [Tab; 2]) {
+        self.to_compare.update_value(|waiting| waiting.push(tabs.map(|tab| tab.id)));
+        self.compare_what_is_read();
+    }
+
+    /// Opens files as side B of a comparison with `a`; several of them together.
+    pub fn open_against(self, a: Tab, mut files: Vec<Picked>) {
+        let b = match files.len() {
+            0 => return,
+            1 => files.pop().map(|file| self.open_tab(Source::File(file))),
+            _ => Some(self.open_together(files)),
+        };
+        if let Some(b) = b {
+            self.compare_when_read([a, b]);
+        }
+    }
+
+    /// Compares what waits for nothing any more.
+    pub fn compare_what_is_read(self) {
+        let waiting = self.to_compare.try_update_value(std::mem::take).unwrap_or_default();
+        let (ready, still): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|ids| {
+            // One that is closed or failed will never be ready.
+            ids.iter().all(|id| self.tab(*id).is_none_or(Tab::is_settled))
+        });
+        self.to_compare.update_value(|waiting| waiting.extend(still));
+        for ids in ready {
+            if let [Some(a), Some(b)] = ids.map(|id| self.tab(id).filter(|tab| tab.may_be_side())) {
+                self.compare([a, b]);
+            }
+        }
+    }
+
+    /// Asks both tabs for what a comparison takes of them, and shows it once both have answered.
+    fn compare(self, tabs: [Tab; 2]) {
+        let names = tabs.map(|tab| tab.name.get_untracked());
+        let got: Rc<RefCell<[Option<Vec<u8>>; 2]>> = Rc::default();
+        for (at, tab) in tabs.into_iter().enumerate() {
+            let (got, names) = (got.clone(), names.clone());
+            tab.ask(
+                |ticket| Request::Side { ticket },
+                move |answer| match answer {
+                    Answer::Side(side) => {
+                        got.borrow_mut()[at] = Some(side);
+                        let mut got = got.borrow_mut();
+                        if let [Some(a), Some(b)] = &mut *got {
+                            let read = Rc::new([std::mem::take(a), std::mem::take(b)]);
+                            self.open_tab(Source::Sides(Sides { names: names.clone(), read }));
+                        }
+                    }
+                    Answer::Refused(failure) => self.refuse(&failure),
+                    _ => {}
+                },
+            );
+        }
+    }
+
+    fn refuse(self, failure: &Failure) {
+        self.alert((words().refused)(&failure.what, &failure.hint));
+    }
+
+    /// What `tab` can be compared with: other tabs, and files that are still to be chosen.
+    pub fn ways_to_compare(self, tab: Tab) -> Vec<MenuItem> {
+        let others = self.tabs.get().into_iter().filter(|other| other.id != tab.id);
+        let mut items: Vec<MenuItem> = others
+            .filter(|other| {
+                other.document.track();
+                other.may_be_side()
+            })
+            .map(|other| MenuItem {
+                id: format!("{WITH}{}", other.id),
+                label: words().compare_with.to_string(),
+                detail: other.name.get(),
+                checked: None,
+            })
+            .collect();
+        items.push(MenuItem {
+            id: FILE.to_string(),
+            label: words().compare_with_file.to_string(),
+            detail: String::new(),
+            checked: None,
+        });
+        items
+    }
+
+    /// Does what the entry of [`App::ways_to_compare`] with that id says; `choose_file` has one chosen.
+    pub fn compare_by(self, tab: Tab, id: &str, choose_file: impl FnOnce()) {
+        if id == FILE {
+            choose_file();
+        } else if let Some(Ok(other)) = id.strip_prefix(WITH).map(str::parse)
+            && let Some(other) = self.tab(other)
+        {
+            self.compare_when_read([tab, other]);
+        }
+    }
+}
+
+impl Tab {
+    /// Whether it is read to its end, and not a comparison itself.
+    pub fn may_be_side(self) -> bool {
+        self.phase.with_untracked(|phase| *phase == Phase::Done) && !self.is_comparison()
+    }
+
+    /// Whether it holds two others against each other.
+    pub fn is_comparison(self) -> bool {
+        self.source.with_value(|source| matches!(source, Some(Source::Sides(_))))
+    }
+
+    fn is_settled(self) -> bool {
+        self.phase.with_untracked(|phase| !matches!(phase, Phase::Reading | Phase::Stopping | Phase::Waiting))
+    }
+
+    /// Makes A of B and B of A.
+    pub fn swap_sides(self, phase: PhaseFilter) {
+        self.compare_again(phase, true);
+    }
+
+    /// Compares steps of that phase only.
+    pub fn compare_phase(self, phase: PhaseFilter) {
+        self.compare_again(phase, false);
+    }
+
+    fn compare_again(self, phase: PhaseFilter, is_swapped: bool) {
+        let app = self.app;
+        self.ask(
+            |ticket| Request::CompareAgain { ticket, query: CompareQuery { phase }, is_swapped },
+            move |answer| {
+                if let Answer::Refused(failure) = answer {
+                    app.refuse(&failure);
+                }
+            },
+        );
+    }
+}

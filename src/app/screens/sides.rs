@@ -1,0 +1,132 @@
+//! Both sides of a comparison: which is A and which is B, what became of each, and what of them counts.
+
+use super::files::{LeftOut, accounts_view};
+use super::ledger::{ExportMenu, meta_view, severity_mark, verdict_of, worst_of};
+use crate::app::state::{Tab, app};
+use crate::app::widgets::{Icon, Shape};
+use crate::app::words::words;
+use leptos::prelude::*;
+use std::sync::Arc;
+use tracedrop::base::text;
+use tracedrop::compare::PhaseFilter;
+use tracedrop::engine::protocol::{DocumentView, SideView, SidesView};
+
+#[component]
+pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
+    let app = app();
+    let sides = Memo::new(move |_| document.with(|document| document.as_ref()?.sides.clone()));
+    let phase =
+        Memo::new(move |_| sides.with(|sides| sides.as_ref().map(|sides| sides.phase).unwrap_or_default()));
+    let phases = Memo::new(move |_| {
+        sides.with(|sides| sides.as_ref().map(|sides| sides.phases.clone()).unwrap_or_default())
+    });
+    let open = RwSignal::new(false);
+    let details_id = format!("account-{}", tab.id);
+    let controls = details_id.clone();
+    view! {
+        <section class="file sides" aria-label=words().sides_card data-testid="sides">
+            <div class="file-head">
+                <h1 class="sides-title">{words().sides_title}</h1>
+                <div class="file-tools">
+                    <Show when=move || { phases.with(|phases| phases.len() > 2) }>
+                        <label class="choice">
+                            <span>{words().phase_label}</span>
+                            <select
+                                data-testid="phase"
+                                prop:value=move || phase_id(phase.get())
+                                on:change:target=move |event| {
+                                    let chosen = event.target().value();
+                                    let phases = phases.get_untracked();
+                                    if let Some(phase) = phases.into_iter().find(|phase| phase_id(*phase) == chosen) {
+                                        tab.compare_phase(phase);
+                                    }
+                                }
+                            >
+                                {move || {
+                                    phases
+                                        .get()
+                                        .into_iter()
+                                        .map(|one| {
+                                            view! {
+                                                <option value=phase_id(one) selected=move || phase.get() == one>
+                                                    {(words().phase)(one)}
+                                                </option>
+                                            }
+                                        })
+                                        .collect_view()
+                                }}
+                            </select>
+                        </label>
+                    </Show>
+                    <button
+                        type="button"
+                        class="button"
+                        data-key="x"
+                        title=words().swap_hint
+                        on:click=move |_| tab.swap_sides(phase.get_untracked())
+                    >
+                        <Icon shape=Shape::Swap />
+                        <span>{words().swap}</span>
+                    </button>
+                    <ExportMenu tab document />
+                    <button
+                        type="button"
+                        class="button button-icon"
+                        aria-label=words().close_tab
+                        title=words().close_tab
+                        on:click=move |_| app.close(tab.id)
+                    >
+                        <Icon shape=Shape::Close />
+                    </button>
+                </div>
+            </div>
+            <div class="sides-pair">
+                {move || sides.get().map(|SidesView { a, b, .. }| [side_view("A", a), side_view("B", b)])}
+            </div>
+            <LeftOut document />
+            <p class="exporting" role="status">
+                {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
+            </p>
+            <button
+                type="button"
+                class="link"
+                aria-expanded=move || open.get().to_string()
+                aria-controls=controls
+                on:click=move |_| open.update(|open| *open = !*open)
+            >
+                {move || if open.get() { words().hide_account } else { words().show_account }}
+            </button>
+            <div id=details_id hidden=move || !open.get() class="account-body">
+                {move || open.get().then(|| document.get().map(|document| accounts_view(&document)))}
+            </div>
+        </section>
+    }
+}
+
+fn phase_id(phase: PhaseFilter) -> &'static str {
+    match phase {
+        PhaseFilter::All => "all",
+        PhaseFilter::Prefill => "prefill",
+        PhaseFilter::Decode => "decode",
+    }
+}
+
+/// One side by its letter, with what it is and what became of it.
+fn side_view(letter: &'static str, side: SideView) -> AnyView {
+    let SideView { label, all, n_files, n_left_out } = side;
+    let worst = worst_of(&all.ledger);
+    view! {
+        <div class=format!("side side-{}", letter.to_lowercase()) data-testid=format!("side-{}", letter.to_lowercase())>
+            <span class="side-letter">{letter}</span>
+            <div class="side-body">
+                <h2><bdi>{text::visible(&label)}</bdi></h2>
+                {meta_view(all.file.clone())}
+                <div class="verdict">
+                    {severity_mark(worst)}
+                    <p>{verdict_of(&all.file, &all.ledger, false)} " " {(words().files_of_side)(n_files, n_left_out)}</p>
+                </div>
+            </div>
+        </div>
+    }
+    .into_any()
+}
