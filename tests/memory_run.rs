@@ -209,7 +209,7 @@ fn runs_of_version_0_1_0() {
             }
             let told = run.metadata.as_ref().unwrap();
             assert_eq!(metadata::phases(told).len(), expected["phase_boundaries"].as_array().unwrap().len());
-            assert!(metadata::known(told).contains(&("Validity", "clean".to_string())));
+            assert!(metadata::known(told).contains(&("run_validity", "Validity", "clean".to_string())));
             assert_comes_back(&what, &run, &files);
         }
     }

@@ -24,6 +24,7 @@ pub mod longest;
 pub mod memory_query;
 pub mod mrm;
 pub mod mrm_kv;
+pub mod mrm_run;
 pub mod mrm_time;
 pub mod overview;
 pub mod slices;
@@ -41,6 +42,7 @@ pub const ANALYSES: &[&AnalysisInfo] = &[
     &mrm::INFO,
     &mrm_kv::INFO,
     &mrm_time::INFO,
+    &mrm_run::INFO,
     &gpu_ranks::INFO,
     &gpu_breakdown::INFO,
     &gpu_kernels::INFO,
@@ -145,9 +147,17 @@ impl<'a> Context<'a> {
     /// Accesses to memory with their labels and metrics, trace by trace; only of traces that have some.
     pub fn memory(&self) -> &[crate::memory::View<'a>] {
         self.memory.get_or_init(|| {
-            let options = self.query.memory.options();
+            let all = self.query.memory.options();
+            let options = &all;
             let with_accesses = self.run.traces.iter().filter(|trace| !trace.accesses.is_empty());
-            with_accesses.map(|trace| crate::memory::View::new(trace, &options)).collect()
+            with_accesses
+                .map(|trace| {
+                    let told = mrm_run::phases_of(trace).filter(|_| options.phases.is_empty());
+                    let options =
+                        told.map(|phases| crate::memory::view::Options { phases, ..options.clone() });
+                    crate::memory::View::new(trace, options.as_ref().unwrap_or(&all))
+                })
+                .collect()
         })
     }
 

@@ -430,12 +430,15 @@ impl Tab {
         }
     }
 
-    fn open_file(self, client: &Client, Picked { name, blob, modified_ms, .. }: Picked, afresh: bool) {
-        let is_large = blob.size() >= MIN_KEPT_BYTES && self.app.shelf.keeps.get_untracked();
+    fn open_file(self, client: &Client, file: Picked, afresh: bool) {
+        let Picked { ref blob, modified_ms, ref beside, .. } = file;
+        // An index would not have what lies beside the file.
+        let is_large =
+            blob.size() >= MIN_KEPT_BYTES && beside.is_empty() && self.app.shelf.keeps.get_untracked();
         let keep = modified_ms.filter(|_| is_large).map(|modified_ms| Keep { modified_ms, afresh });
         let ports = if blob.size() < MIN_HELPED_BYTES { Vec::new() } else { self.take_helpers() };
-        let request = Request::Open { files: vec![OpenFile { name, keep }], query: first_query() };
-        client.send_with(&request, &[blob], ports);
+        let (files, blobs) = as_sent(vec![file], keep);
+        client.send_with(&Request::Open { files, query: first_query() }, &blobs, ports);
     }
 
     /// Takes the helpers that are free; gives the ways to them.
@@ -603,9 +606,22 @@ impl Tab {
 
 /// Reads files as one run. Nothing is kept of them, and nobody helps: reading goes on file by file.
 fn open_together(client: &Client, files: Vec<Picked>) {
-    let (files, blobs): (Vec<OpenFile>, Vec<browser::Blob>) =
-        files.into_iter().map(|file| (OpenFile { name: file.name, keep: None }, file.blob)).unzip();
+    let (files, blobs) = as_sent(files, None);
     client.send_with(&Request::Open { files, query: first_query() }, &blobs, Vec::new());
+}
+
+/// Files as a request names them, and the `Blob`s that go beside it.
+fn as_sent(files: Vec<Picked>, keep: Option<Keep>) -> (Vec<OpenFile>, Vec<browser::Blob>) {
+    let (mut named, mut blobs) = (Vec::new(), Vec::new());
+    for Picked { name, blob, beside, .. } in files {
+        blobs.push(blob);
+        let beside = beside.into_iter().map(|other| {
+            blobs.push(other.blob);
+            other.name
+        });
+        named.push(OpenFile { name, keep, beside: beside.collect() });
+    }
+    (named, blobs)
 }
 
 /// The page's state, from any component.

@@ -5,10 +5,11 @@ use super::state::{App, Phase, Source, Tab};
 use super::widgets::MenuItem;
 use super::words::words;
 use leptos::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tracedrop::base::text;
 use tracedrop::engine::folder::{are_ranks_of_one_run, may_be_trace};
 use tracedrop::engine::protocol::{DocumentView, FileView};
+use tracedrop::memory_run;
 
 /// Of more files that are read together there are no tabs beside that of all.
 const MAX_TABS: usize = 32;
@@ -86,6 +87,10 @@ impl App {
     /// Files of a folder that may be traces; says which others there are.
     fn wanted(self, folder: Folder) -> Vec<Picked> {
         let Folder { name, files, unreadable, is_cut } = folder;
+        let (runs, files) = runs_of(files);
+        if !runs.is_empty() && files.is_empty() && unreadable.is_empty() && !is_cut {
+            return runs;
+        }
         let formats = self.formats.get_untracked();
         // What is not known yet can not be a reason.
         let (files, skipped): (Vec<Picked>, Vec<Picked>) =
@@ -94,7 +99,7 @@ impl App {
             skipped.iter().map(|file| file.path.as_str()).map(|path| inside(path, &name)).collect();
         let unreadable: Vec<String> = unreadable.iter().map(|path| inside(path, &name)).collect();
         let name = text::visible(&name);
-        if files.is_empty() {
+        if files.is_empty() && runs.is_empty() {
             self.alert((words().no_traces_in_folder)(&name));
         }
         if !skipped.is_empty() {
@@ -106,7 +111,7 @@ impl App {
         if is_cut {
             self.alert((words().folder_is_cut)(&name));
         }
-        files
+        runs.into_iter().chain(files).collect()
     }
 
     /// Opens each file in a tab; those that are evidently of one run are read together.
@@ -250,6 +255,31 @@ fn files_of(tabs: &[Tab]) -> Vec<Picked> {
     let mut files: Vec<Picked> = tabs.iter().filter_map(file).collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files
+}
+
+/// Directories of runs among `files`: their traces, called as their directories, each with the files beside it. And all
+/// other files.
+fn runs_of(files: Vec<Picked>) -> (Vec<Picked>, Vec<Picked>) {
+    let folder_of = |file: &Picked| file.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_string();
+    let mut folders: BTreeMap<String, Vec<Picked>> = BTreeMap::new();
+    for file in files {
+        folders.entry(folder_of(&file)).or_default().push(file);
+    }
+    let (mut runs, mut others) = (Vec::new(), Vec::new());
+    for (folder, mut files) in folders {
+        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        let trace = names.iter().position(|name| *name == memory_run::TRACE);
+        match trace.filter(|_| memory_run::is_directory(names.iter().copied())) {
+            Some(at) => {
+                let mut trace = files.swap_remove(at);
+                trace.name = folder.rsplit('/').next().unwrap_or(&folder).to_string();
+                trace.beside = files;
+                runs.push(trace);
+            }
+            None => others.append(&mut files),
+        }
+    }
+    (runs, others)
 }
 
 /// Where files of several folders have the same name, their paths tell them apart: `rank0/trace.json`.

@@ -314,7 +314,7 @@ static ENGLISH: Words = Words {
             format!("{} read together, {} left out.", counted(n, "file", "files"), number(left_out))
         }
     },
-    of_side_a: |share| format!("{:+.1} % of A’s step", 100.0 * share),
+    of_side_a: |share| format!("{:+.1} % of A’s step", 100.0 * share).replace('-', "−"),
     failed_compare_title: "These can not be compared",
     rank: |rank| format!("rank {rank}"),
 

@@ -14,6 +14,7 @@ use tracedrop::base::units::group_digits;
 use tracedrop::engine::{self, Session, folder};
 use tracedrop::import::FormatInfo;
 use tracedrop::index::{self, Index};
+use tracedrop::memory_run;
 use tracedrop::trace::Severity;
 use tracedrop::trace::args::Content;
 use tracedrop::trace::ledger::Ledger;
@@ -21,16 +22,24 @@ use tracedrop::trace::ledger::Ledger;
 /// What is read at a time.
 pub const CHUNK_BYTES: u64 = 1 << 20;
 
+/// Runs of a data set lie in folders by machine and model.
+const MAX_DEPTH: usize = 4;
+
 /// A path for messages; control characters in it do nothing.
 pub fn shown(path: &Path) -> String {
     text::visible(&path.display().to_string())
 }
 
-/// `paths` with each folder replaced by the traces directly in it, in order of name; one without any stays.
+/// `paths` with each folder replaced by the traces directly in it, in order of name; one without any stays, and so does the
+/// directory of a run.
 pub fn with_folders_opened(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let formats = engine::formats();
     for path in paths {
+        if run_files(path).is_some() {
+            files.push(path.clone());
+            continue;
+        }
         let mut inside: Vec<PathBuf> = std::fs::read_dir(path)
             .into_iter()
             .flatten()
@@ -40,13 +49,41 @@ pub fn with_folders_opened(paths: &[PathBuf]) -> Vec<PathBuf> {
                 path.is_file() && folder::may_be_trace(&name, &formats)
             })
             .collect();
+        inside.extend(runs_below(path, MAX_DEPTH));
         inside.sort();
         if inside.is_empty() { files.push(path.clone()) } else { files.append(&mut inside) }
     }
     files
 }
 
-/// Reads `path` whole. `None`, with the reason on standard error, if there is nothing to report on.
+/// Directories of runs in the folder `path`, so many levels down.
+fn runs_below(path: &Path, n_levels: usize) -> Vec<PathBuf> {
+    let inside = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    // Links may lead round in circles.
+    let folders = inside.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders
+        .flat_map(|entry| {
+            let folder = entry.path();
+            match run_files(&folder) {
+                Some(_) => vec![folder],
+                None if n_levels > 1 => runs_below(&folder, n_levels - 1),
+                None => Vec::new(),
+            }
+        })
+        .collect()
+}
+
+/// Bare names of the files in the folder `path`, in their order, if it is the directory of a run.
+fn run_files(path: &Path) -> Option<Vec<String>> {
+    let inside = std::fs::read_dir(path).ok()?.filter_map(Result::ok);
+    let files = inside.filter(|entry| entry.path().is_file());
+    let mut names: Vec<String> =
+        files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    memory_run::is_directory(names.iter().map(String::as_str)).then_some(names)
+}
+
+/// Reads `path` whole, which is a file or the directory of a run. `None`, with the reason on standard error, if there is nothing to report on.
 pub fn open(
     path: &Path,
     format: Option<&'static FormatInfo>,
@@ -54,6 +91,9 @@ pub fn open(
     args: &InputArgs,
 ) -> Option<Session> {
     let name = shown(path);
+    let run = run_files(path);
+    let folder = path;
+    let path = if run.is_some() { &folder.join(memory_run::TRACE) } else { folder };
     let complain = |what: &dyn std::fmt::Display| {
         eprintln!("tracedrop: {name}: {what}");
         None
@@ -72,7 +112,13 @@ pub fn open(
             Err(error) => return complain(&format!("cannot be opened: {error}")),
         }
     };
+    // A run is called as its directory, which has its name, while all their traces are called alike.
+    let file_name = match folder.canonicalize().as_deref().unwrap_or(folder).file_name() {
+        Some(file_name) if run.is_some() => file_name.to_string_lossy().into_owned(),
+        _ => String::new(),
+    };
     let file_name = match path.file_name() {
+        _ if !file_name.is_empty() => file_name,
         Some(file_name) if path.as_os_str() != "-" => file_name.to_string_lossy().into_owned(),
         _ => "stdin".to_string(),
     };
@@ -93,6 +139,17 @@ pub fn open(
     let mut session = Session::new(&file_name, size, format, query);
     if let Some(content) = content {
         session.can_read_again(content);
+    }
+    if let Some(names) = run {
+        let others = names.into_iter().filter(|name| name != memory_run::TRACE);
+        let others = others.filter_map(|name| match std::fs::read(folder.join(&name)) {
+            Ok(content) => Some((name, content)),
+            Err(error) => {
+                eprintln!("tracedrop: {}: {} can not be read: {error}", shown(folder), text::visible(&name));
+                None
+            }
+        });
+        session.lies_in_run(memory_run::TRACE, others.collect());
     }
     if let (Some(import), Some(n_events)) = (session.import(), args.hold) {
         import.hold_at_most(n_events);

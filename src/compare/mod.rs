@@ -234,7 +234,7 @@ fn general(like: &Report, pair: [Option<&Report>; 2], comparison: &mut Compariso
             }
         }
     }
-    let mut report = Report::new("", format!("{}: A against B", like.title));
+    let mut report = Report::new("", like.title.clone());
     report.id = compared_id(&like.id).into();
     for id in &ids {
         let [a, b] = pair.map(|report| tables_of(report, id));

@@ -56,6 +56,8 @@ pub struct OpenFile {
     pub name: String,
     /// Nothing is kept of files that are read together.
     pub keep: Option<Keep>,
+    /// Bare names of the other files in the directory of its run, whose `Blob`s come behind its own; mostly empty.
+    pub beside: Vec<String>,
 }
 
 /// For a file whose index may be kept in the browser, to open it at once the next time.

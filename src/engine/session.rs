@@ -10,9 +10,11 @@ use crate::compare::Digest;
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
 use crate::import::{FormatInfo, Import, ImportError, ImportProgress};
 use crate::index::{self, Head, Identity, Index};
+use crate::memory_run::manifest::{Checksum, sha256};
 use crate::report::Report;
 use crate::report::view::TableQuery;
 use crate::trace::args::Content;
+use crate::trace::beside::FileBeside;
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};
 use std::rc::Rc;
@@ -30,6 +32,8 @@ pub struct Session {
     index_view: Option<IndexView>,
     /// The file, for arguments that are read from it again.
     again: Option<Rc<dyn Content>>,
+    /// Files of the folder of its run, and the checksum of what has been fed.
+    beside: Option<(Vec<FileBeside>, Checksum)>,
     /// One of several files: no reports are made of it alone, and it is given up once it has more events than there is room
     /// for.
     is_part: bool,
@@ -60,6 +64,7 @@ impl Session {
             index: None,
             index_view: None,
             again: None,
+            beside: None,
             is_part: false,
             left_out: Vec::new(),
             order: RowOrder::default(),
@@ -145,7 +150,7 @@ impl Session {
     /// Whether an index says all that is known: single slices that were given up can not be had from one.
     pub fn can_be_kept(&self) -> bool {
         let is_whole = !self.partial && self.index.is_none();
-        matches!(&self.run.traces[..], [trace] if is_whole && trace.folded.is_none())
+        matches!(&self.run.traces[..], [trace] if is_whole && trace.folded.is_none() && trace.beside.is_empty())
     }
 
     /// What an index of this file is written from: a section of its tables, by number. `None` behind the last one.
@@ -169,8 +174,25 @@ impl Session {
         }
     }
 
+    /// The file is the one called `own_name` in the folder of a run that holds `others` beside it, by their bare names. To be
+    /// said before the first byte is fed.
+    pub fn lies_in_run(&mut self, own_name: &str, others: Vec<(String, Vec<u8>)>) {
+        let own = FileBeside { name: own_name.to_string(), ..FileBeside::default() };
+        let others = others.into_iter().map(|(name, content)| FileBeside {
+            name,
+            n_bytes: content.len() as u64,
+            sha256: sha256(&content),
+            content: Some(content),
+        });
+        self.beside = Some(([own].into_iter().chain(others).collect(), Checksum::default()));
+    }
+
     /// Takes the next bytes of the file.
     pub fn feed(&mut self, bytes: &[u8]) {
+        if let Some((files, checksum)) = &mut self.beside {
+            files[0].n_bytes += bytes.len() as u64;
+            checksum.take(bytes);
+        }
         if let Some(import) = &mut self.import {
             import.feed(bytes);
         }
@@ -255,7 +277,16 @@ impl Session {
             // The partial trace is let go before the whole one is put together.
             self.run = Run::default();
             self.reports = Vec::new();
-            let trace = end(import)?;
+            let mut trace = end(import)?;
+            if let Some((mut files, checksum)) = self.beside.take() {
+                if files[0].n_bytes == trace.ledger.file_bytes {
+                    files[0].sha256 = checksum.finish();
+                } else {
+                    // Its rest has not been read.
+                    files[0].n_bytes = trace.ledger.file_bytes;
+                }
+                trace.beside = files;
+            }
             self.set_trace(trace, false);
         }
         Ok(())

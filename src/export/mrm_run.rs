@@ -8,7 +8,7 @@ use crate::memory_run::metrics::MetricsRow;
 use crate::memory_run::tables::{KvRow, RegionRow};
 use crate::memory_run::{self, Contents};
 use crate::trace::Trace;
-use crate::trace::accesses::{Access, PAGE_BITS, RegionType};
+use crate::trace::accesses::{Access, RegionType};
 
 /// A directory, ready to be written.
 pub struct RunFiles {
@@ -47,7 +47,7 @@ pub fn files(trace: &Trace, query: &MemoryQuery, run_id: &str, now_ms: u64) -> O
     let kv_blocks: Vec<KvRow> = view.kv_pages.pages().iter().map(kv_row).collect();
     let metrics: Vec<MetricsRow> = summary::by_kind(&view.metrics, &view.kinds, &query.thresholds())
         .iter()
-        .map(|row| metrics_row(row, &view.kinds))
+        .map(|row| MetricsRow::of(row, &view.kinds))
         .collect();
     let files = memory_run::write(Contents {
         run_id,
@@ -99,21 +99,5 @@ fn kv_row(page: &kv::KvPage) -> KvRow {
         evict_ns: page.evict_ns.map(unsigned),
         total_reads: page.total_reads,
         lifetime_ns: unsigned(page.lifetime_ns()),
-    }
-}
-
-fn metrics_row(row: &summary::KindSummary, kinds: &Kinds) -> MetricsRow {
-    MetricsRow {
-        region_type: kinds.name(row.kind).to_string(),
-        n_regions: Some(row.n_regions),
-        retention_p50_s: Some(row.retention_p50_s),
-        retention_p90_s: Some(row.retention_p90_s),
-        retention_p99_s: Some(row.retention_p99_s),
-        retention_mean_s: Some(row.retention_mean_s),
-        write_once_ratio_mean: row.write_once_ratio_mean,
-        reads_per_write_mean: Some(row.reads_per_write_mean),
-        working_set_mb_total: Some((row.total_pages << PAGE_BITS) as f64 / f64::from(1 << 20)),
-        unique_pages_total: Some(row.total_pages),
-        suitability: row.suitability.name().to_string(),
     }
 }

@@ -3,7 +3,9 @@
 use super::{KV_BLOCKS, MANIFEST, METADATA, METRICS, REGION_MAP, TRACE};
 use crate::base::json::Json;
 use crate::base::time::utc_text;
+use crate::trace::beside::FileBeside;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Manifest {
@@ -33,6 +35,8 @@ pub enum State {
     Resized,
     /// Of the same size, with another checksum.
     Changed,
+    /// Of the same size, and not read to its end.
+    Unread,
     Missing,
     NotListed,
 }
@@ -44,12 +48,50 @@ pub struct FileCheck {
     pub state: State,
 }
 
+/// What a file can be told by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fingerprint<'a> {
+    /// Bare name.
+    pub path: &'a str,
+    pub n_bytes: u64,
+    /// In lower-case hexadecimal digits; empty if it is not known.
+    pub sha256: Cow<'a, str>,
+}
+
+impl<'a> Fingerprint<'a> {
+    pub fn of(path: &'a str, content: &[u8]) -> Fingerprint<'a> {
+        Fingerprint { path, n_bytes: content.len() as u64, sha256: sha256(content).into() }
+    }
+}
+
+impl<'a> From<&'a FileBeside> for Fingerprint<'a> {
+    fn from(file: &'a FileBeside) -> Fingerprint<'a> {
+        Fingerprint { path: &file.name, n_bytes: file.n_bytes, sha256: file.sha256.as_str().into() }
+    }
+}
+
 /// Files whose layout is defined.
 const WITH_VERSION: [&str; 5] = [TRACE, REGION_MAP, KV_BLOCKS, METRICS, METADATA];
 
 /// Checksum in lower-case hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut checksum = Checksum::default();
+    checksum.take(bytes);
+    checksum.finish()
+}
+
+/// The same of what comes in pieces.
+#[derive(Clone, Default)]
+pub struct Checksum(Sha256);
+
+impl Checksum {
+    pub fn take(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub fn finish(self) -> String {
+        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 impl Manifest {
@@ -111,20 +153,21 @@ impl Manifest {
     }
 
     /// Compares every listed file with what is there, in the order of the manifest; then those that are not listed.
-    pub fn check(&self, files: &[(&str, &[u8])]) -> Vec<FileCheck> {
-        let find = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, bytes)| *bytes);
+    pub fn check(&self, files: &[Fingerprint<'_>]) -> Vec<FileCheck> {
+        let find = |path: &str| files.iter().find(|file| file.path == path);
         let listed = self.files.iter().map(|file| {
             let state = match find(&file.path) {
                 None => State::Missing,
-                Some(bytes) if bytes.len() as u64 != file.size_bytes => State::Resized,
-                Some(bytes) if sha256(bytes) != file.sha256.to_ascii_lowercase() => State::Changed,
+                Some(found) if found.n_bytes != file.size_bytes => State::Resized,
+                Some(found) if found.sha256.is_empty() => State::Unread,
+                Some(found) if found.sha256 != file.sha256.to_ascii_lowercase() => State::Changed,
                 Some(_) => State::Same,
             };
             FileCheck { path: file.path.clone(), state }
         });
         let is_listed = |name: &str| self.files.iter().any(|file| file.path == name);
-        let others = files.iter().filter(|(name, _)| *name != MANIFEST && !is_listed(name));
-        let others = others.map(|(name, _)| FileCheck { path: name.to_string(), state: State::NotListed });
+        let others = files.iter().filter(|file| file.path != MANIFEST && !is_listed(file.path));
+        let others = others.map(|file| FileCheck { path: file.path.to_string(), state: State::NotListed });
         listed.chain(others).collect()
     }
 }

@@ -34,13 +34,33 @@ pub struct PhaseBoundary {
     pub end_ns: i64,
 }
 
-/// The known keys that are there, with their names and values.
-pub fn known(metadata: &Json) -> Vec<(&'static str, String)> {
-    let text = |value: &Json| match value {
+/// A value as people read it.
+pub fn text_of(value: &Json) -> String {
+    match value {
         Json::String(text) => text.clone(),
         other => other.to_python_text(0).replace('\n', " "),
+    }
+}
+
+/// The known keys that are there, with their names and values.
+pub fn known(metadata: &Json) -> Vec<(&'static str, &'static str, String)> {
+    let values = KNOWN.iter().map(|(path, name)| Some((*path, *name, text_of(metadata.at(path)?))));
+    values.flatten().collect()
+}
+
+/// What was written about watching the run, by the names that a trace itself would use: values as JSON.
+pub fn observer(metadata: &Json) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    let mut add = |name: &str, value: Option<&Json>| {
+        found.extend(value.map(|value| (name.to_string(), value.to_python_text(0))));
     };
-    KNOWN.iter().filter_map(|(path, name)| Some((*name, text(metadata.at(path)?)))).collect()
+    add("run_validity", metadata.get("run_validity").or(metadata.at("thermal.run_validity")));
+    if let Some(Json::Object(members)) = metadata.get("observer_effect_summary") {
+        members.iter().for_each(|(name, value)| add(name, Some(value)));
+    }
+    add("peak_temp_c", metadata.at("thermal.peak_temp_c"));
+    add("thermal_throttle_events", metadata.at("thermal.throttle_events"));
+    found
 }
 
 /// The phases of the run, in their order; entries without a name or times are left out.

@@ -17,7 +17,7 @@ pub mod schema;
 pub mod tables;
 pub mod trace_table;
 
-use self::manifest::{FileCheck, Manifest};
+use self::manifest::{FileCheck, Fingerprint, Manifest};
 use self::metrics::MetricsRow;
 use self::schema::{Check, Kind};
 use self::tables::{KvRow, RegionRow};
@@ -25,6 +25,7 @@ use crate::base::json::Json;
 use crate::base::strings::StringTable;
 use crate::parquet::ParquetFile;
 use crate::trace::accesses::{Access, AccessTable};
+use crate::trace::beside::FileBeside;
 
 pub const TRACE: &str = "trace.parquet";
 pub const REGION_MAP: &str = "region_map.parquet";
@@ -65,53 +66,85 @@ pub struct Problem {
 /// Reads the files of a directory, each by its bare name.
 pub fn read(files: &[(&str, &[u8])]) -> RunDirectory {
     let mut run = RunDirectory::default();
-    let find = |name: &str| files.iter().find(|(other, _)| *other == name).map(|(_, bytes)| *bytes);
-    if let Some(bytes) = find(TRACE) {
-        let read = open(bytes, TRACE, Kind::Trace, &mut run.problems).and_then(|file| {
+    if let Some((_, bytes)) = files.iter().find(|(name, _)| *name == TRACE) {
+        run.take_trace(bytes);
+    }
+    run.take_others(&|wanted| files.iter().find(|(name, _)| *name == wanted).map(|(_, bytes)| *bytes));
+    if let Some(manifest) = &run.manifest {
+        let files: Vec<Fingerprint<'_>> =
+            files.iter().map(|(name, bytes)| Fingerprint::of(name, bytes)).collect();
+        run.checks = manifest.check(&files);
+    }
+    run
+}
+
+/// Reads the files beside a trace that has been read.
+pub fn read_beside(files: &[FileBeside]) -> RunDirectory {
+    let mut run = RunDirectory::default();
+    run.take_others(&|wanted| files.iter().find(|file| file.name == wanted)?.content.as_deref());
+    run.checks = check_beside(files);
+    run
+}
+
+/// Each of the files beside a trace, and the trace, against their manifest; empty without one.
+pub fn check_beside(files: &[FileBeside]) -> Vec<FileCheck> {
+    let content = files.iter().find(|file| file.name == MANIFEST).and_then(|file| file.content.as_deref());
+    let Some(manifest) = content.and_then(|content| Manifest::read(content).ok()) else { return Vec::new() };
+    manifest.check(&files.iter().map(Fingerprint::from).collect::<Vec<_>>())
+}
+
+impl RunDirectory {
+    fn take_trace(&mut self, bytes: &[u8]) {
+        let read = open(bytes, TRACE, Kind::Trace, &mut self.problems).and_then(|file| {
             let mut rows = AccessTable::default();
-            let read = trace_table::read(&file, &mut run.strings, &mut rows);
+            let read = trace_table::read(&file, &mut self.strings, &mut rows);
             read.map(|info| (rows, info)).map_err(|error| error.to_string())
         });
-        if let Some((rows, info)) = noted(read, TRACE, &mut run.problems) {
+        if let Some((rows, info)) = noted(read, TRACE, &mut self.problems) {
             if info.n_skipped > 0 {
                 let what =
                     format!("{} rows have no time, address or operation and were left out", info.n_skipped);
-                run.problems.push(Problem { file: TRACE.to_string(), what });
+                self.problems.push(Problem { file: TRACE.to_string(), what });
             }
-            run.run_id = info.run_id.unwrap_or_default();
-            run.accesses = Some(rows);
+            self.run_id = info.run_id.unwrap_or_default();
+            self.accesses = Some(rows);
         }
     }
-    if let Some(bytes) = find(REGION_MAP) {
-        let file = open(bytes, REGION_MAP, Kind::RegionMap, &mut run.problems);
-        let read = file.and_then(|file| tables::read_regions(&file).map_err(|error| error.to_string()));
-        run.regions = noted(read, REGION_MAP, &mut run.problems).unwrap_or_default();
+
+    fn take_others<'a>(&mut self, find: &dyn Fn(&str) -> Option<&'a [u8]>) {
+        if let Some(bytes) = find(REGION_MAP) {
+            let file = open(bytes, REGION_MAP, Kind::RegionMap, &mut self.problems);
+            let read = file.and_then(|file| tables::read_regions(&file).map_err(|error| error.to_string()));
+            self.regions = noted(read, REGION_MAP, &mut self.problems).unwrap_or_default();
+        }
+        if let Some(bytes) = find(KV_BLOCKS) {
+            let file = open(bytes, KV_BLOCKS, Kind::KvBlocks, &mut self.problems);
+            let read = file.and_then(|file| tables::read_kv_blocks(&file).map_err(|error| error.to_string()));
+            self.kv_blocks = noted(read, KV_BLOCKS, &mut self.problems).unwrap_or_default();
+        }
+        if let Some(bytes) = find(METRICS) {
+            self.metrics = noted(metrics::read(bytes), METRICS, &mut self.problems).unwrap_or_default();
+        }
+        let mut json = |name: &str| {
+            let read = Json::parse(find(name)?).ok_or("it is not JSON".to_string());
+            noted(read, name, &mut self.problems)
+        };
+        (self.metadata, self.prompt_outputs) = (json(METADATA), json(PROMPT_OUTPUTS));
+        if let Some(bytes) = find(MANIFEST) {
+            self.manifest = noted(Manifest::read(bytes), MANIFEST, &mut self.problems);
+        }
+        let told = self.manifest.as_ref().map(|manifest| manifest.run_id.as_str());
+        let told = told.or(self.metadata.as_ref().and_then(|metadata| metadata.at("run_id")?.as_str()));
+        if self.run_id.is_empty() {
+            self.run_id = told.unwrap_or_default().to_string();
+        }
     }
-    if let Some(bytes) = find(KV_BLOCKS) {
-        let file = open(bytes, KV_BLOCKS, Kind::KvBlocks, &mut run.problems);
-        let read = file.and_then(|file| tables::read_kv_blocks(&file).map_err(|error| error.to_string()));
-        run.kv_blocks = noted(read, KV_BLOCKS, &mut run.problems).unwrap_or_default();
-    }
-    if let Some(bytes) = find(METRICS) {
-        run.metrics = noted(metrics::read(bytes), METRICS, &mut run.problems).unwrap_or_default();
-    }
-    let mut json = |name: &str| {
-        let read = Json::parse(find(name)?).ok_or("it is not JSON".to_string());
-        noted(read, name, &mut run.problems)
-    };
-    (run.metadata, run.prompt_outputs) = (json(METADATA), json(PROMPT_OUTPUTS));
-    if let Some(bytes) = find(MANIFEST) {
-        run.manifest = noted(Manifest::read(bytes), MANIFEST, &mut run.problems);
-    }
-    if let Some(manifest) = &run.manifest {
-        run.checks = manifest.check(files);
-    }
-    let told = run.manifest.as_ref().map(|manifest| manifest.run_id.as_str());
-    let told = told.or(run.metadata.as_ref().and_then(|metadata| metadata.at("run_id")?.as_str()));
-    if run.run_id.is_empty() {
-        run.run_id = told.unwrap_or_default().to_string();
-    }
-    run
+}
+
+/// Whether files of these bare names are a run directory: a trace, and something else that such a directory has.
+pub fn is_directory<'a>(names: impl Iterator<Item = &'a str> + Clone) -> bool {
+    let others = [REGION_MAP, KV_BLOCKS, METRICS, METADATA, MANIFEST, PROMPT_OUTPUTS];
+    names.clone().any(|name| name == TRACE) && names.clone().any(|name| others.contains(&name))
 }
 
 fn open<'a>(

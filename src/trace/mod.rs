@@ -7,6 +7,7 @@
 
 pub mod accesses;
 pub mod args;
+pub mod beside;
 pub mod builder;
 pub mod counters;
 pub mod events;
@@ -63,6 +64,8 @@ pub struct Trace {
     pub scoring_calls: scoring_calls::ScoringCallTable,
     /// Python sampling runs, in order of first appearance.
     pub profiles: Vec<profiles::ProfileRun>,
+    /// The files of the folder it lies in, its own among them, where that is the folder of a run; else empty.
+    pub beside: Vec<beside::FileBeside>,
     /// In place of slices that were too many to be held. [`Trace::slices`] has only the longest ones then.
     pub folded: Option<Box<folded::Folded>>,
     /// See [`Trace::span`].

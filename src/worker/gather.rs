@@ -2,22 +2,22 @@
 
 use crate::index::{self, Opened};
 use crate::reporter::Reporter;
-use crate::{State, reading, show};
+use crate::{Given, State, in_run, reading, show};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
-use tracedrop::engine::protocol::{Failure, FileProgress, OpenFile};
+use tracedrop::engine::protocol::{Failure, FileProgress};
 use tracedrop::engine::{Gathering, Session};
 use tracedrop::import::{ImportError, ImportProgress};
-use web_sys::Blob;
 
 /// Reads `files` in this order and shows what they are together. Those that can not be read, or that are not reached when
 /// reading is stopped, are left out, and that is said.
-pub async fn open(state: Rc<State>, files: Vec<(OpenFile, Blob)>, query: Query) {
-    let sizes: Vec<u64> = files.iter().map(|(_, blob)| blob.size() as u64).collect();
+pub async fn open(state: Rc<State>, files: Vec<Given>, query: Query) {
+    let sizes: Vec<u64> = files.iter().map(|file| file.blob.size() as u64).collect();
     let mut reporter = Reporter::new(sizes.iter().sum());
     let n_files = files.len() as u32;
     let mut gathering = Gathering::new(query.clone());
-    for (number, ((OpenFile { name, .. }, blob), size)) in (1..).zip(files.iter().zip(sizes)) {
+    for (number, (file, size)) in (1..).zip(files.iter().zip(sizes)) {
+        let Given { name, blob, .. } = file;
         if state.stop.get() {
             gathering.leave_out(name, not_reached());
             continue;
@@ -27,7 +27,7 @@ pub async fn open(state: Rc<State>, files: Vec<(OpenFile, Blob)>, query: Query) 
         let session = match index::open(blob, name, query.clone(), None).await {
             Some(Opened::Index(session)) => session.map(|session| *session),
             Some(Opened::Kept(session, ..)) => Ok(*session),
-            None => read_one(&state, &gathering, name, blob, &mut reporter, &mut read).await,
+            None => read_one(&state, &gathering, file, &mut reporter, &mut read).await,
         };
         reporter.end(read, size);
         gathering.add(name, session);
@@ -40,12 +40,13 @@ pub async fn open(state: Rc<State>, files: Vec<(OpenFile, Blob)>, query: Query) 
 async fn read_one(
     state: &State,
     gathering: &Gathering,
-    name: &str,
-    blob: &Blob,
+    file: &Given,
     reporter: &mut Reporter,
     progress: &mut ImportProgress,
 ) -> Result<Session, ImportError> {
-    let begin = || gathering.begin(name, blob.size() as u64);
+    let Given { name, blob, .. } = file;
+    let beside = file.read_beside().await;
+    let begin = || in_run(gathering.begin(name, blob.size() as u64), &beside);
     let result = reading::read(state, blob, Vec::new(), &begin, reporter).await;
     // It is there: `read` has put it there.
     let mut session = state.session.borrow_mut().take().unwrap_or_else(begin);

@@ -27,9 +27,10 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::compare::CompareQuery;
-use tracedrop::engine::protocol::{self, Failure, OpenFile, Request, Response};
+use tracedrop::engine::protocol::{self, Failure, Keep, OpenFile, Request, Response};
 use tracedrop::engine::{self, Compared, Session, Shown, Side};
 use tracedrop::export::{self, Options};
+use tracedrop::memory_run;
 use unpacked::Unpacked;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -207,20 +208,22 @@ fn post_document(shown: &dyn Shown) {
 /// Opens the files whose `Blob`s start at the second place of `data`.
 fn open(state: Rc<State>, files: Vec<OpenFile>, query: Query, data: &Array) {
     let mut beside = data.iter().skip(1);
-    let mut files: Vec<(OpenFile, Blob)> = files
-        .into_iter()
-        .zip(&mut beside)
-        .filter_map(|(file, blob)| Some((file, blob.dyn_into().ok()?)))
-        .collect();
+    let mut blob = || beside.next().and_then(|blob| blob.dyn_into::<Blob>().ok());
+    let mut given: Vec<Given> = Vec::new();
+    for OpenFile { name, keep, beside } in files {
+        let Some(own) = blob() else { break };
+        let beside = beside.into_iter().filter_map(|name| Some((name, blob()?))).collect();
+        given.push(Given { name, keep, blob: own, beside });
+    }
     let ports = beside.filter_map(|port| port.dyn_into().ok()).collect();
-    match files.pop() {
+    match given.pop() {
         None => post(&failed("no-file", "there was no file to read", "choose it again")),
-        Some((file, blob)) if files.is_empty() => {
-            spawn_local(open_one(state, file, blob, ports, query));
+        Some(file) if given.is_empty() => {
+            spawn_local(open_one(state, file, ports, query));
         }
         Some(last) => {
-            files.push(last);
-            spawn_local(gather::open(state, files, query));
+            given.push(last);
+            spawn_local(gather::open(state, given, query));
         }
     }
 }
@@ -262,9 +265,39 @@ fn compare_again(state: &State, ticket: u32, query: &CompareQuery, is_swapped: b
     }
 }
 
+/// A file to be read, with those beside it in the directory of its run.
+struct Given {
+    name: String,
+    keep: Option<Keep>,
+    blob: Blob,
+    beside: Vec<(String, Blob)>,
+}
+
+impl Given {
+    /// The files beside it, which are read whole: they are small.
+    async fn read_beside(&self) -> Vec<(String, Vec<u8>)> {
+        let mut read = Vec::new();
+        for (name, blob) in &self.beside {
+            if let Ok(content) = source::whole(blob).await {
+                read.push((name.clone(), content));
+            }
+        }
+        read
+    }
+}
+
+/// The same session, told of the files beside its own.
+fn in_run(mut session: Session, beside: &[(String, Vec<u8>)]) -> Session {
+    if !beside.is_empty() {
+        session.lies_in_run(memory_run::TRACE, beside.to_vec());
+    }
+    session
+}
+
 /// Opens the file from its index, or reads it and keeps one.
-async fn open_one(state: Rc<State>, file: OpenFile, blob: Blob, ports: Vec<MessagePort>, query: Query) {
-    let OpenFile { name, keep } = file;
+async fn open_one(state: Rc<State>, file: Given, ports: Vec<MessagePort>, query: Query) {
+    let beside = file.read_beside().await;
+    let Given { name, keep, blob, .. } = file;
     match index::open(&blob, &name, query.clone(), keep).await {
         Some(Opened::Index(session)) => show(&state, session.map(|session| *session).map_err(Failure::from)),
         Some(Opened::Kept(session, identity, digest)) => {
@@ -275,7 +308,7 @@ async fn open_one(state: Rc<State>, file: OpenFile, blob: Blob, ports: Vec<Messa
             }
         }
         None => {
-            let is_whole = read_one(state.clone(), &blob, ports, &name, query).await;
+            let is_whole = read_one(state.clone(), &blob, ports, &name, beside, query).await;
             if let Some(keep) = keep.filter(|_| is_whole) {
                 index::keep(&state, &blob, keep).await;
             }
@@ -284,10 +317,17 @@ async fn open_one(state: Rc<State>, file: OpenFile, blob: Blob, ports: Vec<Messa
 }
 
 /// Reads the whole file and shows it. False if something came between.
-async fn read_one(state: Rc<State>, blob: &Blob, ports: Vec<MessagePort>, name: &str, query: Query) -> bool {
+async fn read_one(
+    state: Rc<State>,
+    blob: &Blob,
+    ports: Vec<MessagePort>,
+    name: &str,
+    beside: Vec<(String, Vec<u8>)>,
+    query: Query,
+) -> bool {
     let n_bytes = blob.size() as u64;
     let mut reporter = Reporter::new(n_bytes);
-    let begin = || Session::new(name, n_bytes, None, query.clone());
+    let begin = || in_run(Session::new(name, n_bytes, None, query.clone()), &beside);
     let result = reading::read(&state, blob, ports, &begin, &mut reporter).await;
     let is_whole = result.is_ok() && !state.stop.get();
     let mut guard = state.session.borrow_mut();

@@ -209,6 +209,12 @@ fn timeout(ms: i32) -> Option<(Promise, i32)> {
     timer.map(|timer| (promise, timer))
 }
 
+/// All bytes of a small file.
+pub async fn whole(blob: &Blob) -> Result<Vec<u8>, JsValue> {
+    let buffer = JsFuture::from(blob.array_buffer()).await?;
+    Ok(Uint8Array::new(&buffer).to_vec())
+}
+
 /// Comes back after some time.
 pub async fn wait(ms: i32) {
     if let Some((promise, _)) = timeout(ms) {

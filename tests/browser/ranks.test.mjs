@@ -133,6 +133,21 @@ pageTest('a folder is chosen by the menu', async (page) => {
   rmSync(join(runs, '..'), { recursive: true });
 });
 
+pageTest('the directory of a run opens as one, with what lies beside its trace; several are a data set', async (page) => {
+  const mrm = join(root, 'tests/data/mrm');
+  await page.getByTestId('folder-input').setInputFiles(join(mrm, 'runs-bad/tampered'));
+  assert.equal((await read(page))[0], 'tampered');
+  assert.deepEqual(await tabNames(page), ['tampered']);
+  assert.match(await report(page).textContent(), /2 files of the run directory are not as its manifest says/);
+  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Run directory', exact: true }).click();
+  assert.equal(await report(page).locator('.report-summary').textContent(), '2 of 5 files are not as the manifest says.');
+  await page.getByTestId('folder-input').setInputFiles(join(mrm, 'runs-latest'));
+  await page.locator('[role=tab][title="2 files"][aria-selected=true]').waitFor();
+  await read(page);
+  await panel(page).getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Run directory', exact: true }).click();
+  assert.equal(await report(page).locator('.report-summary').textContent(), '2 runs, none of which is known to be contaminated.');
+});
+
 pageTest('other files of one kind are read together when that is wanted', async (page) => {
   await pick(page, [file('a.json', slices(3)), file('b.json', slices(4))]);
   await page.getByTestId('fellows').first().waitFor({ state: 'attached' });

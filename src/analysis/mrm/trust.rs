@@ -1,12 +1,14 @@
 //! Whether the trace can be trusted: what is known of the run, what the rows say, and what they do not.
 
 use crate::analysis::Context;
+use crate::analysis::mrm_run::{metadata_of, n_differing};
 use crate::base::json::{Dialect, Number, Parser, Token, unescape_to_string};
 use crate::base::strings::StringId;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::memory::quality::{Collector, Grade};
 use crate::memory::telemetry::{RunValidity, StoredSummary, validity};
 use crate::memory::{Kind, View};
+use crate::memory_run::{check_beside, metadata};
 use crate::report::{Facts, Report};
 use crate::trace::Trace;
 use rustc_hash::FxHashMap;
@@ -44,6 +46,12 @@ pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
     if judgement == Some(RunValidity::Contaminated) {
         report.warning("The run was disturbed while it was watched, so mrm-trace would leave it out where runs are put together.");
     }
+    let n_differing = n_differing(&check_beside(&view.trace.beside));
+    if n_differing > 0 {
+        let files =
+            counted(n_differing as u64, "file of the run directory is", "files of the run directory are");
+        report.warning(format!("{files} not as its manifest says; see the report on the run directory."));
+    }
     if grade == Grade::Fail && collector != Collector::Memray && coverage.n_rows > 0 {
         report.info(
             "Most accesses have no latency or no level of memory. The metrics here need neither; record with perf mem to have them.",
@@ -68,9 +76,9 @@ fn collector_of(view: &View<'_>) -> Collector {
 
 /// What the file says of itself, or what follows from that; the reasons, and whether it was derived.
 fn run_validity(trace: &Trace, context: &Context<'_>) -> (Option<RunValidity>, Vec<String>, bool) {
-    let raw = |name: &str| {
-        trace.source.metadata.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-    };
+    let beside = metadata_of(trace).as_ref().map(metadata::observer).unwrap_or_default();
+    let told = || trace.source.metadata.iter().chain(&beside);
+    let raw = |name: &str| told().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let plain = |value: &str| match Parser::new(value.as_bytes(), Dialect::Lenient).token() {
         Ok(Token::String(text)) => unescape_to_string(text),
         _ => value.to_string(),

@@ -22,6 +22,8 @@ pub struct Picked {
     pub blob: Blob,
     /// When a file on disk was changed last, in milliseconds since the Unix epoch; `None` for anything else.
     pub modified_ms: Option<u64>,
+    /// The other files of the directory of its run, where it was opened as that; else empty.
+    pub beside: Vec<Picked>,
 }
 
 /// What was let go over the page.
@@ -43,7 +45,7 @@ pub enum Half {
 impl Picked {
     /// Something that does not lie in a folder.
     pub fn of_blob(name: String, blob: Blob) -> Picked {
-        Picked { path: name.clone(), name, blob, modified_ms: None }
+        Picked { path: name.clone(), name, blob, modified_ms: None, beside: Vec::new() }
     }
 }
 
@@ -54,6 +56,7 @@ pub(super) fn picked_file(file: File) -> Picked {
         name,
         modified_ms: Some(file.last_modified() as u64),
         blob: file.into(),
+        beside: Vec::new(),
     }
 }
 

@@ -229,6 +229,9 @@ fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
                         view! { <span class=format!("tab-state {class}")><span class="off-screen">{words}</span></span> }
                     })
             }}
+            <Show when=move || tab.is_comparison()>
+                <Icon shape=Shape::Swap />
+            </Show>
             <bdi class="tab-name">{move || tab.name.get()}</bdi>
             // For the pointer; keys have Delete and the button in the panel.
             <span

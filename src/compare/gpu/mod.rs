@@ -143,7 +143,7 @@ pub(super) fn compare(
     comparison: &mut Comparison,
 ) -> Result<(), Problem> {
     let pair = Pair::new(a, b, query.phase)?;
-    let mut report = Report::new(REPORT, "GPU: A against B");
+    let mut report = Report::new(REPORT, "GPU");
     report.summary = words::headline(&pair);
     notes::add(&pair, &mut report);
     if let Some((findings, chart)) = words::answer(&pair) {

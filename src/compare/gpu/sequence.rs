@@ -129,7 +129,7 @@ pub(super) fn report(pair: &Pair<'_>) -> Option<Report> {
     if all.iter().all(|aligned| aligned.steps.is_empty()) {
         return None;
     }
-    let mut report = Report::new("compare-sequence", "A step, kernel by kernel");
+    let mut report = Report::new("compare-sequence", "One step, kernel by kernel");
     let of = |is: fn(&Step) -> bool| -> u64 {
         all.iter().map(|aligned| aligned.steps.iter().filter(|step| is(step)).count() as u64).sum()
     };

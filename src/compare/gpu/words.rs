@@ -5,7 +5,6 @@ use super::noise::{Sample, Verdict, band, verdict};
 use super::side::{Slot, Stretch};
 use super::steps::Row;
 use super::{Pair, REPORT, charts, faster, per_step, per_step_words, steps_words};
-use crate::base::text;
 use crate::base::units::{Unit, format_ns, format_signed_ns};
 use crate::report::{Chart, Facts, Finding, Findings, RowsOf, Stakes};
 use std::cmp::Reverse;
@@ -114,9 +113,10 @@ fn finding(line: Line, wall_a: i64) -> Finding {
         rows: Some(RowsOf {
             report: REPORT.to_string(),
             table: table.to_string(),
-            label: match &line.filter[..] {
-                "" => title.to_string(),
-                filter => format!("{title}: {}", text::shortened(filter, text::IN_A_SENTENCE)),
+            label: if line.filter == line.name {
+                format!("{title}: {}", line.name)
+            } else {
+                title.to_string()
             },
             filter: line.filter,
         }),

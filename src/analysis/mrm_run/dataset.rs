@@ -1,0 +1,190 @@
+//! Several runs beside each other: a row a run, with the columns of mrm-trace's `manifest.csv`, and what runs of one model
+//! and length of context have in common.
+
+use super::OneRun;
+use crate::analysis::Context;
+use crate::base::json::Json;
+use crate::base::units::{Unit, counted};
+use crate::memory::summary::{self, KindSummary};
+use crate::memory_run::metadata::text_of;
+use crate::report::{Column, Report, Table, TextCells};
+use std::collections::BTreeMap;
+
+/// Columns in their order: id, label, path in `metadata.json`. Those without a path come from elsewhere.
+const COLUMNS: [(&str, &str, &str); 23] = [
+    ("run_id", "run", ""),
+    ("machine_id", "machine", "machine_id"),
+    ("model_id", "model", "model.id"),
+    ("collector", "collector", "collector.type"),
+    ("context_length", "context", "generation.context_length"),
+    ("batch_size", "batch", "generation.batch_size"),
+    ("max_tokens_per_prompt", "output tokens", "generation.output_tokens"),
+    ("rep", "repetition", "generation.rep_index"),
+    ("run_validity", "validity", ""),
+    ("peak_temp_c", "highest temperature (°C)", "thermal.peak_temp_c"),
+    ("throttle_events", "times throttled", "thermal.throttle_events"),
+    ("total_wall_s", "duration (s)", "timing.total_wall_duration_s"),
+    ("avg_tok_per_s", "tokens per second", "generation.avg_tokens_per_second"),
+    ("total_output_tokens", "tokens written", "generation.total_output_tokens"),
+    ("retention_p99_s", "kept, p99 (s)", ""),
+    ("write_once_ratio_mean", "written once", ""),
+    ("working_set_pages_total", "pages", ""),
+    ("cpu_model", "processor", "hardware.cpu_model"),
+    ("cpu_freq_scaling_max_mhz", "highest frequency (MHz)", "hardware.cpu_freq_scaling_max_mhz"),
+    ("os", "system", "software.os"),
+    ("kernel", "kernel", "software.kernel"),
+    ("has_prompt_outputs", "has prompts", ""),
+    ("recorded_at", "recorded at", ""),
+];
+
+const CONTAMINATED: &str = "contaminated";
+
+pub fn headline(runs: &[OneRun<'_>]) -> String {
+    let n = runs.iter().filter(|run| validity(run) == CONTAMINATED).count();
+    let all = counted(runs.len() as u64, "run", "runs");
+    match n {
+        0 => format!("{all}, none of which is known to be contaminated."),
+        n => format!(
+            "{all}, {n} of which contaminated; those are listed and left out of what runs have in common."
+        ),
+    }
+}
+
+/// The runs, and what they have in common.
+pub fn add(runs: &[OneRun<'_>], context: &Context<'_>, report: &mut Report) {
+    let thresholds = context.query.memory.thresholds();
+    let kinds: Vec<Vec<KindSummary>> = runs
+        .iter()
+        .map(|run| match run.view {
+            Some(view) => summary::by_kind(&view.metrics, &view.kinds, &thresholds),
+            None => Vec::new(),
+        })
+        .collect();
+    report.table(runs_table(runs, &kinds));
+    report.table(groups_table(runs, &kinds));
+}
+
+fn at(run: &OneRun<'_>, path: &str) -> Option<String> {
+    run.directory.metadata.as_ref()?.at(path).filter(|value| **value != Json::Null).map(text_of)
+}
+
+fn validity(run: &OneRun<'_>) -> String {
+    at(run, "run_validity").or_else(|| at(run, "thermal.run_validity")).unwrap_or_default()
+}
+
+/// As `round(x, 4)` of Python.
+fn to_four_places(x: f64) -> f64 {
+    format!("{x:.4}").parse().unwrap_or(x)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (n, sum) = values.fold((0u32, 0.0), |(n, sum), value| (n + 1, sum + value));
+    (n > 0).then(|| sum / f64::from(n))
+}
+
+/// Mean over regions of the share of addresses that were stored to once.
+fn write_once(run: &OneRun<'_>) -> Option<f64> {
+    let regions = run.view?.metrics.regions.iter().filter(|region| region.n_written_addresses > 0);
+    mean(regions.map(|region| region.n_write_once_addresses as f64 / region.n_written_addresses as f64))
+}
+
+fn runs_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
+    let columns = COLUMNS.iter().map(|(id, label, path)| {
+        let text = |get: &dyn Fn(&OneRun<'_>) -> Option<String>| {
+            let mut cells = TextCells::default();
+            runs.iter().for_each(|run| cells.push(get(run).as_deref()));
+            if *id == "run_id" { Column::key(id, label, cells) } else { Column::text(id, label, cells) }
+        };
+        let number = |values: Vec<Option<f64>>, unit: Unit| {
+            Column::float(
+                id,
+                label,
+                unit,
+                values.into_iter().map(|value| value.map(to_four_places)).collect(),
+            )
+        };
+        match *id {
+            "run_id" => text(&|run| {
+                let id = Some(run.directory.run_id.clone()).filter(|id| !id.is_empty());
+                Some(id.unwrap_or_else(|| run.trace.source.file_name.clone()))
+            }),
+            "run_validity" => text(&|run| Some(validity(run)).filter(|validity| !validity.is_empty())),
+            "retention_p99_s" => {
+                let p99 = |kinds: &Vec<KindSummary>| mean(kinds.iter().map(|kind| kind.retention_p99_s));
+                number(kinds.iter().map(p99).collect(), Unit::Plain)
+            }
+            "write_once_ratio_mean" => number(runs.iter().map(write_once).collect(), Unit::Ratio),
+            "working_set_pages_total" => {
+                let pages = |kinds: &Vec<KindSummary>| kinds.iter().map(|kind| kind.total_pages).sum::<u64>();
+                let pages = kinds.iter().map(|kinds| i64::try_from(pages(kinds)).ok());
+                Column::integer(id, label, Unit::Count, pages.collect())
+            }
+            "has_prompt_outputs" => text(&|run| {
+                Some(if run.directory.prompt_outputs.is_some() { "True" } else { "False" }.to_string())
+            }),
+            "recorded_at" => text(&|run| Some(run.directory.manifest.as_ref()?.created_at_utc.clone())),
+            _ => text(&|run| at(run, path)),
+        }
+    });
+    Table::new("dataset", "Runs", columns.collect()).caption(
+        "A row a run; figures of memory are means over kinds of memory, or over regions, and all pages.",
+    )
+}
+
+/// Sums over the runs of a group, of one kind of memory.
+#[derive(Default)]
+struct Group {
+    n_runs: i64,
+    p50: f64,
+    p99: f64,
+    written_once: Vec<f64>,
+    pages: u64,
+}
+
+fn groups_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
+    let mut groups: BTreeMap<[String; 3], Group> = BTreeMap::new();
+    for (run, kinds) in runs.iter().zip(kinds).filter(|(run, _)| validity(run) != CONTAMINATED) {
+        let Some(view) = run.view else { continue };
+        let of = |path: &str| at(run, path).unwrap_or_default();
+        for kind in kinds {
+            let name = view.kinds.name(kind.kind).to_string();
+            let group = groups.entry([name, of("model.id"), of("generation.context_length")]).or_default();
+            group.n_runs += 1;
+            group.p50 += kind.retention_p50_s;
+            group.p99 += kind.retention_p99_s;
+            group.written_once.extend(kind.write_once_ratio_mean);
+            group.pages += kind.total_pages;
+        }
+    }
+    let key = |at: usize| groups.keys().map(|key| key[at].as_str()).collect::<TextCells>();
+    let float = |id: &'static str, label: &str, unit: Unit, get: &dyn Fn(&Group) -> Option<f64>| {
+        Column::float(id, label, unit, groups.values().map(get).collect())
+    };
+    Table::new(
+        "dataset_groups",
+        "What runs have in common",
+        vec![
+            Column::key("region_type", "kind", key(0)),
+            Column::key("model_id", "model", key(1)),
+            Column::key("context_length", "context", key(2)),
+            Column::integer(
+                "runs",
+                "runs",
+                Unit::Count,
+                groups.values().map(|group| Some(group.n_runs)).collect(),
+            ),
+            float("retention_p50_s", "kept, p50 (s)", Unit::Plain, &|group| {
+                Some(group.p50 / group.n_runs as f64)
+            }),
+            float("retention_p99_s", "kept, p99 (s)", Unit::Plain, &|group| {
+                Some(group.p99 / group.n_runs as f64)
+            }),
+            float("write_once_ratio_mean", "written once", Unit::Ratio, &|group| {
+                mean(group.written_once.iter().copied())
+            }),
+            float("pages", "pages", Unit::Plain, &|group| Some(group.pages as f64 / group.n_runs as f64)),
+        ],
+    )
+    .caption("Means over runs of one kind of memory, model and length of context, without contaminated ones.")
+    .if_empty("All runs are contaminated.")
+}

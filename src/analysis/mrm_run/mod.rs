@@ -1,0 +1,256 @@
+//! The run directory that a trace lies in: whether its files are as its manifest says, what was written about the run,
+//! and whether its metrics are those of its trace.
+
+mod dataset;
+
+use super::mrm::number_blocks;
+use super::{AnalysisInfo, Context};
+use crate::base::json::Json;
+use crate::base::units::{Unit, counted};
+use crate::memory::phases::Phases;
+use crate::memory::{View, summary};
+use crate::memory_run::manifest::{FileCheck, State};
+use crate::memory_run::metrics::MetricsRow;
+use crate::memory_run::{METADATA, RunDirectory, metadata, read_beside};
+use crate::report::{Column, Facts, Report, Table, TextCells};
+use crate::trace::{Run, Trace};
+
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "mrm-run", title: "Run directory", applies, run, reference: None };
+
+fn applies(run: &Run) -> bool {
+    run.traces.iter().any(|trace| !trace.beside.is_empty())
+}
+
+/// A run with what lies beside its trace.
+struct OneRun<'a> {
+    trace: &'a Trace,
+    directory: RunDirectory,
+    /// `None` of a trace without accesses.
+    view: Option<&'a View<'a>>,
+}
+
+/// What was written about the run that a trace is of.
+pub fn metadata_of(trace: &Trace) -> Option<Json> {
+    let file = trace.beside.iter().find(|file| file.name == METADATA)?;
+    Json::parse(file.content.as_deref()?)
+}
+
+/// When which phase of the run was, as was written about it; `None` if nothing was.
+pub fn phases_of(trace: &Trace) -> Option<Phases> {
+    let phases = metadata_of(trace)?.at("phase_boundaries")?.to_python_text(0);
+    Phases::parse(&phases).ok()
+}
+
+fn run(context: &Context<'_>) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    let in_runs = context.run.traces.iter().filter(|trace| !trace.beside.is_empty());
+    let runs: Vec<OneRun<'_>> = in_runs
+        .map(|trace| OneRun {
+            trace,
+            directory: read_beside(&trace.beside),
+            view: context.memory().iter().find(|view| std::ptr::eq(view.trace, trace)),
+        })
+        .collect();
+    if runs.len() > 1 {
+        report.summary = dataset::headline(&runs);
+        dataset::add(&runs, context, &mut report);
+    }
+    for (number, OneRun { trace, directory, view }) in runs.iter().enumerate() {
+        let mut part = Report::new(INFO.id, INFO.title);
+        add_directory(directory, trace, &mut part);
+        if let Some(view) = view {
+            add_metrics(directory, view, context, &mut part);
+        }
+        add_rest(directory.metadata.as_ref(), &mut part);
+        if report.summary.is_empty() {
+            report.summary = headline(directory);
+        }
+        if runs.len() > 1 {
+            number_blocks(&mut part, number, &trace.source.file_name);
+        }
+        report.blocks.append(&mut part.blocks);
+    }
+    report
+}
+
+/// Files that are not as the manifest says.
+pub fn n_differing(checks: &[FileCheck]) -> usize {
+    let differs =
+        |check: &&FileCheck| matches!(check.state, State::Resized | State::Changed | State::Missing);
+    checks.iter().filter(differs).count()
+}
+
+fn headline(directory: &RunDirectory) -> String {
+    if directory.manifest.is_none() {
+        return "There is no manifest to hold the files against.".to_string();
+    }
+    let (n, n_differing) = (directory.checks.len(), n_differing(&directory.checks));
+    let n_listed = directory.checks.iter().filter(|check| check.state != State::NotListed).count();
+    let files = |n: usize| counted(n as u64, "file", "files");
+    match (n_differing, n - n_listed) {
+        (0, 0) => format!("All {} are as the manifest says.", files(n_listed)),
+        (0, more) => {
+            format!("All {} of the manifest are as it says; {} beside them.", files(n_listed), files(more))
+        }
+        (differing, _) => format!("{differing} of {} are not as the manifest says.", files(n_listed)),
+    }
+}
+
+fn state_name(state: State) -> &'static str {
+    match state {
+        State::Same => "✓ ok",
+        State::Resized => "✗ other size",
+        State::Changed => "✗ changed",
+        State::Unread => "? not read to its end",
+        State::Missing => "✗ missing",
+        State::NotListed => "? not listed",
+    }
+}
+
+fn add_directory(directory: &RunDirectory, trace: &Trace, report: &mut Report) {
+    if n_differing(&directory.checks) > 0 {
+        report.warning("Files are not as the manifest says, so they may be of another run or damaged.");
+    }
+    for problem in &directory.problems {
+        report.warning(format!("{} was not read: {}.", problem.file, problem.what));
+    }
+    let mut facts = Facts::new("Run");
+    let run_id = Some(directory.run_id.clone()).filter(|id| !id.is_empty());
+    facts.push("run_id", "Run", run_id.unwrap_or_else(|| "not known".to_string()), Unit::None);
+    for (path, name, value) in directory.metadata.iter().flat_map(metadata::known) {
+        if path != "run_id" {
+            facts.push(path, name, value, Unit::None);
+        }
+    }
+    if let Some(manifest) = &directory.manifest {
+        facts.push("created_at_utc", "Manifest of", manifest.created_at_utc.clone(), Unit::None);
+    }
+    report.facts(facts);
+    report.table(files_table(directory, trace));
+}
+
+fn files_table(directory: &RunDirectory, trace: &Trace) -> Table {
+    let find = |path: &str| trace.beside.iter().find(|file| file.name == path);
+    let listed = |path: &str| directory.manifest.as_ref()?.files.iter().find(|file| file.path == path);
+    // Without a manifest there is nothing to check.
+    let names: Vec<(&str, &str)> = match directory.manifest {
+        Some(_) => {
+            directory.checks.iter().map(|check| (check.path.as_str(), state_name(check.state))).collect()
+        }
+        None => trace.beside.iter().map(|file| (file.name.as_str(), "–")).collect(),
+    };
+    let mut checksums = TextCells::default();
+    names.iter().for_each(|(name, _)| checksums.push(find(name).map(|file| file.sha256.as_str())));
+    Table::new(
+        "files",
+        "Files",
+        vec![
+            Column::key("path", "file", names.iter().map(|(name, _)| *name).collect()),
+            Column::text("state", "against the manifest", names.iter().map(|(_, state)| *state).collect()),
+            Column::integer(
+                "size_bytes",
+                "size",
+                Unit::Bytes,
+                names.iter().map(|(name, _)| find(name).map(|file| narrow(file.n_bytes))).collect(),
+            ),
+            Column::integer(
+                "listed_bytes",
+                "size in the manifest",
+                Unit::Bytes,
+                names.iter().map(|(name, _)| listed(name).map(|file| narrow(file.size_bytes))).collect(),
+            ),
+            Column::text("sha256", "SHA-256", checksums),
+        ],
+    )
+}
+
+fn narrow(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// The stored metrics beside those of the trace.
+fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>, report: &mut Report) {
+    let stored = &directory.metrics;
+    if stored.is_empty() {
+        return;
+    }
+    let computed: Vec<MetricsRow> =
+        summary::by_kind(&view.metrics, &view.kinds, &context.query.memory.thresholds())
+            .iter()
+            .map(|row| MetricsRow::of(row, &view.kinds))
+            .collect();
+    let same = |row: &MetricsRow| computed.iter().find(|other| other.region_type == row.region_type);
+    let verdicts: Vec<&str> = stored
+        .iter()
+        .map(|row| match same(row) {
+            Some(other) if other == row => "✓ the same",
+            Some(_) => "✗ differs",
+            None => "✗ not in the trace",
+        })
+        .collect();
+    let floats = |id: &'static str, label: &str, unit: Unit, get: fn(&MetricsRow) -> Option<f64>| {
+        Column::float(id, label, unit, stored.iter().map(get).collect())
+    };
+    if verdicts.iter().any(|verdict| verdict.starts_with('✗')) {
+        report.info(
+            "The stored metrics are not all those of the trace as it is read here: it may have been labelled by other rules, \
+             judged by other thresholds, or written by another version.",
+        );
+    }
+    report.table(
+        Table::new(
+            "stored_metrics",
+            "Stored metrics",
+            vec![
+                Column::key("region_type", "kind", stored.iter().map(|row| row.region_type.as_str()).collect()),
+                Column::text("agrees", "against the trace", verdicts.into_iter().collect()),
+                floats("retention_p50_s", "kept, p50 (s)", Unit::Plain, |row| row.retention_p50_s),
+                floats("retention_p90_s", "kept, p90 (s)", Unit::Plain, |row| row.retention_p90_s),
+                floats("retention_p99_s", "kept, p99 (s)", Unit::Plain, |row| row.retention_p99_s),
+                floats("write_once_ratio_mean", "written once", Unit::Ratio, |row| row.write_once_ratio_mean),
+                floats("reads_per_write_mean", "reads per write", Unit::Plain, |row| row.reads_per_write_mean),
+                floats("working_set_mb_total", "working set (MiB)", Unit::Plain, |row| row.working_set_mb_total),
+                Column::text(
+                    "suitability",
+                    "suitability",
+                    stored.iter().map(|row| row.suitability.as_str()).collect(),
+                ),
+            ],
+        )
+        .caption("As metrics.csv has them. What is worked out from the trace stands in the report on memory by kind."),
+    );
+}
+
+/// What else was written about the run, down to single values.
+fn add_rest(metadata: Option<&Json>, report: &mut Report) {
+    let Some(metadata) = metadata else { return };
+    let mut leaves: Vec<(String, String)> = Vec::new();
+    flatten(metadata, String::new(), &mut leaves);
+    leaves.retain(|(path, _)| metadata::KNOWN.iter().all(|(known, _)| known != path));
+    if leaves.is_empty() {
+        return;
+    }
+    report.table(Table::new(
+        "metadata",
+        "Also in metadata.json",
+        vec![
+            Column::key("key", "key", leaves.iter().map(|(path, _)| path.as_str()).collect()),
+            Column::text("value", "value", leaves.iter().map(|(_, value)| value.as_str()).collect()),
+        ],
+    ));
+}
+
+/// Values by their paths: `phase_boundaries.0.phase`.
+fn flatten(value: &Json, path: String, out: &mut Vec<(String, String)>) {
+    let below = |name: &str| if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+    match value {
+        Json::Object(members) if !members.is_empty() => {
+            members.iter().for_each(|(name, value)| flatten(value, below(name), out));
+        }
+        Json::Array(values) if !values.is_empty() => {
+            values.iter().enumerate().for_each(|(at, value)| flatten(value, below(&at.to_string()), out));
+        }
+        leaf => out.push((path, metadata::text_of(leaf))),
+    }
+}
