@@ -14,15 +14,38 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("import", &["base", "trace", "parquet", "memory_run", "import"]),
     ("report", &["base", "report"]),
     ("scene", &["base", "report", "scene"]),
-    ("analysis", &["base", "gpu", "trace", "memory", "report", "analysis"]),
+    ("analysis", &["base", "gpu", "trace", "memory", "memory_run", "report", "analysis"]),
     ("compare", &["base", "trace", "report", "analysis", "compare"]),
     ("index", &["base", "trace", "import", "report", "analysis", "index"]),
-    ("export", &["base", "trace", "memory", "memory_run", "report", "analysis", "index", "export"]),
-    ("engine", &["base", "trace", "import", "report", "analysis", "compare", "index", "export", "engine"]),
+    ("export", &["base", "trace", "memory", "memory_run", "report", "scene", "analysis", "index", "export"]),
+    (
+        "engine",
+        &[
+            "base",
+            "trace",
+            "memory_run",
+            "import",
+            "report",
+            "analysis",
+            "compare",
+            "index",
+            "export",
+            "engine",
+        ],
+    ),
 ];
 
 /// What the page may use of the library.
-const PAGE: &[&str] = &["base", "report", "scene", "engine::protocol", "engine::folder", "analysis::Query"];
+const PAGE: &[&str] = &[
+    "base",
+    "report",
+    "scene",
+    "engine::protocol",
+    "engine::folder",
+    "analysis::Query",
+    "compare::CompareQuery",
+    "compare::PhaseFilter",
+];
 
 fn sources(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();

@@ -7,9 +7,8 @@ use super::words::words;
 use leptos::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use tracedrop::base::text;
-use tracedrop::engine::folder::{are_ranks_of_one_run, may_be_trace};
+use tracedrop::engine::folder::{TRACE_OF_RUN, are_ranks_of_one_run, is_run, may_be_trace};
 use tracedrop::engine::protocol::{DocumentView, FileView};
-use tracedrop::memory_run;
 
 /// Of more files that are read together there are no tabs beside that of all.
 const MAX_TABS: usize = 32;
@@ -268,8 +267,8 @@ fn runs_of(files: Vec<Picked>) -> (Vec<Picked>, Vec<Picked>) {
     let (mut runs, mut others) = (Vec::new(), Vec::new());
     for (folder, mut files) in folders {
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-        let trace = names.iter().position(|name| *name == memory_run::TRACE);
-        match trace.filter(|_| memory_run::is_directory(names.iter().copied())) {
+        let trace = names.iter().position(|name| *name == TRACE_OF_RUN);
+        match trace.filter(|_| is_run(names.iter().copied())) {
             Some(at) => {
                 let mut trace = files.swap_remove(at);
                 trace.name = folder.rsplit('/').next().unwrap_or(&folder).to_string();

@@ -14,7 +14,6 @@ use tracedrop::base::units::group_digits;
 use tracedrop::engine::{self, Session, folder};
 use tracedrop::import::FormatInfo;
 use tracedrop::index::{self, Index};
-use tracedrop::memory_run;
 use tracedrop::trace::Severity;
 use tracedrop::trace::args::Content;
 use tracedrop::trace::ledger::Ledger;
@@ -80,7 +79,7 @@ fn run_files(path: &Path) -> Option<Vec<String>> {
     let mut names: Vec<String> =
         files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    memory_run::is_directory(names.iter().map(String::as_str)).then_some(names)
+    folder::is_run(names.iter().map(String::as_str)).then_some(names)
 }
 
 /// Reads `path` whole, which is a file or the directory of a run. `None`, with the reason on standard error, if there is nothing to report on.
@@ -93,7 +92,7 @@ pub fn open(
     let name = shown(path);
     let run = run_files(path);
     let folder = path;
-    let path = if run.is_some() { &folder.join(memory_run::TRACE) } else { folder };
+    let path = if run.is_some() { &folder.join(folder::TRACE_OF_RUN) } else { folder };
     let complain = |what: &dyn std::fmt::Display| {
         eprintln!("tracedrop: {name}: {what}");
         None
@@ -141,7 +140,7 @@ pub fn open(
         session.can_read_again(content);
     }
     if let Some(names) = run {
-        let others = names.into_iter().filter(|name| name != memory_run::TRACE);
+        let others = names.into_iter().filter(|name| name != folder::TRACE_OF_RUN);
         let others = others.filter_map(|name| match std::fs::read(folder.join(&name)) {
             Ok(content) => Some((name, content)),
             Err(error) => {
@@ -149,7 +148,7 @@ pub fn open(
                 None
             }
         });
-        session.lies_in_run(memory_run::TRACE, others.collect());
+        session.lies_in_run(folder::TRACE_OF_RUN, others.collect());
     }
     if let (Some(import), Some(n_events)) = (session.import(), args.hold) {
         import.hold_at_most(n_events);

@@ -2,6 +2,7 @@
 
 use super::protocol::FormatView;
 use crate::base::text::number_behind;
+use crate::memory_run;
 
 /// Endings of packed files and of indexes, which every format may have.
 const ENDINGS_OF_ANY: [&str; 4] = ["gz", "zst", "lz4", "tdx"];
@@ -14,6 +15,14 @@ pub fn may_be_trace(name: &str, formats: &[FormatView]) -> bool {
     !stem.is_empty()
         && (ENDINGS_OF_ANY.into_iter().any(is_ending)
             || formats.iter().flat_map(|format| &format.extensions).any(|known| is_ending(known)))
+}
+
+/// The file that is read of a run's directory.
+pub const TRACE_OF_RUN: &str = memory_run::TRACE;
+
+/// Whether files of these bare names are the directory of a run of memory accesses.
+pub fn is_run<'a>(names: impl Iterator<Item = &'a str> + Clone) -> bool {
+    memory_run::is_directory(names)
 }
 
 /// Whether names say that files are of the ranks of one run: the same up to the number of a rank, which is another in each.

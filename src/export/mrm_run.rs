@@ -2,6 +2,7 @@
 //! metrics and a manifest.
 
 use crate::analysis::memory_query::MemoryQuery;
+use crate::analysis::mrm_run::metrics_row;
 use crate::memory::labeller::Region;
 use crate::memory::{Kinds, View, kv, summary};
 use crate::memory_run::metrics::MetricsRow;
@@ -47,7 +48,7 @@ pub fn files(trace: &Trace, query: &MemoryQuery, run_id: &str, now_ms: u64) -> O
     let kv_blocks: Vec<KvRow> = view.kv_pages.pages().iter().map(kv_row).collect();
     let metrics: Vec<MetricsRow> = summary::by_kind(&view.metrics, &view.kinds, &query.thresholds())
         .iter()
-        .map(|row| MetricsRow::of(row, &view.kinds))
+        .map(|row| metrics_row(row, &view.kinds))
         .collect();
     let files = memory_run::write(Contents {
         run_id,

@@ -3,9 +3,6 @@
 use super::csv;
 use super::schema::Kind;
 use crate::base::python;
-use crate::memory::Kinds;
-use crate::memory::summary::KindSummary;
-use crate::trace::accesses::PAGE_BITS;
 use std::borrow::Cow;
 
 const COLUMNS: [&str; 11] = [
@@ -40,25 +37,6 @@ pub struct MetricsRow {
     pub unique_pages_total: Option<u64>,
     /// `high_mrm`, `medium_mrm` or `low_mrm`.
     pub suitability: String,
-}
-
-impl MetricsRow {
-    /// What was worked out, as it is written.
-    pub fn of(row: &KindSummary, kinds: &Kinds) -> MetricsRow {
-        MetricsRow {
-            region_type: kinds.name(row.kind).to_string(),
-            n_regions: Some(row.n_regions),
-            retention_p50_s: Some(row.retention_p50_s),
-            retention_p90_s: Some(row.retention_p90_s),
-            retention_p99_s: Some(row.retention_p99_s),
-            retention_mean_s: Some(row.retention_mean_s),
-            write_once_ratio_mean: row.write_once_ratio_mean,
-            reads_per_write_mean: Some(row.reads_per_write_mean),
-            working_set_mb_total: Some((row.total_pages << PAGE_BITS) as f64 / f64::from(1 << 20)),
-            unique_pages_total: Some(row.total_pages),
-            suitability: row.suitability.name().to_string(),
-        }
-    }
 }
 
 /// Reads the file; a sentence fragment if it is no such table.

@@ -27,10 +27,10 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::compare::CompareQuery;
+use tracedrop::engine::folder::TRACE_OF_RUN;
 use tracedrop::engine::protocol::{self, Failure, Keep, OpenFile, Request, Response};
 use tracedrop::engine::{self, Compared, Session, Shown, Side};
 use tracedrop::export::{self, Options};
-use tracedrop::memory_run;
 use unpacked::Unpacked;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -289,7 +289,7 @@ impl Given {
 /// The same session, told of the files beside its own.
 fn in_run(mut session: Session, beside: &[(String, Vec<u8>)]) -> Session {
     if !beside.is_empty() {
-        session.lies_in_run(memory_run::TRACE, beside.to_vec());
+        session.lies_in_run(TRACE_OF_RUN, beside.to_vec());
     }
     session
 }

@@ -8,11 +8,13 @@ use super::{AnalysisInfo, Context};
 use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
 use crate::memory::phases::Phases;
-use crate::memory::{View, summary};
+use crate::memory::summary::KindSummary;
+use crate::memory::{Kinds, View, summary};
 use crate::memory_run::manifest::{FileCheck, State};
 use crate::memory_run::metrics::MetricsRow;
 use crate::memory_run::{METADATA, RunDirectory, metadata, read_beside};
 use crate::report::{Column, Facts, Report, Table, TextCells};
+use crate::trace::accesses::PAGE_BITS;
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo =
@@ -178,7 +180,7 @@ fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>,
     let computed: Vec<MetricsRow> =
         summary::by_kind(&view.metrics, &view.kinds, &context.query.memory.thresholds())
             .iter()
-            .map(|row| MetricsRow::of(row, &view.kinds))
+            .map(|row| metrics_row(row, &view.kinds))
             .collect();
     let same = |row: &MetricsRow| computed.iter().find(|other| other.region_type == row.region_type);
     let verdicts: Vec<&str> = stored
@@ -220,6 +222,23 @@ fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>,
         )
         .caption("As metrics.csv has them. What is worked out from the trace stands in the report on memory by kind."),
     );
+}
+
+/// What was worked out for a kind of memory, as `metrics.csv` has it.
+pub fn metrics_row(row: &KindSummary, kinds: &Kinds) -> MetricsRow {
+    MetricsRow {
+        region_type: kinds.name(row.kind).to_string(),
+        n_regions: Some(row.n_regions),
+        retention_p50_s: Some(row.retention_p50_s),
+        retention_p90_s: Some(row.retention_p90_s),
+        retention_p99_s: Some(row.retention_p99_s),
+        retention_mean_s: Some(row.retention_mean_s),
+        write_once_ratio_mean: row.write_once_ratio_mean,
+        reads_per_write_mean: Some(row.reads_per_write_mean),
+        working_set_mb_total: Some((row.total_pages << PAGE_BITS) as f64 / f64::from(1 << 20)),
+        unique_pages_total: Some(row.total_pages),
+        suitability: row.suitability.name().to_string(),
+    }
 }
 
 /// What else was written about the run, down to single values.
