@@ -157,6 +157,8 @@ enum Format {
     Markdown,
     Json,
     Csv,
+    /// One file that shows everything in a browser, without a network.
+    Html,
 }
 
 /// Tables that can be read and extended.
@@ -209,6 +211,7 @@ impl Format {
             Format::Markdown => &export::markdown::INFO,
             Format::Json => &export::json::INFO,
             Format::Csv => &export::csv::INFO,
+            Format::Html => &export::html::INFO,
         }
     }
 }

@@ -8,6 +8,7 @@
 pub mod chrome_trace;
 pub mod comment;
 pub mod csv;
+pub mod html;
 pub mod index;
 pub mod json;
 pub mod markdown;
@@ -20,8 +21,15 @@ use crate::trace::Run;
 use std::io::{self, Write};
 
 /// The exporters, in the order of the page's menu.
-pub const EXPORTERS: &[&ExporterInfo] =
-    &[&markdown::INFO, &json::INFO, &csv::INFO, &chrome_trace::INFO, &index::INFO, &terminal::INFO];
+pub const EXPORTERS: &[&ExporterInfo] = &[
+    &markdown::INFO,
+    &html::INFO,
+    &json::INFO,
+    &csv::INFO,
+    &chrome_trace::INFO,
+    &index::INFO,
+    &terminal::INFO,
+];
 
 /// What is known of an exporter without running it.
 pub struct ExporterInfo {

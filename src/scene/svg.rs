@@ -1,6 +1,6 @@
 //! A scene as an SVG of its own, which needs no style sheet and no script.
 
-use super::{Anchor, Mark, Scene};
+use super::{Anchor, Mark, Scene, tone_name};
 use crate::report::chart::Tone;
 use std::fmt::Write;
 
@@ -37,18 +37,68 @@ pub fn write(scene: &Scene, title: &str, out: &mut String) {
     push_text(title, out);
     out.push_str("</title><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>");
     for mark in &scene.marks {
-        push_mark(mark, out);
+        push_mark(mark, Paint::Colors, out);
     }
     out.push_str("</svg>\n");
 }
 
-fn push_mark(mark: &Mark, out: &mut String) {
+/// Appends the drawing for a page whose style sheet knows the classes of [`tone_name`], and `grid`, `limit`, `line` and
+/// `area`. Every text is escaped.
+pub fn write_in_page(scene: &Scene, title: &str, out: &mut String) {
+    let _ = write!(
+        out,
+        r#"<svg width="{0}" height="{1}" viewBox="0 0 {0} {1}" role="img"><title>"#,
+        scene.width.round(),
+        scene.height.round()
+    );
+    push_text(title, out);
+    out.push_str("</title>");
+    for mark in &scene.marks {
+        push_mark(mark, Paint::Classes, out);
+    }
+    out.push_str("</svg>\n");
+}
+
+/// How a drawing gets its colours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Paint {
+    /// They stand in it.
+    Colors,
+    /// From a style sheet.
+    Classes,
+}
+
+impl Paint {
+    /// Attributes that fill with a colour.
+    fn fill(self, tone: Tone) -> String {
+        match self {
+            Paint::Colors => format!(r#"fill="{}""#, color(tone).0),
+            Paint::Classes => format!(r#"class="{}""#, tone_name(tone)),
+        }
+    }
+
+    /// Attributes of a line, or of an area.
+    fn stroke(self, tone: Tone, is_area: bool) -> String {
+        match self {
+            Paint::Colors => {
+                let color = color(tone).0;
+                let fill = if is_area { color } else { "none" };
+                format!(r#"stroke="{color}" stroke-width="1.5" fill="{fill}" fill-opacity="0.25""#)
+            }
+            Paint::Classes => {
+                format!(r#"class="{} {}""#, tone_name(tone), if is_area { "area" } else { "line" })
+            }
+        }
+    }
+}
+
+fn push_mark(mark: &Mark, paint: Paint, out: &mut String) {
     let _ = match mark {
         Mark::Rect { x, y, width, height, tone, title } => {
             let _ = write!(
                 out,
-                r#"<rect x="{x:.2}" y="{y:.2}" width="{width:.2}" height="{height:.2}" fill="{}"><title>"#,
-                color(*tone).0
+                r#"<rect x="{x:.2}" y="{y:.2}" width="{width:.2}" height="{height:.2}" {}><title>"#,
+                paint.fill(*tone)
             );
             push_text(title, out);
             write!(out, "</title></rect>")
@@ -56,35 +106,31 @@ fn push_mark(mark: &Mark, out: &mut String) {
         Mark::Dot { x, y, radius, tone, title } => {
             let _ = write!(
                 out,
-                r#"<circle cx="{x:.2}" cy="{y:.2}" r="{radius:.2}" fill="{}" fill-opacity="0.7"><title>"#,
-                color(*tone).0
+                r#"<circle cx="{x:.2}" cy="{y:.2}" r="{radius:.2}" {} fill-opacity="0.7"><title>"#,
+                paint.fill(*tone)
             );
             push_text(title, out);
             write!(out, "</title></circle>")
         }
         Mark::Path { corners, tone, base } => {
-            let fill = if base.is_some() { color(*tone).0 } else { "none" };
-            write!(
-                out,
-                r#"<path d="{}" stroke="{}" stroke-width="1.5" fill="{fill}" fill-opacity="0.25"/>"#,
-                path(corners, *base),
-                color(*tone).0
-            )
+            write!(out, r#"<path d="{}" {}/>"#, path(corners, *base), paint.stroke(*tone, base.is_some()))
         }
         Mark::Rule { from, to, is_limit } => {
-            let stroke = if *is_limit { "#16202c" } else { "#e0e5eb" };
-            write!(
-                out,
-                r#"<line x1="{:.2}" y1="{:.2}" x2="{:.2}" y2="{:.2}" stroke="{stroke}"/>"#,
-                from.0, from.1, to.0, to.1
-            )
-        }
-        Mark::Text { x, y, anchor, text } => {
             let _ = write!(
                 out,
-                r##"<text x="{x:.2}" y="{y:.2}" text-anchor="{}" fill="#4f5c6b">"##,
-                Anchor::name(*anchor)
+                r#"<line x1="{:.2}" y1="{:.2}" x2="{:.2}" y2="{:.2}""#,
+                from.0, from.1, to.0, to.1
             );
+            match (paint, is_limit) {
+                (Paint::Colors, true) => write!(out, r##" stroke="#16202c"/>"##),
+                (Paint::Colors, false) => write!(out, r##" stroke="#e0e5eb"/>"##),
+                (Paint::Classes, true) => write!(out, r#" class="limit"/>"#),
+                (Paint::Classes, false) => write!(out, r#" class="grid"/>"#),
+            }
+        }
+        Mark::Text { x, y, anchor, text } => {
+            let _ = write!(out, r#"<text x="{x:.2}" y="{y:.2}" text-anchor="{}""#, Anchor::name(*anchor));
+            out.push_str(if paint == Paint::Colors { r##" fill="#4f5c6b">"## } else { ">" });
             push_text(text, out);
             write!(out, "</text>")
         }
@@ -110,7 +156,8 @@ pub fn path(corners: &[(f64, f64)], base: Option<f64>) -> String {
     d
 }
 
-fn push_text(text: &str, out: &mut String) {
+/// Appends a text so that it is nothing but text in XML and HTML.
+pub fn push_text(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
             '&' => out.push_str("&amp;"),

@@ -1,0 +1,317 @@
+//! Reports as one HTML file: read without scripts, sorted and filtered with its own one, and shut off from the network by
+//! its own content security policy, so that it can be opened from a disk or out of a letter.
+//!
+//! All text out of files is escaped, and only the style and the script whose checksums stand in the policy are let run.
+
+use super::{ExporterInfo, Input, always};
+use crate::base::text;
+use crate::base::units::group_digits;
+use crate::report::{Block, Chart, Facts, Findings, NoteLevel, Report, Table, Value};
+use crate::scene::{layout, svg, tone_name};
+use sha2::{Digest, Sha256};
+use std::io::{self, Write};
+
+pub const INFO: ExporterInfo = ExporterInfo {
+    id: "html",
+    title: "Web page, in one file",
+    extension: "html",
+    media_type: "text/html; charset=utf-8",
+    in_menu: true,
+    applies: always,
+    write,
+    reference: None,
+};
+
+const STYLE: &str = include_str!("report.css");
+const SCRIPT: &str = include_str!("report.js");
+
+/// Rows of a table; what is left out is counted below it.
+const MAX_ROWS: usize = 1000;
+/// Bytes of all tables. Tables after that are cut to [`FEW_ROWS`].
+const MAX_TABLE_BYTES: usize = 16 << 20;
+const FEW_ROWS: usize = 25;
+/// Width of pictures, in pixels of CSS.
+const CHART_WIDTH: f64 = 1000.0;
+
+fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let document = input.document;
+    let mut page = Page { text: String::new(), out, n_table_bytes: 0 };
+    let title = if document.title.is_empty() { "Trace" } else { &document.title };
+    page.head(title);
+    page.raw("<header><h1>");
+    page.escaped(title);
+    page.raw("</h1>\n");
+    for facts in &document.source {
+        page.facts(facts, title);
+    }
+    page.raw("</header>\n<nav aria-label=\"Reports\"><ul>");
+    let reports: Vec<&Report> = document.reports.iter().chain([&document.ledger]).collect();
+    for report in &reports {
+        page.raw("<li><a href=\"#");
+        page.escaped(&report.id);
+        page.raw("\">");
+        page.escaped(&report.title);
+        page.raw("</a></li>");
+    }
+    page.raw("</ul></nav>\n<main>\n");
+    for report in &reports {
+        page.report(report)?;
+    }
+    page.raw("</main>\n<footer><p>Made by Tracedrop ");
+    page.raw(env!("CARGO_PKG_VERSION"));
+    page.raw(". This page asks nothing of any network.</p></footer>\n<script>");
+    page.raw(SCRIPT);
+    page.raw("</script>\n</body>\n</html>\n");
+    page.flush()
+}
+
+struct Page<'a> {
+    text: String,
+    out: &'a mut dyn Write,
+    n_table_bytes: usize,
+}
+
+/// `sha256-…`, as policies have it.
+fn source_hash(content: &str) -> String {
+    format!("'sha256-{}'", base64(&Sha256::digest(content.as_bytes())))
+}
+
+/// RFC 4648, section 4.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for chunk in bytes.chunks(3) {
+        let [a, b, c] = [0, 1, 2].map(|at| u32::from(chunk.get(at).copied().unwrap_or(0)));
+        let bits = a << 16 | b << 8 | c;
+        for at in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize];
+            out.push(if at <= chunk.len() { char::from(letter) } else { '=' });
+        }
+    }
+    out
+}
+
+impl Page<'_> {
+    fn raw(&mut self, html: &str) {
+        self.text.push_str(html);
+    }
+
+    fn escaped(&mut self, text: &str) {
+        svg::push_text(&text::visible(text), &mut self.text);
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.write_all(self.text.as_bytes())?;
+        self.text.clear();
+        Ok(())
+    }
+
+    fn head(&mut self, title: &str) {
+        self.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+        self.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; connect-src 'none'; base-uri 'none'; form-action 'none'; style-src ");
+        self.raw(&source_hash(STYLE));
+        self.raw("; script-src ");
+        self.raw(&source_hash(SCRIPT));
+        self.raw("\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
+        self.escaped(title);
+        self.raw("</title>\n<style>");
+        self.raw(STYLE);
+        self.raw("</style>\n</head>\n<body>\n");
+    }
+
+    fn paragraph(&mut self, class: &str, text: &str) {
+        if !text.is_empty() {
+            self.raw("<p class=\"");
+            self.raw(class);
+            self.raw("\">");
+            self.escaped(text);
+            self.raw("</p>\n");
+        }
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.raw("<h3>");
+        self.escaped(text);
+        self.raw("</h3>\n");
+    }
+
+    fn report(&mut self, report: &Report) -> io::Result<()> {
+        self.raw("<section>\n<h2 id=\"");
+        self.escaped(&report.id);
+        self.raw("\">");
+        self.escaped(&report.title);
+        self.raw("</h2>\n");
+        self.paragraph("lead", &report.summary);
+        for block in &report.blocks {
+            match block {
+                Block::Facts(facts) => self.facts(facts, &report.title),
+                Block::Note(note) => {
+                    let is_warning = note.level == NoteLevel::Warning;
+                    self.paragraph(if is_warning { "note warning" } else { "note" }, &note.text);
+                }
+                Block::Findings(findings) => self.findings(findings),
+                Block::Chart(chart) => self.chart(chart),
+                Block::Table(table) => self.table(table, &report.id),
+            }
+            self.flush()?;
+        }
+        self.raw("</section>\n");
+        Ok(())
+    }
+
+    fn facts(&mut self, facts: &Facts, known_title: &str) {
+        if facts.facts.is_empty() {
+            return;
+        }
+        if facts.title != known_title {
+            self.heading(&facts.title);
+        }
+        self.raw("<dl class=\"facts\">");
+        for fact in &facts.facts {
+            self.raw("<div><dt>");
+            self.escaped(&fact.label);
+            self.raw("</dt><dd>");
+            self.escaped(&fact.value.display(fact.unit));
+            self.raw("</dd>");
+            if !fact.hint.is_empty() {
+                self.raw("<dd class=\"hint\">");
+                self.escaped(&fact.hint);
+                self.raw("</dd>");
+            }
+            self.raw("</div>");
+        }
+        self.raw("</dl>\n");
+    }
+
+    fn findings(&mut self, findings: &Findings) {
+        self.heading(&findings.title);
+        self.paragraph("soft", &findings.caption);
+        if findings.findings.is_empty() {
+            return self.paragraph("", &findings.empty);
+        }
+        self.raw("<ol class=\"findings\">");
+        for finding in &findings.findings {
+            self.raw("<li>");
+            self.escaped(&findings.line(finding));
+            self.raw("<br><span class=\"soft\">");
+            for (at, fact) in finding.evidence.iter().enumerate() {
+                self.raw(if at > 0 { " · " } else { "" });
+                self.escaped(&fact.label);
+                self.raw(" ");
+                self.escaped(&fact.value.display(fact.unit));
+            }
+            self.raw("</span>");
+            if let Some(rows) = &finding.rows {
+                self.raw(" <a class=\"soft\" href=\"#");
+                self.escaped(&rows.report);
+                self.raw(".");
+                self.escaped(&rows.table);
+                self.raw("\">");
+                self.escaped(&rows.label);
+                self.raw("</a>");
+            }
+            self.raw("</li>\n");
+        }
+        self.raw("</ol>\n");
+    }
+
+    fn chart(&mut self, chart: &Chart) {
+        let scene = layout(chart, CHART_WIDTH);
+        self.heading(&chart.title);
+        self.paragraph("soft", &chart.caption);
+        self.raw("<figure>");
+        if !scene.legend.is_empty() {
+            self.raw("<ul class=\"legend\">");
+            for (name, tone) in &scene.legend {
+                self.raw("<li><svg viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect width=\"12\" height=\"12\" class=\"");
+                self.raw(&tone_name(*tone));
+                self.raw("\"/></svg> ");
+                self.escaped(name);
+                self.raw("</li>");
+            }
+            self.raw("</ul>");
+        }
+        svg::write_in_page(&scene, &chart.title, &mut self.text);
+        self.raw("</figure>\n");
+    }
+
+    fn table(&mut self, table: &Table, report: &str) {
+        self.raw("<h3 id=\"");
+        self.escaped(report);
+        self.raw(".");
+        self.escaped(&table.id);
+        self.raw("\">");
+        self.escaped(&table.title);
+        self.raw("</h3>\n");
+        self.paragraph("soft", &table.caption);
+        let n_rows = table.n_rows();
+        if n_rows == 0 {
+            return self
+                .paragraph("", if table.empty.is_empty() { "There are no rows." } else { &table.empty });
+        }
+        let start = self.text.len();
+        self.raw("<div class=\"frame\" tabindex=\"0\"><table><thead><tr>");
+        for column in &table.columns {
+            self.raw("<th scope=\"col\"");
+            self.raw(if column.cells.is_numeric() { " class=\"number\"" } else { "" });
+            if !column.hint.is_empty() {
+                self.raw(" title=\"");
+                self.escaped(&column.hint);
+                self.raw("\"");
+            }
+            self.raw(">");
+            self.escaped(&column.label);
+            self.raw("</th>");
+        }
+        self.raw("</tr></thead><tbody>\n");
+        let max_rows = if self.n_table_bytes > MAX_TABLE_BYTES { FEW_ROWS } else { MAX_ROWS };
+        let n_shown = n_rows.min(max_rows);
+        for row in 0..n_shown {
+            self.raw("<tr>");
+            for column in &table.columns {
+                let value = column.cells.get(row);
+                let text = value.display(column.unit);
+                if matches!(value, Value::Text(_)) {
+                    self.raw("<td class=\"text\" title=\"");
+                    self.escaped(&text);
+                    self.raw("\">");
+                } else if column.cells.is_numeric() {
+                    self.raw("<td class=\"number\" data-v=\"");
+                    self.escaped(&value.plain());
+                    self.raw("\">");
+                } else {
+                    self.raw("<td>");
+                }
+                self.escaped(&text);
+                self.raw("</td>");
+            }
+            self.raw("</tr>\n");
+        }
+        self.raw("</tbody></table></div>\n");
+        self.n_table_bytes += self.text.len() - start;
+        let n_left_out = (n_rows - n_shown) as u64 + table.n_left_out;
+        if n_left_out > 0 {
+            let n = group_digits(i128::from(n_left_out));
+            self.paragraph("left-out", &format!("{n} more rows are left out here."));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_as_in_rfc_4648() {
+        for (text, wanted) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(base64(text.as_bytes()), wanted);
+        }
+    }
+
+    #[test]
+    fn style_and_script_end_nothing_early() {
+        assert!(!STYLE.contains("</") && !SCRIPT.contains("</"));
+    }
+}
