@@ -278,6 +278,7 @@ fn runs_of(files: Vec<Picked>) -> (Vec<Picked>, Vec<Picked>) {
             None => others.append(&mut files),
         }
     }
+    others.sort_by(|a, b| a.path.cmp(&b.path));
     (runs, others)
 }
 

@@ -219,7 +219,8 @@ impl Page<'_> {
         let scene = layout(chart, CHART_WIDTH);
         self.heading(&chart.title);
         self.paragraph("soft", &chart.caption);
-        self.raw("<figure>");
+        // It scrolls where the window is narrow, also by keys.
+        self.raw("<figure tabindex=\"0\">");
         if !scene.legend.is_empty() {
             self.raw("<ul class=\"legend\">");
             for (name, tone) in &scene.legend {
