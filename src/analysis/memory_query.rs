@@ -44,6 +44,16 @@ impl MemoryQuery {
             })
     }
 
+    /// Whether runs are judged by the rules of later versions of mrm-trace.
+    pub fn has_later_rules(&self) -> bool {
+        self.validity_rules == RuleSet::Later
+    }
+
+    /// Judges runs by the rules of later versions, or by those of 0.1.0.
+    pub fn judge_by_later_rules(&mut self, later: bool) {
+        self.validity_rules = if later { RuleSet::Later } else { RuleSet::Seed };
+    }
+
     /// What can not be read counts as not given.
     pub fn options(&self) -> Options {
         Options {

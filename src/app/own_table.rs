@@ -1,4 +1,4 @@
-//! Tables that a person may put lines before: classes of kernels, peaks of GPUs.
+//! What a person may put before or in place of what comes along: classes of kernels, peaks of GPUs, rules for memory.
 
 use crate::app::browser;
 use crate::app::words::words;
@@ -9,23 +9,37 @@ use tracedrop::analysis::Query;
 pub enum OwnTable {
     KernelRules,
     Peaks,
+    MemoryRules,
+    MemoryThresholds,
+    /// Of one trace only, as are ranges.
+    MemoryPhases,
+    MemoryRanges,
 }
 
 impl OwnTable {
-    /// The one that a report is made with, if there is one.
-    pub fn of_report(id: &str) -> Option<OwnTable> {
+    /// Those that a report is made with.
+    pub fn of_report(id: &str) -> &'static [OwnTable] {
         match id {
-            "gpu-kernels" => Some(OwnTable::KernelRules),
-            "gpu-ops" => Some(OwnTable::Peaks),
-            _ => None,
+            "gpu-kernels" => &[OwnTable::KernelRules],
+            "gpu-ops" => &[OwnTable::Peaks],
+            "mrm" => &[
+                OwnTable::MemoryRules,
+                OwnTable::MemoryThresholds,
+                OwnTable::MemoryPhases,
+                OwnTable::MemoryRanges,
+            ],
+            _ => &[],
         }
     }
 
-    /// Under which it is remembered.
-    pub fn key(self) -> &'static str {
+    /// Under which it is remembered for other files; `None` of what other files have nothing to do with.
+    pub fn key(self) -> Option<&'static str> {
         match self {
-            OwnTable::KernelRules => "kernel-rules",
-            OwnTable::Peaks => "gpu-peaks",
+            OwnTable::KernelRules => Some("kernel-rules"),
+            OwnTable::Peaks => Some("gpu-peaks"),
+            OwnTable::MemoryRules => Some("memory-rules"),
+            OwnTable::MemoryThresholds => Some("memory-thresholds"),
+            OwnTable::MemoryPhases | OwnTable::MemoryRanges => None,
         }
     }
 
@@ -33,6 +47,10 @@ impl OwnTable {
         match self {
             OwnTable::KernelRules => words().own_rules_title,
             OwnTable::Peaks => words().own_peaks_title,
+            OwnTable::MemoryRules => words().memory_rules_title,
+            OwnTable::MemoryThresholds => words().memory_thresholds_title,
+            OwnTable::MemoryPhases => words().memory_phases_title,
+            OwnTable::MemoryRanges => words().memory_ranges_title,
         }
     }
 
@@ -40,6 +58,10 @@ impl OwnTable {
         match self {
             OwnTable::KernelRules => words().own_rules_explanation,
             OwnTable::Peaks => words().own_peaks_explanation,
+            OwnTable::MemoryRules => words().memory_rules_explanation,
+            OwnTable::MemoryThresholds => words().memory_thresholds_explanation,
+            OwnTable::MemoryPhases => words().memory_phases_explanation,
+            OwnTable::MemoryRanges => words().memory_ranges_explanation,
         }
     }
 
@@ -47,28 +69,42 @@ impl OwnTable {
         match self {
             OwnTable::KernelRules => "Attention | our kernels | our library | base starts my_attention_",
             OwnTable::Peaks => "gpu\tmem_gb_s\tmatrix_bf16\nMI300X\t5300\t1307.4",
+            OwnTable::MemoryRules => r#"[{"region_type": "kv_cache", "symbol_re": "my_cache_(read|write)"}]"#,
+            OwnTable::MemoryThresholds => "0.9, 10, 0.5, 1",
+            OwnTable::MemoryPhases => r#"[{"phase": "weight_load", "start_ns": 0, "end_ns": 1000000}]"#,
+            OwnTable::MemoryRanges => {
+                r#"[{"addr_start": 4096, "addr_end": 8192, "region_type": "kv_cache"}]"#
+            }
         }
     }
 
-    pub fn put(self, query: Query, text: String) -> Query {
+    pub fn put(self, mut query: Query, text: String) -> Query {
+        *self.place(&mut query) = text;
+        query
+    }
+
+    fn place(self, query: &mut Query) -> &mut String {
         match self {
-            OwnTable::KernelRules => Query { kernel_rules: text, ..query },
-            OwnTable::Peaks => Query { peaks: text, ..query },
+            OwnTable::KernelRules => &mut query.kernel_rules,
+            OwnTable::Peaks => &mut query.peaks,
+            OwnTable::MemoryRules => &mut query.memory.rules,
+            OwnTable::MemoryThresholds => &mut query.memory.thresholds,
+            OwnTable::MemoryPhases => &mut query.memory.phases,
+            OwnTable::MemoryRanges => &mut query.memory.ranges,
         }
     }
 
     pub fn text_of(self, query: &Query) -> String {
-        match self {
-            OwnTable::KernelRules => query.kernel_rules.clone(),
-            OwnTable::Peaks => query.peaks.clone(),
-        }
+        self.place(&mut query.clone()).clone()
     }
 }
 
 /// What a file is read with: tables that were given before, on this computer.
 pub fn first_query() -> Query {
-    [OwnTable::KernelRules, OwnTable::Peaks].into_iter().fold(Query::default(), |query, table| {
-        match browser::remembered(table.key()) {
+    let remembered =
+        [OwnTable::KernelRules, OwnTable::Peaks, OwnTable::MemoryRules, OwnTable::MemoryThresholds];
+    remembered.into_iter().fold(Query::default(), |query, table| {
+        match table.key().and_then(browser::remembered) {
             Some(text) => table.put(query, text),
             None => query,
         }

@@ -33,6 +33,9 @@ fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     let thresholds = context.query.memory.thresholds();
     let views = context.memory();
+    if let Some(problem) = context.query.memory.problem() {
+        report.warning(format!("What was asked for can not be read and counts for nothing: {problem}."));
+    }
     for (number, view) in views.iter().enumerate() {
         let kinds = kinds_of(view, &thresholds);
         let mut part = Report::new(INFO.id, INFO.title);

@@ -3,7 +3,7 @@
 use super::{FileCard, SidesCard};
 use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, NoteBlock, TableBlock};
 use crate::app::own_table::OwnTable;
-use crate::app::screens::OwnTableEditor;
+use crate::app::screens::{MemoryChoices, OwnTableEditor};
 use crate::app::state::{Phase, Tab};
 use crate::app::widgets::InTurn;
 use crate::app::words::words;
@@ -14,6 +14,9 @@ use tracedrop::engine::protocol::{BlockView, DocumentView, ReportView, TableId, 
 
 /// Lengths of "slowest" and "longest" lists to choose from.
 const TOPS: [u32; 4] = [10, 25, 100, 1000];
+
+/// The report that accesses to memory are labelled for.
+const MEMORY: &str = "mrm";
 
 type Document = Memo<Option<Arc<DocumentView>>>;
 
@@ -227,10 +230,8 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             </div>
             <TopChoice tab document id />
         </header>
-        {move || {
-            let table = id.with_value(|id| OwnTable::of_report(id))?;
-            Some(view! { <OwnTableEditor tab table query /> })
-        }}
+        {id.with_value(|id| id == MEMORY).then(|| view! { <MemoryChoices tab query /> })}
+        {id.with_value(|id| OwnTable::of_report(id)).iter().map(|table| view! { <OwnTableEditor tab table=*table query /> }).collect_view()}
         <Show when=move || blocks.with(|blocks| !blocks.is_empty()) fallback=|| view! { <p class="empty">{words().empty_report}</p> }>
             <For
                 each=move || blocks.get().into_iter().enumerate()

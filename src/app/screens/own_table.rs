@@ -7,6 +7,55 @@ use crate::app::words::words;
 use leptos::prelude::*;
 use tracedrop::analysis::Query;
 
+/// What becomes of accesses of no known kind, and by which rules runs are judged.
+#[component]
+pub fn MemoryChoices(tab: Tab, #[prop(into)] query: Signal<Query>) -> impl IntoView {
+    let unknown = Memo::new(move |_| query.with(|query| query.memory.unknown.clone()));
+    let later = Memo::new(move |_| query.with(|query| query.memory.has_later_rules()));
+    let ask = move |change: &dyn Fn(&mut Query)| {
+        let mut query = query.get_untracked();
+        change(&mut query);
+        tab.set_query(query);
+    };
+    view! {
+        <div class="choices">
+            <label class="choice">
+                <span>{words().unknown_label}</span>
+                <select
+                    data-testid="unknown"
+                    prop:value=move || unknown.get()
+                    on:change:target=move |event| {
+                        let name = event.target().value();
+                        ask(&|query| query.memory.unknown.clone_from(&name));
+                    }
+                >
+                    {words()
+                        .unknown_policies
+                        .map(|(name, label)| view! { <option value=name selected=move || unknown.get() == name>{label}</option> })
+                        .collect_view()}
+                </select>
+            </label>
+            <label class="choice">
+                <span>{words().validity_label}</span>
+                <select
+                    prop:value=move || if later.get() { "later" } else { "seed" }
+                    on:change:target=move |event| {
+                        let is_later = event.target().value() == "later";
+                        ask(&|query| query.memory.judge_by_later_rules(is_later));
+                    }
+                >
+                    {words()
+                        .validity_rules
+                        .map(|(name, label)| {
+                            view! { <option value=name selected=move || later.get() == (name == "later")>{label}</option> }
+                        })
+                        .collect_view()}
+                </select>
+            </label>
+        </div>
+    }
+}
+
 /// A place to write lines, closed until someone opens it.
 #[component]
 pub fn OwnTableEditor(tab: Tab, table: OwnTable, #[prop(into)] query: Signal<Query>) -> impl IntoView {
@@ -14,7 +63,9 @@ pub fn OwnTableEditor(tab: Tab, table: OwnTable, #[prop(into)] query: Signal<Que
     let in_use = Memo::new(move |_| query.with(|query| table.text_of(query)));
     let is_changed = move || draft.with(|draft| in_use.with(|in_use| draft != in_use));
     let apply = move |text: String| {
-        browser::remember(table.key(), (!text.trim().is_empty()).then_some(text.as_str()));
+        if let Some(key) = table.key() {
+            browser::remember(key, (!text.trim().is_empty()).then_some(text.as_str()));
+        }
         tab.set_query(table.put(query.get_untracked(), text));
     };
     view! {
