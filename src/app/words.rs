@@ -155,6 +155,7 @@ pub struct Words {
     pub own_rules_explanation: &'static str,
     pub own_peaks_title: &'static str,
     pub own_peaks_explanation: &'static str,
+    pub memory_settings: &'static str,
     pub memory_rules_title: &'static str,
     pub memory_rules_explanation: &'static str,
     pub memory_thresholds_title: &'static str,
@@ -443,6 +444,7 @@ static ENGLISH: Words = Words {
     own_peaks_title: "Say what your GPU can do",
     own_peaks_explanation: "A heading and one line a GPU, with tabs between the fields: gpu, mem_gb_s (GB/s), and TFLOP/s as matrix_bf16, matrix_fp8, \
                             vector_fp32 and so on. They come before those of the data sheets. Kept in this browser.",
+    memory_settings: "How accesses are labelled and judged",
     memory_rules_title: "Label accesses by your own rules",
     memory_rules_explanation: "JSON, a list of rules of which the first that fits counts, in place of those that come along: region_type, and if                                wanted phase, op_type, symbol_re, dso_re. Rows that the file has labelled keep their labels. Kept in this browser.",
     memory_thresholds_title: "Move the thresholds of suitability",

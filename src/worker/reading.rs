@@ -69,7 +69,9 @@ pub fn end(state: &State, session: &mut Session, result: Result<(), JsValue>) ->
 
 /// Feeds the session and tells the page of it; false if no more is wanted.
 async fn feed(state: &State, bytes: &[u8], progress: &mut Reporter) -> bool {
-    with_import(state, |import| import.feed(bytes));
+    if let Some(session) = state.session.borrow_mut().as_mut() {
+        session.feed(bytes);
+    }
     tell(state, progress).await
 }
 

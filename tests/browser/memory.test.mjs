@@ -19,6 +19,7 @@ pageTest('rules, policy and thresholds are given on the page; what can not be re
   await panel(page).locator('.file-head').waitFor();
   assert.equal(await report(page).getByRole('heading', { level: 2 }).textContent(), 'Memory by kind');
   const summary = (text) => report(page).locator('.report-summary').getByText(text).waitFor();
+  await report(page).getByText('How accesses are labelled and judged').click();
   await report(page).getByText('Label accesses by your own rules').click();
   const rules = report(page).getByRole('textbox').first();
   await rules.fill('[{"region_type": "kv_cache", "symbol_re": "my_cache"}]');

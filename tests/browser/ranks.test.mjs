@@ -141,6 +141,7 @@ pageTest('the directory of a run opens as one, with what lies beside its trace; 
   assert.match(await report(page).textContent(), /2 files of the run directory are not as its manifest says/);
   await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Run directory', exact: true }).click();
   assert.equal(await report(page).locator('.report-summary').textContent(), '2 of 5 files are not as the manifest says.');
+  assert.match(await report(page).locator('.table').first().textContent(), /trace\.parquet✓ ok/);
   await page.getByTestId('folder-input').setInputFiles(join(mrm, 'runs-latest'));
   await page.locator('[role=tab][title="2 files"][aria-selected=true]').waitFor();
   await read(page);

@@ -3,7 +3,7 @@
 use super::{FileCard, SidesCard};
 use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, NoteBlock, TableBlock};
 use crate::app::own_table::OwnTable;
-use crate::app::screens::{MemoryChoices, OwnTableEditor};
+use crate::app::screens::{MemorySettings, OwnTableEditor};
 use crate::app::state::{Phase, Tab};
 use crate::app::widgets::InTurn;
 use crate::app::words::words;
@@ -230,8 +230,15 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             </div>
             <TopChoice tab document id />
         </header>
-        {id.with_value(|id| id == MEMORY).then(|| view! { <MemoryChoices tab query /> })}
-        {id.with_value(|id| OwnTable::of_report(id)).iter().map(|table| view! { <OwnTableEditor tab table=*table query /> }).collect_view()}
+        {move || {
+            let tables = id.with_value(|id| OwnTable::of_report(id));
+            let editors = tables.iter().map(|table| view! { <OwnTableEditor tab table=*table query /> }).collect_view();
+            if id.with_value(|id| id == MEMORY) {
+                view! { <MemorySettings tab query>{editors}</MemorySettings> }.into_any()
+            } else {
+                editors.into_any()
+            }
+        }}
         <Show when=move || blocks.with(|blocks| !blocks.is_empty()) fallback=|| view! { <p class="empty">{words().empty_report}</p> }>
             <For
                 each=move || blocks.get().into_iter().enumerate()

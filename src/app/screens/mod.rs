@@ -20,7 +20,7 @@ pub use header::Header;
 pub use kept::{KeepChoice, KeptFiles};
 pub use keys_dialog::KeysDialog;
 pub use ledger::FileCard;
-pub use own_table::{MemoryChoices, OwnTableEditor};
+pub use own_table::{MemorySettings, OwnTableEditor};
 pub use panel::Panel;
 pub use problem::ProblemScreen;
 pub use reading::ReadingCard;

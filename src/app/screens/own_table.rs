@@ -7,9 +7,10 @@ use crate::app::words::words;
 use leptos::prelude::*;
 use tracedrop::analysis::Query;
 
-/// What becomes of accesses of no known kind, and by which rules runs are judged.
+/// How accesses to memory are labelled and judged: what becomes of those of no known kind, by which rules runs are judged,
+/// and `children`, where more is written. Closed until someone opens it, or has asked for something.
 #[component]
-pub fn MemoryChoices(tab: Tab, #[prop(into)] query: Signal<Query>) -> impl IntoView {
+pub fn MemorySettings(tab: Tab, #[prop(into)] query: Signal<Query>, children: Children) -> impl IntoView {
     let unknown = Memo::new(move |_| query.with(|query| query.memory.unknown.clone()));
     let later = Memo::new(move |_| query.with(|query| query.memory.has_later_rules()));
     let ask = move |change: &dyn Fn(&mut Query)| {
@@ -18,6 +19,8 @@ pub fn MemoryChoices(tab: Tab, #[prop(into)] query: Signal<Query>) -> impl IntoV
         tab.set_query(query);
     };
     view! {
+        <details class="own-table" open=query.with_untracked(|query| query.memory != Default::default())>
+        <summary>{words().memory_settings}</summary>
         <div class="choices">
             <label class="choice">
                 <span>{words().unknown_label}</span>
@@ -53,6 +56,8 @@ pub fn MemoryChoices(tab: Tab, #[prop(into)] query: Signal<Query>) -> impl IntoV
                 </select>
             </label>
         </div>
+        {children()}
+        </details>
     }
 }
 
