@@ -8,7 +8,7 @@ use support::data_dirs;
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::memory_run::dataset::{self, Dataset};
-use tracedrop::memory_run::{TRACE, is_directory};
+use tracedrop::memory_run::{TRACE, file_beside, is_directory};
 use tracedrop::report::{Report, Table};
 
 /// Every folder below `dir` that holds a trace.
@@ -33,6 +33,7 @@ fn open(dir: &Path) -> Session {
     beside.sort();
     let at = beside.iter().position(|(name, _)| name == TRACE).unwrap();
     let (_, trace) = beside.remove(at);
+    let beside = beside.into_iter().map(|(name, content)| file_beside(name, content)).collect();
     let name = dir.file_name().unwrap().to_str().unwrap();
     let mut session = Session::new(name, trace.len() as u64, None, Query::default());
     session.lies_in_run(TRACE, beside);
@@ -112,7 +113,7 @@ fn a_trace_that_is_not_read_to_its_end_is_not_called_changed() {
         let trace = std::fs::read(run.join(TRACE)).unwrap();
         let manifest = std::fs::read(run.join("manifest.json")).unwrap();
         let mut session = Session::new("run", trace.len() as u64, None, Query::default());
-        session.lies_in_run(TRACE, vec![("manifest.json".to_string(), manifest)]);
+        session.lies_in_run(TRACE, vec![file_beside("manifest.json".to_string(), manifest)]);
         session.feed(&trace[..trace.len() / 2]);
         // Whether anything can be made of half a file is not what this is about.
         if session.stop("enough").is_ok() {
@@ -168,6 +169,28 @@ fn the_command_opens_folders_of_runs() {
         let all = text(&["report", "runs-latest", "--together", report[0], report[1]]);
         assert!(all.contains("2 runs, none of which is known to be contaminated."));
     }
+}
+
+#[test]
+fn a_run_that_is_written_again_has_what_was_written_about_it() {
+    for dir in data_dirs("mrm") {
+        for run in runs_in(&dir.join("runs")) {
+            let session = open(&run);
+            let (trace, query) = (&session.run().traces[0], &session.query().memory);
+            let written = tracedrop::export::mrm_run::files(trace, query, "again", 0).unwrap();
+            for name in ["metadata.json", "metrics.csv"] {
+                let (_, bytes) = written.files.iter().find(|(other, _)| *other == name).expect(name);
+                assert!(*bytes == std::fs::read(run.join(name)).unwrap(), "{}: {name}", run.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_lies_in_the_way_is_not_read() {
+    assert!(!tracedrop::memory_run::is_read("perf.data", 10));
+    assert!(!tracedrop::memory_run::is_read("manifest.json", 1 << 40));
+    assert!(tracedrop::memory_run::is_read("manifest.json", 1 << 10));
 }
 
 #[test]

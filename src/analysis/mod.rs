@@ -147,17 +147,8 @@ impl<'a> Context<'a> {
     /// Accesses to memory with their labels and metrics, trace by trace; only of traces that have some.
     pub fn memory(&self) -> &[crate::memory::View<'a>] {
         self.memory.get_or_init(|| {
-            let all = self.query.memory.options();
-            let options = &all;
             let with_accesses = self.run.traces.iter().filter(|trace| !trace.accesses.is_empty());
-            with_accesses
-                .map(|trace| {
-                    let told = mrm_run::phases_of(trace).filter(|_| options.phases.is_empty());
-                    let options =
-                        told.map(|phases| crate::memory::view::Options { phases, ..options.clone() });
-                    crate::memory::View::new(trace, options.as_ref().unwrap_or(&all))
-                })
-                .collect()
+            with_accesses.map(|trace| mrm_run::view_of(trace, &self.query.memory)).collect()
         })
     }
 

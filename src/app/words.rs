@@ -328,7 +328,7 @@ static ENGLISH: Words = Words {
             format!("{} read together, {} left out.", counted(n, "file", "files"), number(left_out))
         }
     },
-    of_side_a: |share| format!("{:+.1} % of A’s step", 100.0 * share).replace('-', "−"),
+    of_side_a: |share| format!("{:+.1} % of A’s time", 100.0 * share).replace('-', "−"),
     failed_compare_title: "These can not be compared",
     rank: |rank| format!("rank {rank}"),
 
@@ -446,7 +446,7 @@ static ENGLISH: Words = Words {
                             vector_fp32 and so on. They come before those of the data sheets. Kept in this browser.",
     memory_settings: "How accesses are labelled and judged",
     memory_rules_title: "Label accesses by your own rules",
-    memory_rules_explanation: "JSON, a list of rules of which the first that fits counts, in place of those that come along: region_type, and if                                wanted phase, op_type, symbol_re, dso_re. Rows that the file has labelled keep their labels. Kept in this browser.",
+    memory_rules_explanation: "JSON, a list of rules of which the first that fits counts, in place of those that come along: region_type, and if wanted phase, op_type, symbol_re, dso_re. Rows that the file has labelled keep their labels. Kept in this browser.",
     memory_thresholds_title: "Move the thresholds of suitability",
     memory_thresholds_explanation: "Four numbers: share written once and p99 in seconds for high, share and p50 for medium. Kept in this browser.",
     memory_phases_title: "Say when which phase was",

@@ -14,8 +14,10 @@ use tracedrop::base::units::group_digits;
 use tracedrop::engine::{self, Session, folder};
 use tracedrop::import::FormatInfo;
 use tracedrop::index::{self, Index};
+use tracedrop::memory_run;
 use tracedrop::trace::Severity;
 use tracedrop::trace::args::Content;
+use tracedrop::trace::beside::FileBeside;
 use tracedrop::trace::ledger::Ledger;
 
 /// What is read at a time.
@@ -141,11 +143,18 @@ pub fn open(
     }
     if let Some(names) = run {
         let others = names.into_iter().filter(|name| name != folder::TRACE_OF_RUN);
-        let others = others.filter_map(|name| match std::fs::read(folder.join(&name)) {
-            Ok(content) => Some((name, content)),
-            Err(error) => {
-                eprintln!("tracedrop: {}: {} can not be read: {error}", shown(folder), text::visible(&name));
-                None
+        let others = others.map(|name| {
+            let path = folder.join(&name);
+            let n_bytes = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+            if !folder::is_read_in_run(&name, n_bytes) {
+                return FileBeside::unread(name, n_bytes);
+            }
+            match std::fs::read(&path) {
+                Ok(content) => memory_run::file_beside(name, content),
+                Err(error) => {
+                    eprintln!("tracedrop: {} can not be read: {error}", shown(&path));
+                    FileBeside::unread(name, n_bytes)
+                }
             }
         });
         session.lies_in_run(folder::TRACE_OF_RUN, others.collect());

@@ -25,6 +25,11 @@ pub fn is_run<'a>(names: impl Iterator<Item = &'a str> + Clone) -> bool {
     memory_run::is_directory(names)
 }
 
+/// Whether a file beside the trace of a run is worth being read.
+pub fn is_read_in_run(name: &str, n_bytes: u64) -> bool {
+    memory_run::is_read(name, n_bytes)
+}
+
 /// Whether names say that files are of the ranks of one run: the same up to the number of a rank, which is another in each.
 pub fn are_ranks_of_one_run<'a>(names: impl Iterator<Item = &'a str>) -> bool {
     let mut ranks: Vec<i64> = Vec::new();

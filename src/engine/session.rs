@@ -10,7 +10,7 @@ use crate::compare::Digest;
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
 use crate::import::{FormatInfo, Import, ImportError, ImportProgress};
 use crate::index::{self, Head, Identity, Index};
-use crate::memory_run::manifest::{Checksum, sha256};
+use crate::memory_run::manifest::Checksum;
 use crate::report::Report;
 use crate::report::view::TableQuery;
 use crate::trace::args::Content;
@@ -176,14 +176,8 @@ impl Session {
 
     /// The file is the one called `own_name` in the folder of a run that holds `others` beside it, by their bare names. To be
     /// said before the first byte is fed.
-    pub fn lies_in_run(&mut self, own_name: &str, others: Vec<(String, Vec<u8>)>) {
+    pub fn lies_in_run(&mut self, own_name: &str, others: Vec<FileBeside>) {
         let own = FileBeside { name: own_name.to_string(), ..FileBeside::default() };
-        let others = others.into_iter().map(|(name, content)| FileBeside {
-            name,
-            n_bytes: content.len() as u64,
-            sha256: sha256(&content),
-            content: Some(content),
-        });
         self.beside = Some(([own].into_iter().chain(others).collect(), Checksum::default()));
     }
 

@@ -10,7 +10,11 @@ pub static INFO: ExporterInfo = ExporterInfo {
     extension: index::EXTENSION,
     media_type: "application/octet-stream",
     in_menu: true,
-    applies: |run| run.traces.len() == 1 && run.traces.iter().all(|trace| trace.folded.is_none()),
+    // What lies beside a trace is in no index.
+    applies: |run| {
+        run.traces.len() == 1
+            && run.traces.iter().all(|trace| trace.folded.is_none() && trace.beside.is_empty())
+    },
     write,
     reference: None,
 };

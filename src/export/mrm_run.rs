@@ -2,9 +2,9 @@
 //! metrics and a manifest.
 
 use crate::analysis::memory_query::MemoryQuery;
-use crate::analysis::mrm_run::metrics_row;
+use crate::analysis::mrm_run::{metrics_row, view_of};
 use crate::memory::labeller::Region;
-use crate::memory::{Kinds, View, kv, summary};
+use crate::memory::{Kinds, kv, summary};
 use crate::memory_run::metrics::MetricsRow;
 use crate::memory_run::tables::{KvRow, RegionRow};
 use crate::memory_run::{self, Contents};
@@ -24,7 +24,8 @@ pub fn files(trace: &Trace, query: &MemoryQuery, run_id: &str, now_ms: u64) -> O
     if trace.accesses.is_empty() {
         return None;
     }
-    let view = View::new(trace, &query.options());
+    let view = view_of(trace, query);
+    let beside = memory_run::read_beside(&trace.beside);
     // Texts that were not in the file: kinds of rules, and phases that were given.
     let mut strings = trace.strings.clone();
     for kind in view.kinds.sorted() {
@@ -57,8 +58,8 @@ pub fn files(trace: &Trace, query: &MemoryQuery, run_id: &str, now_ms: u64) -> O
         regions: &regions,
         kv_blocks: &kv_blocks,
         metrics: &metrics,
-        metadata: None,
-        prompt_outputs: None,
+        metadata: beside.metadata.as_ref(),
+        prompt_outputs: beside.prompt_outputs.as_ref(),
         now_ms,
     });
     let mut notes = Vec::new();

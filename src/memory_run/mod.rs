@@ -141,10 +141,26 @@ impl RunDirectory {
     }
 }
 
+/// Larger files beside a trace are not looked into.
+const MAX_BESIDE_BYTES: u64 = 256 << 20;
+
+/// Names of files other than the trace that are looked into.
+const BESIDE: [&str; 6] = [REGION_MAP, KV_BLOCKS, METRICS, METADATA, MANIFEST, PROMPT_OUTPUTS];
+
+/// Whether a file beside a trace is worth being read: of others it is enough to know that they are there.
+pub fn is_read(name: &str, n_bytes: u64) -> bool {
+    BESIDE.contains(&name) && n_bytes <= MAX_BESIDE_BYTES
+}
+
+/// A file beside a trace that was read.
+pub fn file_beside(name: String, content: Vec<u8>) -> FileBeside {
+    let (n_bytes, sha256) = (content.len() as u64, manifest::sha256(&content));
+    FileBeside { name, n_bytes, sha256, content: Some(content) }
+}
+
 /// Whether files of these bare names are a run directory: a trace, and something else that such a directory has.
 pub fn is_directory<'a>(names: impl Iterator<Item = &'a str> + Clone) -> bool {
-    let others = [REGION_MAP, KV_BLOCKS, METRICS, METADATA, MANIFEST, PROMPT_OUTPUTS];
-    names.clone().any(|name| name == TRACE) && names.clone().any(|name| others.contains(&name))
+    names.clone().any(|name| name == TRACE) && names.clone().any(|name| BESIDE.contains(&name))
 }
 
 fn open<'a>(

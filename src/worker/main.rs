@@ -27,10 +27,12 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::compare::CompareQuery;
-use tracedrop::engine::folder::TRACE_OF_RUN;
+use tracedrop::engine::folder::{TRACE_OF_RUN, is_read_in_run};
 use tracedrop::engine::protocol::{self, Failure, Keep, OpenFile, Request, Response};
 use tracedrop::engine::{self, Compared, Session, Shown, Side};
 use tracedrop::export::{self, Options};
+use tracedrop::memory_run;
+use tracedrop::trace::beside::FileBeside;
 use unpacked::Unpacked;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -274,20 +276,26 @@ struct Given {
 }
 
 impl Given {
-    /// The files beside it, which are read whole: they are small.
-    async fn read_beside(&self) -> Vec<(String, Vec<u8>)> {
-        let mut read = Vec::new();
+    /// The files beside it; those that something is known of are read whole.
+    async fn read_beside(&self) -> Vec<FileBeside> {
+        let mut files = Vec::new();
         for (name, blob) in &self.beside {
-            if let Ok(content) = source::whole(blob).await {
-                read.push((name.clone(), content));
-            }
+            let n_bytes = blob.size() as u64;
+            let content = match is_read_in_run(name, n_bytes) {
+                true => source::whole(blob).await.ok(),
+                false => None,
+            };
+            files.push(match content {
+                Some(content) => memory_run::file_beside(name.clone(), content),
+                None => FileBeside::unread(name.clone(), n_bytes),
+            });
         }
-        read
+        files
     }
 }
 
 /// The same session, told of the files beside its own.
-fn in_run(mut session: Session, beside: &[(String, Vec<u8>)]) -> Session {
+fn in_run(mut session: Session, beside: &[FileBeside]) -> Session {
     if !beside.is_empty() {
         session.lies_in_run(TRACE_OF_RUN, beside.to_vec());
     }
@@ -322,7 +330,7 @@ async fn read_one(
     blob: &Blob,
     ports: Vec<MessagePort>,
     name: &str,
-    beside: Vec<(String, Vec<u8>)>,
+    beside: Vec<FileBeside>,
     query: Query,
 ) -> bool {
     let n_bytes = blob.size() as u64;

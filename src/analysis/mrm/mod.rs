@@ -51,7 +51,7 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-/// Tables and pictures of a further trace carry its number in their ids, and its name in their titles.
+/// Tables and pictures of a further trace carry its number in their ids, and its name in their titles; so do notes.
 pub fn number_blocks(report: &mut Report, number: usize, file_name: &str) {
     for block in &mut report.blocks {
         let (id, title) = match block {
@@ -61,7 +61,11 @@ pub fn number_blocks(report: &mut Report, number: usize, file_name: &str) {
                 facts.title = format!("{}: {file_name}", facts.title);
                 continue;
             }
-            Block::Note(_) | Block::Findings(_) => continue,
+            Block::Note(note) => {
+                note.text = format!("{file_name}: {}", note.text);
+                continue;
+            }
+            Block::Findings(_) => continue,
         };
         *id = format!("{id}_{}", number + 1).into();
         *title = format!("{title}: {file_name}");

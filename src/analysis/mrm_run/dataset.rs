@@ -186,5 +186,5 @@ fn groups_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
         ],
     )
     .caption("Means over runs of one kind of memory, model and length of context, without contaminated ones.")
-    .if_empty("All runs are contaminated.")
+    .if_empty("There is no run with accesses that is not contaminated.")
 }

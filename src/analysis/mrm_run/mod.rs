@@ -3,6 +3,7 @@
 
 mod dataset;
 
+use super::memory_query::MemoryQuery;
 use super::mrm::number_blocks;
 use super::{AnalysisInfo, Context};
 use crate::base::json::Json;
@@ -38,8 +39,17 @@ pub fn metadata_of(trace: &Trace) -> Option<Json> {
     Json::parse(file.content.as_deref()?)
 }
 
+/// The accesses of a trace, labelled as was asked for; phases are those of the run's directory where none were given.
+pub fn view_of<'a>(trace: &'a Trace, query: &MemoryQuery) -> View<'a> {
+    let mut options = query.options();
+    if options.phases.is_empty() {
+        options.phases = phases_of(trace).unwrap_or_default();
+    }
+    View::new(trace, &options)
+}
+
 /// When which phase of the run was, as was written about it; `None` if nothing was.
-pub fn phases_of(trace: &Trace) -> Option<Phases> {
+fn phases_of(trace: &Trace) -> Option<Phases> {
     let phases = metadata_of(trace)?.at("phase_boundaries")?.to_python_text(0);
     Phases::parse(&phases).ok()
 }
@@ -85,7 +95,7 @@ pub fn n_differing(checks: &[FileCheck]) -> usize {
 
 fn headline(directory: &RunDirectory) -> String {
     if directory.manifest.is_none() {
-        return "There is no manifest to hold the files against.".to_string();
+        return "There is no manifest that the files could be held against.".to_string();
     }
     let (n, n_differing) = (directory.checks.len(), n_differing(&directory.checks));
     let n_listed = directory.checks.iter().filter(|check| check.state != State::NotListed).count();
@@ -115,7 +125,7 @@ fn add_directory(directory: &RunDirectory, trace: &Trace, report: &mut Report) {
         report.warning("Files are not as the manifest says, so they may be of another run or damaged.");
     }
     for problem in &directory.problems {
-        report.warning(format!("{} was not read: {}.", problem.file, problem.what));
+        report.warning(format!("{}: {}.", problem.file, problem.what));
     }
     let mut facts = Facts::new("Run");
     let run_id = Some(directory.run_id.clone()).filter(|id| !id.is_empty());

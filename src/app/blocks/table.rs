@@ -29,6 +29,8 @@ const BLIND_ROWS: u64 = 300;
 #[derive(Clone, Copy)]
 struct State {
     tab: Tab,
+    /// Names of A and B, where two sides are held against each other.
+    sides: Memo<Option<[String; 2]>>,
     table: Memo<Option<(TableId, Arc<TableView>)>>,
     query: RwSignal<TableQuery>,
     /// What stands in the field for filtering; it becomes part of the query after a pause.
@@ -47,16 +49,13 @@ struct State {
 impl State {
     /// The side of a comparison that a column is of, which the end of its id says: the class of its colour, and its name.
     fn side_of(self, column: &str) -> Option<(&'static str, String)> {
-        let (class, letter) = match column.rsplit('_').next()? {
-            "a" => ("side-a", 'A'),
-            "b" => ("side-b", 'B'),
+        let (class, letter, at) = match column.rsplit('_').next()? {
+            "a" => ("side-a", 'A', 0),
+            "b" => ("side-b", 'B', 1),
             _ => return None,
         };
-        self.tab.document.with_untracked(|document| {
-            let sides = document.as_ref()?.sides.as_ref()?;
-            let side = if letter == 'A' { &sides.a } else { &sides.b };
-            Some((class, format!("{letter}: {}", text::visible(&side.label))))
-        })
+        let sides = self.sides.get_untracked()?;
+        Some((class, format!("{letter}: {}", text::visible(&sides[at]))))
     }
 
     fn table_id(self) -> Option<TableId> {
@@ -173,8 +172,15 @@ pub fn TableBlock(
     let first = table.get_untracked().map(|(_, table)| table);
     let n_first = first.as_ref().map_or(0, |table| table.n_rows);
     let row_px = ROW_REM * browser::root_font_px();
+    let sides = Memo::new(move |_| {
+        tab.document.with(|document| {
+            let sides = document.as_ref()?.sides.as_ref()?;
+            Some([sides.a.label.clone(), sides.b.label.clone()])
+        })
+    });
     let state = State {
         tab,
+        sides,
         table,
         query: RwSignal::default(),
         typed: RwSignal::default(),
@@ -383,7 +389,11 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
     let columns = Memo::new(move |_| {
         state.table.with(|table| table.as_ref().map(|(_, table)| table.columns.clone()).unwrap_or_default())
     });
-    let numbered = move || columns.get().into_iter().enumerate().collect::<Vec<_>>();
+    let numbered = move || {
+        // Sides that swap leave the columns as they are.
+        state.sides.track();
+        columns.get().into_iter().enumerate().collect::<Vec<_>>()
+    };
     // As wide as the first rows of the first report need it: columns do not jump while numbers come in.
     let widths = Memo::new(move |before: Option<&(Vec<usize>, Option<usize>)>| {
         state.table.with(|table| {

@@ -30,6 +30,9 @@ const MAX_ROWS: usize = 1000;
 /// Bytes of all tables. Tables after that are cut to [`FEW_ROWS`].
 const MAX_TABLE_BYTES: usize = 16 << 20;
 const FEW_ROWS: usize = 25;
+/// Letters of a cell, and those that show without pointing at it.
+const MAX_LETTERS: usize = 2000;
+const LETTERS_THAT_SHOW: usize = 60;
 /// Width of pictures, in pixels of CSS.
 const CHART_WIDTH: f64 = 1000.0;
 
@@ -151,7 +154,7 @@ impl Page<'_> {
                 }
                 Block::Findings(findings) => self.findings(findings),
                 Block::Chart(chart) => self.chart(chart),
-                Block::Table(table) => self.table(table, &report.id),
+                Block::Table(table) => self.table(table, &report.id)?,
             }
             self.flush()?;
         }
@@ -236,7 +239,7 @@ impl Page<'_> {
         self.raw("</figure>\n");
     }
 
-    fn table(&mut self, table: &Table, report: &str) {
+    fn table(&mut self, table: &Table, report: &str) -> io::Result<()> {
         self.raw("<h3 id=\"");
         self.escaped(report);
         self.raw(".");
@@ -247,10 +250,9 @@ impl Page<'_> {
         self.paragraph("soft", &table.caption);
         let n_rows = table.n_rows();
         if n_rows == 0 {
-            return self
-                .paragraph("", if table.empty.is_empty() { "There are no rows." } else { &table.empty });
+            self.paragraph("", if table.empty.is_empty() { "There are no rows." } else { &table.empty });
+            return Ok(());
         }
-        let start = self.text.len();
         self.raw("<div class=\"frame\" tabindex=\"0\"><table><thead><tr>");
         for column in &table.columns {
             self.raw("<th scope=\"col\"");
@@ -266,16 +268,25 @@ impl Page<'_> {
         }
         self.raw("</tr></thead><tbody>\n");
         let max_rows = if self.n_table_bytes > MAX_TABLE_BYTES { FEW_ROWS } else { MAX_ROWS };
-        let n_shown = n_rows.min(max_rows);
-        for row in 0..n_shown {
+        let mut n_shown = 0;
+        for row in 0..n_rows.min(max_rows) {
+            if self.n_table_bytes > MAX_TABLE_BYTES && row >= FEW_ROWS {
+                break;
+            }
+            n_shown += 1;
+            self.flush()?;
             self.raw("<tr>");
             for column in &table.columns {
                 let value = column.cells.get(row);
-                let text = value.display(column.unit);
+                let text = text::shortened(&value.display(column.unit), MAX_LETTERS);
                 if matches!(value, Value::Text(_)) {
-                    self.raw("<td class=\"text\" title=\"");
-                    self.escaped(&text);
-                    self.raw("\">");
+                    self.raw("<td class=\"text\"");
+                    if text.len() > LETTERS_THAT_SHOW {
+                        self.raw(" title=\"");
+                        self.escaped(&text);
+                        self.raw("\"");
+                    }
+                    self.raw(">");
                 } else if column.cells.is_numeric() {
                     self.raw("<td class=\"number\" data-v=\"");
                     self.escaped(&value.plain());
@@ -287,14 +298,15 @@ impl Page<'_> {
                 self.raw("</td>");
             }
             self.raw("</tr>\n");
+            self.n_table_bytes += self.text.len();
         }
         self.raw("</tbody></table></div>\n");
-        self.n_table_bytes += self.text.len() - start;
         let n_left_out = (n_rows - n_shown) as u64 + table.n_left_out;
         if n_left_out > 0 {
             let n = group_digits(i128::from(n_left_out));
             self.paragraph("left-out", &format!("{n} more rows are left out here."));
         }
+        Ok(())
     }
 }
 
