@@ -92,8 +92,8 @@ impl App {
                 |ticket| Request::Side { ticket },
                 move |answer| match answer {
                     Answer::Side(side) => {
-                        got.borrow_mut()[at] = Some(side);
                         let mut got = got.borrow_mut();
+                        got[at] = Some(side);
                         if let [Some(a), Some(b)] = &mut *got {
                             let read = Rc::new([std::mem::take(a), std::mem::take(b)]);
                             self.open_tab(Source::Sides(Sides { names: names.clone(), read }));

@@ -87,9 +87,6 @@ impl App {
     fn wanted(self, folder: Folder) -> Vec<Picked> {
         let Folder { name, files, unreadable, is_cut } = folder;
         let (runs, files) = runs_of(files);
-        if !runs.is_empty() && files.is_empty() && unreadable.is_empty() && !is_cut {
-            return runs;
-        }
         let formats = self.formats.get_untracked();
         // What is not known yet can not be a reason.
         let (files, skipped): (Vec<Picked>, Vec<Picked>) =

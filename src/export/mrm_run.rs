@@ -2,10 +2,9 @@
 //! metrics and a manifest.
 
 use crate::analysis::memory_query::MemoryQuery;
-use crate::analysis::mrm_run::{metrics_row, view_of};
+use crate::analysis::mrm_run::{metrics_rows, view_of};
 use crate::memory::labeller::Region;
-use crate::memory::{Kinds, kv, summary};
-use crate::memory_run::metrics::MetricsRow;
+use crate::memory::{Kinds, kv};
 use crate::memory_run::tables::{KvRow, RegionRow};
 use crate::memory_run::{self, Contents};
 use crate::trace::Trace;
@@ -47,10 +46,7 @@ pub fn files(trace: &Trace, query: &MemoryQuery, run_id: &str, now_ms: u64) -> O
     let regions: Vec<RegionRow> =
         view.regions.regions().iter().map(|region| region_row(region, &view.kinds)).collect();
     let kv_blocks: Vec<KvRow> = view.kv_pages.pages().iter().map(kv_row).collect();
-    let metrics: Vec<MetricsRow> = summary::by_kind(&view.metrics, &view.kinds, &query.thresholds())
-        .iter()
-        .map(|row| metrics_row(row, &view.kinds))
-        .collect();
+    let metrics = metrics_rows(&view, query);
     let files = memory_run::write(Contents {
         run_id,
         rows,

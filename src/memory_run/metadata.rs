@@ -48,13 +48,19 @@ pub fn known(metadata: &Json) -> Vec<(&'static str, &'static str, String)> {
     values.flatten().collect()
 }
 
+/// What was written about whether the run can be trusted.
+pub fn validity(metadata: &Json) -> Option<&Json> {
+    let told = |path| metadata.at(path).filter(|value| **value != Json::Null);
+    told("run_validity").or_else(|| told("thermal.run_validity"))
+}
+
 /// What was written about watching the run, by the names that a trace itself would use: values as JSON.
 pub fn observer(metadata: &Json) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: Option<&Json>| {
         found.extend(value.map(|value| (name.to_string(), value.to_python_text(0))));
     };
-    add("run_validity", metadata.get("run_validity").or(metadata.at("thermal.run_validity")));
+    add("run_validity", validity(metadata));
     if let Some(Json::Object(members)) = metadata.get("observer_effect_summary") {
         members.iter().for_each(|(name, value)| add(name, Some(value)));
     }

@@ -82,7 +82,9 @@ pub fn read(files: &[(&str, &[u8])]) -> RunDirectory {
 pub fn read_beside(files: &[FileBeside]) -> RunDirectory {
     let mut run = RunDirectory::default();
     run.take_others(&|wanted| files.iter().find(|file| file.name == wanted)?.content.as_deref());
-    run.checks = check_beside(files);
+    if let Some(manifest) = &run.manifest {
+        run.checks = check(manifest, files);
+    }
     run
 }
 
@@ -90,6 +92,10 @@ pub fn read_beside(files: &[FileBeside]) -> RunDirectory {
 pub fn check_beside(files: &[FileBeside]) -> Vec<FileCheck> {
     let content = files.iter().find(|file| file.name == MANIFEST).and_then(|file| file.content.as_deref());
     let Some(manifest) = content.and_then(|content| Manifest::read(content).ok()) else { return Vec::new() };
+    check(&manifest, files)
+}
+
+fn check(manifest: &Manifest, files: &[FileBeside]) -> Vec<FileCheck> {
     manifest.check(&files.iter().map(Fingerprint::from).collect::<Vec<_>>())
 }
 

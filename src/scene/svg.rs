@@ -27,34 +27,31 @@ pub fn color(tone: Tone) -> (&'static str, &'static str) {
 
 /// Appends the whole document. Every text is escaped.
 pub fn write(scene: &Scene, title: &str, out: &mut String) {
-    // Writing to a string does not fail.
-    let _ = write!(
-        out,
-        r#"<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}" role="img" font-family="system-ui, sans-serif" font-size="12"><title>"#,
-        scene.width.round(),
-        scene.height.round()
-    );
-    push_text(title, out);
-    out.push_str("</title><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>");
-    for mark in &scene.marks {
-        push_mark(mark, Paint::Colors, out);
-    }
-    out.push_str("</svg>\n");
+    let alone = r#" xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" font-size="12""#;
+    let paper = r##"<rect width="100%" height="100%" fill="#ffffff"/>"##;
+    push_drawing(scene, title, alone, paper, Paint::Colors, out);
 }
 
 /// Appends the drawing for a page whose style sheet knows the classes of [`tone_name`], and `grid`, `limit`, `line` and
 /// `area`. Every text is escaped.
 pub fn write_in_page(scene: &Scene, title: &str, out: &mut String) {
+    push_drawing(scene, title, "", "", Paint::Classes, out);
+}
+
+/// The element with more `attributes`, and with `behind` behind the marks.
+fn push_drawing(scene: &Scene, title: &str, attributes: &str, behind: &str, paint: Paint, out: &mut String) {
+    // Writing to a string does not fail.
     let _ = write!(
         out,
-        r#"<svg width="{0}" height="{1}" viewBox="0 0 {0} {1}" role="img"><title>"#,
+        r#"<svg width="{0}" height="{1}" viewBox="0 0 {0} {1}" role="img"{attributes}><title>"#,
         scene.width.round(),
         scene.height.round()
     );
     push_text(title, out);
     out.push_str("</title>");
+    out.push_str(behind);
     for mark in &scene.marks {
-        push_mark(mark, Paint::Classes, out);
+        push_mark(mark, paint, out);
     }
     out.push_str("</svg>\n");
 }

@@ -3,10 +3,12 @@
 
 use super::OneRun;
 use crate::analysis::Context;
+use crate::analysis::mrm::kinds_of;
 use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
-use crate::memory::summary::{self, KindSummary};
-use crate::memory_run::metadata::text_of;
+use crate::memory::metrics::RegionMetrics;
+use crate::memory::summary::KindSummary;
+use crate::memory_run::metadata;
 use crate::report::{Column, Report, Table, TextCells};
 use std::collections::BTreeMap;
 
@@ -56,7 +58,7 @@ pub fn add(runs: &[OneRun<'_>], context: &Context<'_>, report: &mut Report) {
     let kinds: Vec<Vec<KindSummary>> = runs
         .iter()
         .map(|run| match run.view {
-            Some(view) => summary::by_kind(&view.metrics, &view.kinds, &thresholds),
+            Some(view) => kinds_of(view, &thresholds),
             None => Vec::new(),
         })
         .collect();
@@ -65,11 +67,11 @@ pub fn add(runs: &[OneRun<'_>], context: &Context<'_>, report: &mut Report) {
 }
 
 fn at(run: &OneRun<'_>, path: &str) -> Option<String> {
-    run.directory.metadata.as_ref()?.at(path).filter(|value| **value != Json::Null).map(text_of)
+    run.directory.metadata.as_ref()?.at(path).filter(|value| **value != Json::Null).map(metadata::text_of)
 }
 
 fn validity(run: &OneRun<'_>) -> String {
-    at(run, "run_validity").or_else(|| at(run, "thermal.run_validity")).unwrap_or_default()
+    run.directory.metadata.as_ref().and_then(metadata::validity).map(metadata::text_of).unwrap_or_default()
 }
 
 /// As `round(x, 4)` of Python.
@@ -84,8 +86,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// Mean over regions of the share of addresses that were stored to once.
 fn write_once(run: &OneRun<'_>) -> Option<f64> {
-    let regions = run.view?.metrics.regions.iter().filter(|region| region.n_written_addresses > 0);
-    mean(regions.map(|region| region.n_write_once_addresses as f64 / region.n_written_addresses as f64))
+    mean(run.view?.metrics.regions.iter().filter_map(RegionMetrics::write_once_ratio))
 }
 
 fn runs_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {

@@ -4,13 +4,13 @@
 mod dataset;
 
 use super::memory_query::MemoryQuery;
-use super::mrm::number_blocks;
+use super::mrm::{kinds_of, number_blocks};
 use super::{AnalysisInfo, Context};
 use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
 use crate::memory::phases::Phases;
 use crate::memory::summary::KindSummary;
-use crate::memory::{Kinds, View, summary};
+use crate::memory::{Kinds, View};
 use crate::memory_run::manifest::{FileCheck, State};
 use crate::memory_run::metrics::MetricsRow;
 use crate::memory_run::{METADATA, RunDirectory, metadata, read_beside};
@@ -187,11 +187,7 @@ fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>,
     if stored.is_empty() {
         return;
     }
-    let computed: Vec<MetricsRow> =
-        summary::by_kind(&view.metrics, &view.kinds, &context.query.memory.thresholds())
-            .iter()
-            .map(|row| metrics_row(row, &view.kinds))
-            .collect();
+    let computed: Vec<MetricsRow> = metrics_rows(view, &context.query.memory);
     let same = |row: &MetricsRow| computed.iter().find(|other| other.region_type == row.region_type);
     let verdicts: Vec<&str> = stored
         .iter()
@@ -234,8 +230,12 @@ fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>,
     );
 }
 
-/// What was worked out for a kind of memory, as `metrics.csv` has it.
-pub fn metrics_row(row: &KindSummary, kinds: &Kinds) -> MetricsRow {
+/// What was worked out for each kind of memory, as `metrics.csv` has it.
+pub fn metrics_rows(view: &View<'_>, query: &MemoryQuery) -> Vec<MetricsRow> {
+    kinds_of(view, &query.thresholds()).iter().map(|row| metrics_row(row, &view.kinds)).collect()
+}
+
+fn metrics_row(row: &KindSummary, kinds: &Kinds) -> MetricsRow {
     MetricsRow {
         region_type: kinds.name(row.kind).to_string(),
         n_regions: Some(row.n_regions),

@@ -24,7 +24,6 @@ fn number(value: u64, unit: Unit) -> impl IntoView {
 
 #[component]
 pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
-    let app = app();
     let file =
         Memo::new(move |_| document.with(|document| document.as_ref().map(|document| document.file.clone())));
     let ledger = Memo::new(move |_| {
@@ -65,15 +64,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                 <div class="file-tools">
                     <CompareMenu tab />
                     <ExportMenu tab document />
-                    <button
-                        type="button"
-                        class="button button-icon"
-                        aria-label=words().close_tab
-                        title=words().close_tab
-                        on:click=move |_| app.close(tab.id)
-                    >
-                        <Icon shape=Shape::Close />
-                    </button>
+                    <CloseButton tab />
                 </div>
             </div>
             </Show>
@@ -124,6 +115,23 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                 }}
             </div>
         </section>
+    }
+}
+
+/// Closes the tab.
+#[component]
+pub fn CloseButton(tab: Tab) -> impl IntoView {
+    let app = app();
+    view! {
+        <button
+            type="button"
+            class="button button-icon"
+            aria-label=words().close_tab
+            title=words().close_tab
+            on:click=move |_| app.close(tab.id)
+        >
+            <Icon shape=Shape::Close />
+        </button>
     }
 }
 

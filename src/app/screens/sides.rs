@@ -1,8 +1,8 @@
 //! Both sides of a comparison: which is A and which is B, what became of each, and what of them counts.
 
 use super::files::{LeftOut, accounts_view};
-use super::ledger::{ExportMenu, meta_view, severity_mark, verdict_of, worst_of};
-use crate::app::state::{Tab, app};
+use super::ledger::{CloseButton, ExportMenu, meta_view, severity_mark, verdict_of, worst_of};
+use crate::app::state::Tab;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
 use leptos::prelude::*;
@@ -13,7 +13,6 @@ use tracedrop::engine::protocol::{DocumentView, SideView, SidesView};
 
 #[component]
 pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
-    let app = app();
     let sides = Memo::new(move |_| document.with(|document| document.as_ref()?.sides.clone()));
     let phase =
         Memo::new(move |_| sides.with(|sides| sides.as_ref().map(|sides| sides.phase).unwrap_or_default()));
@@ -69,15 +68,7 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
                         <span>{words().swap}</span>
                     </button>
                     <ExportMenu tab document />
-                    <button
-                        type="button"
-                        class="button button-icon"
-                        aria-label=words().close_tab
-                        title=words().close_tab
-                        on:click=move |_| app.close(tab.id)
-                    >
-                        <Icon shape=Shape::Close />
-                    </button>
+                    <CloseButton tab />
                 </div>
             </div>
             <div class="sides-pair">

@@ -267,9 +267,8 @@ impl Page<'_> {
             self.raw("</th>");
         }
         self.raw("</tr></thead><tbody>\n");
-        let max_rows = if self.n_table_bytes > MAX_TABLE_BYTES { FEW_ROWS } else { MAX_ROWS };
         let mut n_shown = 0;
-        for row in 0..n_rows.min(max_rows) {
+        for row in 0..n_rows.min(MAX_ROWS) {
             if self.n_table_bytes > MAX_TABLE_BYTES && row >= FEW_ROWS {
                 break;
             }
