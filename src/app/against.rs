@@ -1,16 +1,16 @@
 //! Two sides that are held against each other: which tabs can be one, and when that is done.
 
-use super::browser::Picked;
+use super::browser::{self, Picked};
 use super::client::Answer;
 use super::state::{App, Phase, Source, Tab};
 use super::widgets::MenuItem;
 use super::words::words;
 use leptos::prelude::*;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tracedrop::base::text;
 use tracedrop::compare::{CompareQuery, PhaseFilter};
-use tracedrop::engine::protocol::{DocumentView, Failure, Request, SidesView};
+use tracedrop::engine::protocol::{DocumentView, Failure, Request, STALE, SidesView};
 
 /// Entries of the menu, by what their ids start with.
 const WITH: &str = "with:";
@@ -76,8 +76,10 @@ impl App {
         });
         self.to_compare.update_value(|waiting| waiting.extend(still));
         for ids in ready {
-            if let [Some(a), Some(b)] = ids.map(|id| self.tab(id).filter(|tab| tab.may_be_side())) {
-                self.compare([a, b]);
+            match ids.map(|id| self.tab(id).filter(|tab| tab.may_be_side())) {
+                [Some(a), Some(b)] => self.compare([a, b]),
+                // Closed, stopped for good, or not to be read: its own tab says which.
+                _ => self.alert(words().nothing_to_compare_with.to_string()),
             }
         }
     }
@@ -86,8 +88,9 @@ impl App {
     fn compare(self, tabs: [Tab; 2]) {
         let names = tabs.map(|tab| tab.name.get_untracked());
         let got: Rc<RefCell<[Option<Vec<u8>>; 2]>> = Rc::default();
+        let is_put_off: Rc<Cell<bool>> = Rc::default();
         for (at, tab) in tabs.into_iter().enumerate() {
-            let (got, names) = (got.clone(), names.clone());
+            let (got, names, is_put_off) = (got.clone(), names.clone(), is_put_off.clone());
             tab.ask(
                 |ticket| Request::Side { ticket },
                 move |answer| match answer {
@@ -97,6 +100,12 @@ impl App {
                         if let [Some(a), Some(b)] = &mut *got {
                             let read = Rc::new([std::mem::take(a), std::mem::take(b)]);
                             self.open_tab(Source::Sides(Sides { names: names.clone(), read }));
+                        }
+                    }
+                    // The page reads the file again by itself, and then there is something to compare.
+                    Answer::Refused(failure) if failure.code == STALE && tab.can_be_read_again() => {
+                        if !is_put_off.replace(true) {
+                            browser::after(0, move || self.compare_when_read(tabs));
                         }
                     }
                     Answer::Refused(failure) => self.refuse(&failure),

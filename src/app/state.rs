@@ -518,7 +518,7 @@ impl Tab {
             Event::Digest(digest) => self.digest.set(Some(digest)),
             Event::Stale(failure) => {
                 self.app.shelf.refresh();
-                if self.source.with_value(|source| matches!(source, Some(Source::File(_)))) {
+                if self.can_be_read_again() {
                     self.app.alert((words().read_again_because)(&failure.what));
                     // Not from within the message of a worker that ends with this.
                     browser::after(0, move || self.read_again());
@@ -532,6 +532,11 @@ impl Tab {
                 self.app.settled(self);
             }
         }
+    }
+
+    /// Whether it shows a file that is at hand.
+    pub fn can_be_read_again(self) -> bool {
+        self.source.with_value(|source| matches!(source, Some(Source::File(_))))
     }
 
     /// Shows rows of a table of some report.

@@ -16,6 +16,7 @@ mod calls;
 pub mod gpu;
 pub mod limits;
 pub mod tables;
+mod words;
 
 use crate::analysis::{self, Context, Query};
 use crate::base::units::{Unit, counted};
@@ -186,7 +187,7 @@ pub fn compare(a: &Digest, b: &Digest, query: &CompareQuery) -> Result<Compariso
     // Those of the GPU are compared above, by step.
     for report in reports.filter(|report| !IN_GPU_REPORT.contains(&&*report.id)) {
         let pair = [a.report(&report.id), b.report(&report.id)];
-        general(report, pair, &mut comparison);
+        general(report, pair, [a.files.len(), b.files.len()], &mut comparison);
     }
     if comparison.reports.is_empty() {
         let mut report = Report::new("compare", "A against B");
@@ -223,8 +224,8 @@ fn tables_of<'a>(report: Option<&'a Report>, id: &str) -> Vec<&'a Table> {
     report.tables().filter(|table| base_id(&table.id, report) == id).collect()
 }
 
-/// Compares the tables of two reports of one kind.
-fn general(like: &Report, pair: [Option<&Report>; 2], comparison: &mut Comparison) {
+/// Compares the tables of two reports of one kind, of sides with so many files.
+fn general(like: &Report, pair: [Option<&Report>; 2], n_files: [usize; 2], comparison: &mut Comparison) {
     let mut ids: Vec<String> = Vec::new();
     for report in pair.into_iter().flatten() {
         for table in report.tables() {
@@ -239,8 +240,12 @@ fn general(like: &Report, pair: [Option<&Report>; 2], comparison: &mut Compariso
     for id in &ids {
         let [a, b] = pair.map(|report| tables_of(report, id));
         let Some(joined) = join(&a, &b) else { continue };
-        if report.summary.is_empty() {
-            report.summary = summary(&joined);
+        if report.blocks.is_empty() {
+            report.summary = words::summary(&joined);
+            if let Some(warning) = words::unlike_groups(n_files, &joined) {
+                report.warning(warning);
+            }
+            report.findings(words::findings(&joined, &report));
         }
         add(joined, &like.id, &mut report, comparison);
     }
@@ -249,20 +254,10 @@ fn general(like: &Report, pair: [Option<&Report>; 2], comparison: &mut Compariso
     }
 }
 
-/// `self: 1.250 ms in A, 1.500 ms in B (+20.0 %).`
-fn summary(joined: &Joined) -> String {
-    let Some(total) = joined.totals.first() else { return String::new() };
-    format!(
-        "{}: {} in A, {} in B ({}).",
-        total.label,
-        shown(total.a, total.unit),
-        shown(total.b, total.unit),
-        percent(total.a as f64, total.b as f64)
-    )
-}
-
 fn shown(value: i128, unit: Unit) -> String {
-    crate::base::units::format_integer(value, unit)
+    let number = crate::base::units::format_integer(value, unit);
+    // Outside of a column nothing else says of what.
+    if unit == Unit::Samples { format!("{number} samples") } else { number }
 }
 
 /// By how much B differs from A: `+20.0 %`, `no change`, `from nothing`.
@@ -277,8 +272,8 @@ pub fn percent(a: f64, b: f64) -> String {
 }
 
 fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Comparison) {
-    let Joined { mut table, totals, n_rows: [only_a, only_b, both], n_left_out } = joined;
-    for Total { id, label, unit, a, b } in &totals {
+    let Joined { mut table, totals, n_rows: [only_a, only_b, both], n_left_out, .. } = joined;
+    for Total { id, label, unit, a, b, .. } in &totals {
         comparison.measures.push(Measure {
             id: format!("{of_report}.{}.{id}", table.id),
             what: format!("{label}, total of the table {}", table.title),
@@ -326,11 +321,11 @@ fn totals_table(table: &Table, totals: &[Total]) -> Table {
             Column::key("total", "total of", texts(&|total| total.label.clone())),
             Column::text("a_text", "A", texts(&|total| text(total.a, total.unit))),
             Column::text("b_text", "B", texts(&|total| text(total.b, total.unit))),
-            Column::text(
-                "difference_text",
-                "B − A",
-                texts(&|total| text(total.b.saturating_sub(total.a), total.unit)),
-            ),
+            Column::text("difference_text", "B − A", texts(&|total| text(total.difference(), total.unit))),
+            Column::text("gained_text", "gained", texts(&|total| text(total.gained, total.unit)))
+                .hint("by how much rows with more in B have more"),
+            Column::text("lost_text", "lost", texts(&|total| text(total.lost, total.unit)))
+                .hint("by how much rows with less in B have less; gained less lost is the difference"),
             Column::float(
                 "ratio",
                 "B / A",
@@ -339,7 +334,9 @@ fn totals_table(table: &Table, totals: &[Total]) -> Table {
             ),
             numbers("a", "A, exact", &|total| total.a),
             numbers("b", "B, exact", &|total| total.b),
-            numbers("difference", "B − A, exact", &|total| total.b.saturating_sub(total.a)),
+            numbers("difference", "B − A, exact", &Total::difference),
+            numbers("gained", "gained, exact", &|total| total.gained),
+            numbers("lost", "lost, exact", &|total| total.lost),
         ],
     )
     .caption("Exact numbers are in whole nanoseconds, bytes, samples or things.")

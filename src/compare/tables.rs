@@ -44,7 +44,43 @@ pub struct Total {
     pub unit: Unit,
     pub a: i128,
     pub b: i128,
+    /// By how much rows with more in B have more; less [`Total::lost`] it is the difference.
+    pub gained: i128,
+    /// By how much rows with less in B have less.
+    pub lost: i128,
 }
+
+impl Total {
+    /// B less A.
+    pub fn difference(&self) -> i128 {
+        self.b.saturating_sub(self.a)
+    }
+}
+
+/// A row in which the sides differ.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// What tells it from others, as the table shows it; without what is missing or empty.
+    pub name: Vec<String>,
+    /// The name that is shared with the fewest other rows: what to filter the table by.
+    pub filter: String,
+    /// Whether A and B have the row.
+    pub is_in: [bool; 2],
+    /// What the table is about, of A and B.
+    pub sides: [i128; 2],
+    /// How many pieces that is made of, where the table says.
+    pub pieces: Option<[i128; 2]>,
+}
+
+impl Change {
+    /// B less A.
+    pub fn difference(&self) -> i128 {
+        self.sides[1].saturating_sub(self.sides[0])
+    }
+}
+
+/// Rows that [`Joined::changes`] has at most.
+const MAX_CHANGES: usize = 8;
 
 /// Two tables as one.
 pub struct Joined {
@@ -53,6 +89,11 @@ pub struct Joined {
     pub table: Table,
     /// Of the columns that add up; the first is what the table is about.
     pub totals: Vec<Total>,
+    /// The rows that differ most, the most first: as many as make nine tenths of all that changed, and not more than
+    /// eight.
+    pub changes: Vec<Change>,
+    /// Rows that differ.
+    pub n_changed: u64,
     /// Rows of A alone, of B alone, of both.
     pub n_rows: [u64; 3],
     /// Rows that the tables have left out, in all.
@@ -116,10 +157,9 @@ pub fn join(a: &[&Table], b: &[&Table]) -> Option<Joined> {
             }
         }
     }
-    let difference = |row: &Row| row.values[0][1].value.saturating_sub(row.values[0][0].value);
     rows.sort_by_cached_key(|row| {
         let size = row.values[0].iter().map(|side| side.value.saturating_abs()).max().unwrap_or(0);
-        (std::cmp::Reverse(difference(row).saturating_abs()), std::cmp::Reverse(size), key_text(&row.key))
+        (std::cmp::Reverse(difference(row, 0).saturating_abs()), std::cmp::Reverse(size), key_text(&row.key))
     });
     let totals = totals(&measures, &rows);
     let table = write(first, &keys, &measures, &rows, totals.first()?);
@@ -127,6 +167,8 @@ pub fn join(a: &[&Table], b: &[&Table]) -> Option<Joined> {
     Some(Joined {
         table,
         totals,
+        changes: changes(&measures, &rows),
+        n_changed: rows.iter().filter(|row| difference(row, 0) != 0).count() as u64,
         n_rows: [count([true, false]), count([false, true]), count([true, true])],
         n_left_out: a.iter().chain(b).map(|table| table.n_left_out).sum(),
     })
@@ -159,14 +201,57 @@ fn totals(measures: &[Measure], rows: &[Row]) -> Vec<Total> {
     let sum = |at: usize, side: usize| {
         rows.iter().fold(0i128, |sum, row| sum.saturating_add(row.values[at][side].value))
     };
+    let risen = |at: usize, sign: i128| {
+        let by = rows.iter().map(|row| difference(row, at).saturating_mul(sign).max(0));
+        by.fold(0i128, i128::saturating_add)
+    };
     let of = |(at, measure): (usize, &Measure)| Total {
         id: measure.id.clone(),
         label: measure.label.clone(),
         unit: measure.unit,
         a: sum(at, 0),
         b: sum(at, 1),
+        gained: risen(at, 1),
+        lost: risen(at, -1),
     };
     measures.iter().enumerate().filter(|(_, measure)| measure.adds_up).map(of).collect()
+}
+
+/// B less A of a measure.
+fn difference(row: &Row, measure: usize) -> i128 {
+    let [a, b] = row.values[measure];
+    b.value.saturating_sub(a.value)
+}
+
+/// Of sorted `rows`, see [`Joined::changes`].
+fn changes(measures: &[Measure], rows: &[Row]) -> Vec<Change> {
+    let size = |row: &Row| difference(row, 0).saturating_abs();
+    let all = rows.iter().map(size).fold(0i128, i128::saturating_add);
+    let pieces = (1..measures.len()).find(|at| measures[*at].adds_up && measures[*at].unit == Unit::Count);
+    // The key that tells most rows apart.
+    let n_keys = rows.first().map_or(0, |row| row.key.len());
+    let distinct = |at: &usize| {
+        rows.iter().map(|row| row.key[*at].plain()).collect::<rustc_hash::FxHashSet<String>>().len()
+    };
+    // The first of those that tell equally many apart.
+    let telling = (0..n_keys).rev().max_by_key(distinct).unwrap_or(0);
+    let mut told = 0i128;
+    let mut out = Vec::new();
+    for row in rows.iter().take(MAX_CHANGES) {
+        if size(row) == 0 || told.saturating_mul(10) >= all.saturating_mul(9) {
+            break;
+        }
+        told = told.saturating_add(size(row));
+        let name = row.key.iter().map(Value::plain).filter(|text| !text.is_empty()).collect();
+        out.push(Change {
+            name,
+            filter: row.key.get(telling).map(Value::plain).unwrap_or_default(),
+            is_in: row.is_in,
+            sides: [0, 1].map(|side| row.values[0][side].value),
+            pieces: pieces.map(|at| [0, 1].map(|side| row.values[at][side].value)),
+        });
+    }
+    out
 }
 
 fn value_of(column: Option<&Column>, row: usize) -> Value {
@@ -244,8 +329,7 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
         };
         columns.push(named("a", format!("A: {}", measure.label), side(0)).hint(&measure.hint));
         columns.push(named("b", format!("B: {}", measure.label), side(1)).hint(&measure.hint));
-        let difference =
-            integers(&|row| Some(row.values[at][1].value.saturating_sub(row.values[at][0].value)));
+        let difference = integers(&|row| Some(difference(row, at)));
         let column = named("difference", format!("{}, B − A", measure.label), difference);
         columns.push(if at == 0 { column.with_bar() } else { column });
         if at == 0 {
@@ -263,13 +347,17 @@ fn shares(rows: &[Row], main: &Total) -> Vec<Column> {
     let each = |get: &dyn Fn(i128, i128) -> Option<f64>| {
         rows.iter().map(|row| get(row.values[0][0].value, row.values[0][1].value)).collect::<Vec<_>>()
     };
-    let whole = main.b.saturating_sub(main.a);
+    let whole = main.difference();
+    let shares_of = |a: i128, b: i128| Some(ratio(main.b, b)? - ratio(main.a, a)?);
     vec![
         Column::float("ratio", "B / A", Unit::Plain, each(&|a, b| ratio(a, b))),
         Column::float("share_a", "share in A", Unit::Ratio, each(&|a, _| ratio(main.a, a)))
             .hint("of the total of A"),
         Column::float("share_b", "share in B", Unit::Ratio, each(&|_, b| ratio(main.b, b)))
             .hint("of the total of B"),
+        Column::float("share_difference", "share, B − A", Unit::Ratio, each(&shares_of)).hint(
+            "share in B less share in A: what changed where one side was recorded for longer than the other",
+        ),
         Column::float(
             "of_difference",
             "of the difference",
@@ -329,6 +417,15 @@ mod tests {
         assert_eq!(joined.n_rows, [1, 1, 1]);
         let totals: Vec<_> = joined.totals.iter().map(|total| (&*total.id, total.a, total.b)).collect();
         assert_eq!(totals, [("ms", 2_000_000, 5_000_000), ("count", 4, 9)]);
+        let time = &joined.totals[0];
+        assert_eq!((time.gained, time.lost), (4_000_000, 1_000_000));
+        let changes: Vec<_> = joined
+            .changes
+            .iter()
+            .map(|change| (&*change.filter, change.difference(), change.pieces))
+            .collect();
+        assert_eq!(changes, [("z", 4_000_000, Some([0, 7])), ("x", -500_000, Some([2, 2]))]);
+        assert_eq!(joined.n_changed, 3);
         let cell = |row, id: &str| joined.table.column(id).unwrap().cells.get(row).plain();
         let rows: Vec<String> =
             (0..3).map(|row| format!("{} {}", cell(row, "name"), cell(row, "ms_difference"))).collect();

@@ -223,6 +223,9 @@ pub struct FileProgress {
     pub n_files: u32,
 }
 
+/// [`Failure::code`] of what was refused because its index is of no use: there was a [`Response::Stale`] before it.
+pub const STALE: &str = "stale";
+
 /// Why something could not be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {

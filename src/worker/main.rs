@@ -233,7 +233,11 @@ fn open(state: Rc<State>, files: Vec<OpenFile>, query: Query, data: &Array) {
 /// Says what this tab's trace gives to a comparison.
 fn side(state: &State, ticket: u32) {
     let side = match state.session.borrow_mut().as_mut() {
-        Some(session) => session.side().map_err(Failure::from),
+        Some(session) => session.side().map_err(|error| {
+            let failure = Failure::from(error);
+            post(&Response::Stale(failure.clone()));
+            Failure { code: protocol::STALE.to_string(), ..failure }
+        }),
         None => Err(failure("not-read", "there is nothing to compare with yet", "wait until it is read")),
     };
     post(&match side {

@@ -1,6 +1,6 @@
 //! Alignment against a plain one, and comparisons of what is no GPU trace.
 
-use crate::sides::{compared, digest_of, number, sum, table, text};
+use crate::sides::{compared, digest_of, lists, number, sum, table, text};
 use crate::support::Random;
 use proptest::prelude::*;
 use tracedrop::compare::align::{GAP_EXTEND, GAP_OPEN, Scores, Step, align, align_within, score};
@@ -152,6 +152,18 @@ fn hits_are_gained_and_lost() {
     let calls = table(&comparison, "compare-sway-calls", "calls");
     let row =
         |prompt: &str| (0..calls.n_rows()).find(|row| text(calls, *row, "prompt_hash") == prompt).unwrap();
+    let report = comparison.reports.iter().find(|report| report.id == "compare-sway-calls").unwrap();
+    assert!(report.summary.ends_with(" 1 hit gained, 1 lost."), "{}", report.summary);
+    let lines: Vec<String> =
+        lists(report).flat_map(|list| list.findings.iter().map(|finding| list.line(finding))).collect();
+    assert_eq!(
+        lines,
+        [
+            "−2.999 ms p · base · next_token_dist · y · 5 (same count, 3000× shorter each)",
+            "+1.400 ms p · base · next_token_dist · x · 5 (same count, 1.54× longer each)",
+            "−1.000 ms p · base · next_token_dist · gone · 5 (only in A)",
+        ]
+    );
     assert_eq!(number(calls, row("x"), "hits_difference"), -1);
     assert_eq!(number(calls, row("y"), "hits_difference"), 1);
     assert_eq!(
@@ -206,6 +218,17 @@ fn frames_are_matched_by_function_and_path() {
     assert_eq!(
         (text(functions, work, "share_a"), text(functions, work, "share_b")),
         ("0.25".into(), "0.75".into())
+    );
+    assert_eq!(text(functions, work, "share_difference"), "0.5");
+    let report = comparison.reports.iter().find(|report| report.id == "compare-hot-frames").unwrap();
+    let lines: Vec<String> =
+        lists(report).flat_map(|list| list.findings.iter().map(|finding| list.line(finding))).collect();
+    assert_eq!(
+        lines,
+        [
+            "+50 samples work · /srv/app.py (25.0% in A, 75.0% in B)",
+            "−10 samples idle · /srv/app.py (75.0% in A, 25.0% in B)",
+        ]
     );
     assert_eq!(number(functions, work, "cumulative_at_least_difference"), 50);
     assert_eq!(number(functions, row("idle"), "self_time_ns_difference"), -20_000_000);

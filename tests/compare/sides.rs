@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tracedrop::analysis::{self, Query};
 use tracedrop::compare::{CompareQuery, Comparison, Digest, compare};
 use tracedrop::engine::format_title;
-use tracedrop::report::{Block, Findings, Table};
+use tracedrop::report::{Block, Findings, Report, Table};
 use tracedrop::trace::{Run, Trace};
 
 /// What traces that are one side give to a comparison.
@@ -33,13 +33,18 @@ pub fn table<'a>(comparison: &'a Comparison, report: &str, id: &str) -> &'a Tabl
         .unwrap_or_else(|| panic!("no {id}"))
 }
 
-/// What the report on GPUs says in words, if it has an answer.
-pub fn answer(comparison: &Comparison) -> Option<&Findings> {
-    let report = comparison.reports.iter().find(|report| report.id == "compare-gpu")?;
-    report.blocks.iter().find_map(|block| match block {
+/// What a report says in words.
+pub fn lists(report: &Report) -> impl Iterator<Item = &Findings> {
+    report.blocks.iter().filter_map(|block| match block {
         Block::Findings(findings) => Some(findings),
         _ => None,
     })
+}
+
+/// What the report on GPUs says in words, if it has an answer.
+pub fn answer(comparison: &Comparison) -> Option<&Findings> {
+    let report = comparison.reports.iter().find(|report| report.id == "compare-gpu")?;
+    lists(report).next()
 }
 
 /// A whole number of a table; 0 where it is missing.

@@ -1,11 +1,11 @@
 //! What must hold of any pair: rows add up to the difference of the totals, and a trace does not differ from itself.
 
 use crate::golden;
-use crate::sides::{answer, compared, digest, number, sum, table, text};
+use crate::sides::{answer, compared, digest, lists, number, sum, table, text};
 use crate::support::{data_dirs, files, import};
 use tracedrop::compare::gpu::side::Slot;
 use tracedrop::compare::{CompareQuery, Comparison, Digest, Problem, compare};
-use tracedrop::report::{Compared, Table};
+use tracedrop::report::{Compared, Finding, Report, Table};
 use tracedrop::trace::{Run, Trace};
 
 /// Digests of recordings of a profiler, with the durations of all work of the GPU, one recording at a time.
@@ -62,6 +62,7 @@ fn check_sums(what: &str, comparison: &Comparison, work: [i64; 2]) {
             }
         }
     }
+    comparison.reports.iter().for_each(|report| check_answer(what, report));
     if comparison.reports.iter().any(|report| report.id == "compare-gpu") {
         for id in ["operations", "kernels"] {
             let table = table(comparison, "compare-gpu", id);
@@ -80,10 +81,32 @@ fn check_sums(what: &str, comparison: &Comparison, work: [i64; 2]) {
     }
 }
 
+/// Lines of an answer over tables add up to the total that they are of.
+fn check_answer(what: &str, report: &Report) {
+    let Some(totals) = report.tables().find(|table| table.id.ends_with("_totals")) else { return };
+    let values = ["a", "b", "difference", "gained", "lost"].map(|id| number(totals, 0, id));
+    if values.iter().any(|value| value.abs() >= i128::from(i64::MAX)) {
+        return;
+    }
+    assert_eq!(values[3] - values[4], values[2], "{what}: {}, gained and lost", report.id);
+    let Some(list) = lists(report).next() else { panic!("{what}: {} has no answer", report.id) };
+    let differences = |finding: &Finding| {
+        let of = |side: &str| {
+            let fact = finding.evidence.iter().find(|fact| fact.id == side).unwrap();
+            fact.value.plain().parse::<i128>().unwrap()
+        };
+        of("b") - of("a")
+    };
+    assert_eq!(list.findings.iter().map(differences).sum::<i128>(), values[2], "{what}: {}", report.id);
+}
+
 /// `x_difference` is `x_b` less `x_a` wherever a table has the three.
 fn check_differences(what: &str, table: &Table) {
     for column in &table.columns {
-        let Some(id) = column.id.strip_suffix("_difference").filter(|id| *id != "of") else { continue };
+        let Some(id) = column.id.strip_suffix("_difference").filter(|id| !["of", "share"].contains(id))
+        else {
+            continue;
+        };
         let (a, b) = (format!("{id}_a"), format!("{id}_b"));
         if table.column(&a).is_none() || column.cells.is_empty() {
             continue;

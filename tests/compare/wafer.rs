@@ -48,6 +48,9 @@ fn operations_agree_with_wafer() {
             copies(&comparison, &golden["metadata"], &mut check);
             calls(&comparison, &golden["metadata"], &mut check);
         }
+        if let Some(golden) = read("fusion.json") {
+            simple_types(&ours, &golden, &mut check);
+        }
         println!("{}: {} comparisons", check.name, check.n - n);
         assert!(check.n > n);
     }
@@ -106,6 +109,39 @@ fn totals(ours: &Ours<'_>, metadata: &Value, check: &mut Check) {
             field("total_ms").as_f64().unwrap(),
             1e-6,
         );
+    }
+}
+
+/// Kernels by the coarse types of its analysis of fusion: how many of each, and the time of those it reports. Its verdicts
+/// are drawn from counts alone (Q10), so that they have no equal here.
+fn simple_types(ours: &Ours<'_>, golden: &Value, check: &mut Check) {
+    let sums = ours.sums(|_, name| reference::simple_type(name).to_string());
+    // Kernels that its alignment loses are in no type: those without correlation (Q15), of graphs without a partner (Q12),
+    // beside another type, of types with few of them.
+    let types = golden["global_counts"].as_object().unwrap();
+    let is_whole = ["trace1", "trace2"].map(|number| {
+        let counted: u64 = types.values().map(|row| row[format!("{number}_count")].as_u64().unwrap()).sum();
+        Some(counted) == golden["metadata"][format!("{number}_total_kernels")].as_u64()
+    });
+    for (kind, row) in types {
+        let of = sums.get(kind).copied().unwrap_or_default();
+        for (side, number) in ["trace1", "trace2"].into_iter().enumerate() {
+            let theirs = i128::from(row[format!("{number}_count")].as_u64().unwrap());
+            if is_whole[side] {
+                check.same(format!("{kind}, {number}"), of[side].1, theirs);
+            } else {
+                check.same(format!("{kind}, {number}: at least"), of[side].1.min(theirs), theirs);
+            }
+        }
+    }
+    for row in golden["fusion_opportunities"].as_array().unwrap() {
+        let kind = row["kernel_type"].as_str().unwrap();
+        let of = sums.get(kind).copied().unwrap_or_default();
+        for (side, number) in ["trace1", "trace2"].into_iter().enumerate().filter(|(side, _)| is_whole[*side])
+        {
+            let theirs = row[format!("{number}_time_ms")].as_f64().unwrap();
+            check.near(format!("{kind}, time of {number}"), of[side].0 as f64 / 1e6, theirs, 1e-6);
+        }
     }
 }
 

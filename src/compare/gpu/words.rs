@@ -1,5 +1,6 @@
 //! The answer: what B takes more or less time for, the most first, so that lines add up to the whole difference.
 
+use super::super::words::each;
 use super::kernels::operation_rows;
 use super::noise::{Sample, Verdict, band, verdict};
 use super::side::{Slot, Stretch};
@@ -201,21 +202,6 @@ fn operation_line(row: &Row) -> Line {
         name: row.name.clone(),
         table: KERNELS,
         filter: row.name.clone(),
-    }
-}
-
-/// `2.7× longer each`.
-fn each(a: f64, b: f64) -> String {
-    if a <= 0.0 || b <= 0.0 {
-        return "of no length on one side".to_string();
-    }
-    let ratio = if b > a { b / a } else { a / b };
-    let word = if b > a { "longer" } else { "shorter" };
-    match ratio {
-        ratio if ratio < 1.005 => "as long each".to_string(),
-        ratio if ratio < 1.1 => format!("{:.1} % {word} each", 100.0 * (b - a).abs() / a),
-        ratio if ratio < 100.0 => format!("{ratio:.2}× {word} each"),
-        ratio => format!("{ratio:.0}× {word} each"),
     }
 }
 

@@ -1,0 +1,151 @@
+//! The answer where nothing is known of steps: which rows of a table make up the difference of its total.
+
+use super::tables::{Change, Joined, Total, narrow, ratio};
+use super::{percent, shown};
+use crate::base::units::{Unit, counted, format_ratio};
+use crate::report::{Facts, Finding, Findings, Report, RowsOf, Stakes};
+
+/// `self: 1.250 ms in A, 1.500 ms in B (+20.0 %).`
+pub fn summary(joined: &Joined) -> String {
+    let Some(total) = joined.totals.first() else { return String::new() };
+    let mut text = format!(
+        "{}: {} in A, {} in B ({}).",
+        total.label,
+        shown(total.a, total.unit),
+        shown(total.b, total.unit),
+        percent(total.a as f64, total.b as f64)
+    );
+    // A cache that answers other questions than before can have as many hits as before.
+    if let Some(hits) = joined.totals.iter().find(|total| total.id == "hits")
+        && (hits.gained, hits.lost) != (0, 0)
+    {
+        text.push_str(&format!(
+            " {} gained, {} lost.",
+            counted(u64::try_from(hits.gained).unwrap_or(u64::MAX), "hit", "hits"),
+            shown(hits.lost, hits.unit)
+        ));
+    }
+    text
+}
+
+/// What to keep in mind where one side has more files than the other.
+pub fn unlike_groups(n_files: [usize; 2], joined: &Joined) -> Option<String> {
+    let total = joined.totals.first()?;
+    let [a, b] = n_files;
+    if a == b || a == 0 || b == 0 {
+        return None;
+    }
+    let by_file = [total.a / a as i128, total.b / b as i128];
+    Some(format!(
+        "A is {}, B is {}, and sums are of all of them. For one file {} is {} in A and {} in B ({}).",
+        counted(a as u64, "file", "files"),
+        counted(b as u64, "file", "files"),
+        total.label,
+        shown(by_file[0], total.unit),
+        shown(by_file[1], total.unit),
+        percent(by_file[0] as f64, by_file[1] as f64)
+    ))
+}
+
+/// The rows that changed most, and the rest in one line, so that lines add up to the difference of the totals. `report`
+/// is the one that will hold the table.
+pub fn findings(joined: &Joined, report: &Report) -> Findings {
+    let mut out = Findings {
+        title: "What changed, the most first".to_string(),
+        empty: "Nothing changed.".to_string(),
+        stakes: Stakes::Difference,
+        ..Findings::default()
+    };
+    let Some(total) = joined.totals.first() else { return out };
+    out.caption = format!(
+        "Differences of {} in the table {}; they add up to {}. What would differ between two runs of the same can not be told \
+         from sums, so small differences may be noise.",
+        total.label,
+        joined.table.title,
+        signed(total.difference(), total.unit)
+    );
+    let rows = |filter: &str| {
+        Some(RowsOf {
+            report: report.id.to_string(),
+            table: joined.table.id.to_string(),
+            filter: filter.to_string(),
+            label: joined.table.title.clone(),
+        })
+    };
+    let mut rest = [total.a, total.b];
+    for change in &joined.changes {
+        rest = [0, 1].map(|side| rest[side].saturating_sub(change.sides[side]));
+        out.findings.push(finding(text_of(change, total), change.sides, total, rows(&change.filter)));
+    }
+    let n_rest = joined.n_changed - joined.changes.len() as u64;
+    if n_rest > 0 {
+        let text = match joined.changes.len() {
+            0 => counted(n_rest, "row", "rows"),
+            _ => counted(n_rest, "other row", "other rows"),
+        };
+        out.findings.push(finding(text, rest, total, rows("")));
+    }
+    out
+}
+
+fn finding(text: String, sides: [i128; 2], total: &Total, rows: Option<RowsOf>) -> Finding {
+    let difference = sides[1].saturating_sub(sides[0]);
+    let is_time = total.unit == Unit::Ns;
+    let mut evidence = Facts::new("");
+    evidence.push("a", "A", narrow(sides[0]), total.unit);
+    evidence.push("b", "B", narrow(sides[1]), total.unit);
+    Finding {
+        id: "difference".to_string(),
+        text: if is_time { text } else { format!("{} {text}", signed(difference, total.unit)) },
+        time: is_time.then(|| narrow(difference)),
+        share: ratio(total.a, difference),
+        evidence: evidence.facts,
+        rows,
+    }
+}
+
+/// `parse json.py (twice as many)`, `work app.py (25.0 % in A, 75.0 % in B)`.
+fn text_of(change: &Change, total: &Total) -> String {
+    let name = change.name.join(" · ");
+    let why = match (change.is_in, change.pieces) {
+        ([true, false], _) => "only in A".to_string(),
+        ([false, true], _) => "only in B".to_string(),
+        (_, Some([a, b])) if a > 0 && b > 0 && total.unit == Unit::Ns => {
+            let counts = if a == b {
+                "same count".to_string()
+            } else {
+                format!("{} instead of {}", shown(b, Unit::Count), shown(a, Unit::Count))
+            };
+            let mean = |side: usize| change.sides[side] as f64 / [a, b][side] as f64;
+            format!("{counts}, {}", each(mean(0), mean(1)))
+        }
+        _ => {
+            let share = |value: i128, of: i128| ratio(of, value).map_or("nothing".to_string(), format_ratio);
+            format!("{} in A, {} in B", share(change.sides[0], total.a), share(change.sides[1], total.b))
+        }
+    };
+    format!("{name} ({why})")
+}
+
+/// `2.7× longer each`.
+pub(super) fn each(a: f64, b: f64) -> String {
+    if a <= 0.0 || b <= 0.0 {
+        return "of no length on one side".to_string();
+    }
+    let ratio = if b > a { b / a } else { a / b };
+    let word = if b > a { "longer" } else { "shorter" };
+    match ratio {
+        ratio if ratio < 1.005 => "as long each".to_string(),
+        ratio if ratio < 1.1 => format!("{:.1} % {word} each", 100.0 * (b - a).abs() / a),
+        ratio if ratio < 100.0 => format!("{ratio:.2}× {word} each"),
+        ratio => format!("{ratio:.0}× {word} each"),
+    }
+}
+
+fn signed(value: i128, unit: Unit) -> String {
+    match value {
+        0 => format!("±{}", shown(0, unit)),
+        value if value > 0 => format!("+{}", shown(value, unit)),
+        value => format!("−{}", shown(value.saturating_neg(), unit)),
+    }
+}
