@@ -86,11 +86,16 @@ impl App {
 
     /// Asks both tabs for what a comparison takes of them, and shows it once both have answered.
     fn compare(self, tabs: [Tab; 2]) {
-        let names = tabs.map(|tab| tab.name.get_untracked());
+        let names = tabs.map(|tab| untrack(|| tab.label()));
         let got: Rc<RefCell<[Option<Vec<u8>>; 2]>> = Rc::default();
         let is_put_off: Rc<Cell<bool>> = Rc::default();
         for (at, tab) in tabs.into_iter().enumerate() {
             let (got, names, is_put_off) = (got.clone(), names.clone(), is_put_off.clone());
+            let put_off = move || {
+                if !is_put_off.replace(true) {
+                    browser::after(0, move || self.compare_when_read(tabs));
+                }
+            };
             tab.ask(
                 |ticket| Request::Side { ticket },
                 move |answer| match answer {
@@ -104,9 +109,7 @@ impl App {
                     }
                     // The page reads the file again by itself, and then there is something to compare.
                     Answer::Refused(failure) if failure.code == STALE && tab.can_be_read_again() => {
-                        if !is_put_off.replace(true) {
-                            browser::after(0, move || self.compare_when_read(tabs));
-                        }
+                        put_off();
                     }
                     Answer::Refused(failure) => self.refuse(&failure),
                     _ => {}
@@ -130,7 +133,7 @@ impl App {
             .map(|other| MenuItem {
                 id: format!("{WITH}{}", other.id),
                 label: words().compare_with.to_string(),
-                detail: other.name.get(),
+                detail: other.label(),
                 checked: None,
             })
             .collect();

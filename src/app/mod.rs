@@ -44,7 +44,7 @@ pub fn App() -> impl IntoView {
     browser::on_system_theme(move || app.theme.notify());
     Effect::new(move |_| browser::apply_theme(app.theme.get()));
     Effect::new(move |_| {
-        let name = app.active.get().and_then(|id| app.tab(id)).map(|tab| tab.name.get());
+        let name = app.active.get().and_then(|id| app.tab(id)).map(|tab| tab.label());
         browser::set_title(&(words().page_title)(name.as_deref()));
     });
     shortcuts::listen(app);

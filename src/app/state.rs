@@ -17,6 +17,9 @@ use tracedrop::engine::protocol::{
 };
 use tracedrop::report::RowsOf;
 
+/// The way into the tab that shows.
+const SHOWN_TAB: &str = "[role=tab][aria-selected=true]";
+
 /// Short messages go away by themselves after this time, those about something that failed stay longer.
 const TOAST_MS: u64 = 5_000;
 const ALERT_MS: u64 = 12_000;
@@ -259,7 +262,10 @@ impl App {
         if self.active.get_untracked() != id {
             self.active.set(id);
             let top = id.and_then(|id| self.tab(id)).map_or(0.0, |tab| tab.top_px.get_value());
-            browser::after(0, move || browser::scroll_window_to(top));
+            browser::after(0, move || {
+                browser::catch_focus(&[SHOWN_TAB, ".brand"]);
+                browser::scroll_window_to(top);
+            });
         }
         if let Some(tab) = self.active_tab().filter(|tab| tab.phase.get_untracked() == Phase::Waiting) {
             tab.start();
@@ -497,6 +503,10 @@ impl Tab {
             Event::Document(document) => {
                 let is_whole = !document.partial;
                 if is_whole {
+                    if self.phase.get_untracked() == Phase::Stopping {
+                        // What was pressed to stop is gone.
+                        browser::after(0, || browser::catch_focus(&[SHOWN_TAB]));
+                    }
                     if let Some(name) = super::against::name_of(&document)
                         .or_else(|| super::together::name_of_ranks(&document))
                     {
@@ -532,6 +542,18 @@ impl Tab {
                 self.app.settled(self);
             }
         }
+    }
+
+    /// Its name, with a number where an earlier tab is called the same.
+    pub fn label(self) -> String {
+        let name = self.name.get();
+        let earlier = self.app.tabs.with(|tabs| {
+            tabs.iter()
+                .take_while(|tab| tab.id != self.id)
+                .filter(|tab| tab.name.with(|other| *other == name))
+                .count()
+        });
+        if earlier == 0 { name } else { (words().numbered)(&name, earlier + 1) }
     }
 
     /// Whether it shows a file that is at hand.

@@ -195,7 +195,7 @@ impl App {
             if kind.len() > 2 && kind.iter().any(|tab| Some(tab.id) == active) {
                 let others = kind.iter().filter(|tab| Some(tab.id) != active).take(MAX_PAIRS);
                 items.extend(others.map(|tab| {
-                    item(format!("{WITH}{}", tab.id), words().read_together_with.to_string(), tab.name.get())
+                    item(format!("{WITH}{}", tab.id), words().read_together_with.to_string(), tab.label())
                 }));
             }
         }

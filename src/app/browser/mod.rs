@@ -15,9 +15,9 @@ pub use files::{Dropped, Half, Picked, download, on_drag, on_paste, picked};
 pub use folders::{Folder, picked_folder};
 pub use keys::on_key;
 pub use place::{
-    Resizing, Spot, after, blur, focus_first, focus_inside, focus_sibling, focused_inside, is_target,
-    lead_to, on_resize, press, reveal, root_font_px, scroll_to, scroll_top_of, scroll_window_to, set_title,
-    show_dialog, size_of, spot_below, window_top,
+    Resizing, Spot, after, blur, catch_focus, focus_first, focus_inside, focus_sibling, focused_inside,
+    is_target, lead_to, on_resize, press, reveal, root_font_px, scroll_to, scroll_top_of, scroll_window_to,
+    set_title, show_dialog, size_of, spot_below, window_top,
 };
 pub use start::{local_time, now_ms, samples, version};
 pub use storage::{remember, remembered};

@@ -85,6 +85,14 @@ pub fn focus_first(selector: &str) -> bool {
     find(selector).map(|element| element.focus()).is_some()
 }
 
+/// Puts the focus on the first element that fits one of these, if what had it is gone.
+pub fn catch_focus(selectors: &[&str]) {
+    let focused = document().active_element();
+    if focused.is_none_or(|focused| focused.tag_name().eq_ignore_ascii_case("body")) {
+        let _ = selectors.iter().any(|selector| focus_first(selector));
+    }
+}
+
 /// Clicks the first element that fits.
 pub fn press(selector: &str) -> bool {
     find(selector).map(|element| element.click()).is_some()

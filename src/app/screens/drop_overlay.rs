@@ -10,7 +10,7 @@ use leptos::prelude::*;
 pub fn DropOverlay() -> impl IntoView {
     let app = app();
     // What shows can be compared with what is let go over the lower half.
-    let name = move || app.may_be_side().map(|tab| tab.name.get());
+    let name = move || app.may_be_side().map(|tab| tab.label());
     let is_over = move |half| app.hover.get() == Some(half) || (half == Half::Upper && name().is_none());
     view! {
         <Show when=move || app.hover.with(Option::is_some)>

@@ -202,7 +202,7 @@ fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
             aria-selected=move || selected.get().to_string()
             aria-keyshortcuts="Delete"
             tabindex=move || if reachable.get() { "0" } else { "-1" }
-            title=move || tab.name.get()
+            title=move || tab.label()
             on:click=move |_| app.show(Some(id))
             on:focus=move |_| {
                 // Arrows show the tab they reach; a click does so anyway.
@@ -232,7 +232,7 @@ fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
             <Show when=move || tab.is_comparison()>
                 <Icon shape=Shape::Swap />
             </Show>
-            <bdi class="tab-name">{move || tab.name.get()}</bdi>
+            <bdi class="tab-name">{move || tab.label()}</bdi>
             // For the pointer; keys have Delete and the button in the panel.
             <span
                 class="tab-close"

@@ -14,6 +14,27 @@ pub fn KeptFiles() -> impl IntoView {
     let shelf = app.shelf;
     let entries = move || shelf.entries.get().unwrap_or_default();
     let is_empty = Memo::new(move |_| entries().is_empty());
+    let asks = RwSignal::new(false);
+    // What was pressed to forget a file goes with it.
+    let is_forgetting = StoredValue::new(false);
+    Effect::new(move |_| {
+        shelf.entries.track();
+        asks.set(false);
+        if is_forgetting.get_value() {
+            is_forgetting.set_value(false);
+            browser::after(0, || browser::catch_focus(&["[data-testid=kept] .button-icon", ".brand"]));
+        }
+    });
+    let ask = move |is_asked: bool| {
+        asks.set(is_asked);
+        browser::after(0, || {
+            browser::catch_focus(&["[data-testid=forget-all]", ".start-section-head .link"])
+        });
+    };
+    let forget_some = move |key: Option<String>| {
+        is_forgetting.set_value(true);
+        app.forget(key);
+    };
     let entry_view = move |entry: KeptView| {
         let (key, name) = (entry.key.clone(), entry.file_name.clone());
         let about = (words().kept_about)(&entry, &browser::local_time(entry.made_ms));
@@ -30,7 +51,7 @@ pub fn KeptFiles() -> impl IntoView {
                     class="button button-icon"
                     aria-label=forget
                     title=hint
-                    on:click=move |_| app.forget(Some(key.clone()))
+                    on:click=move |_| forget_some(Some(key.clone()))
                 >
                     <Icon shape=Shape::Close />
                 </button>
@@ -42,7 +63,23 @@ pub fn KeptFiles() -> impl IntoView {
             <section class="start-section" aria-labelledby="kept-title">
                 <div class="start-section-head">
                     <h2 id="kept-title">{words().kept_title}</h2>
-                    <button type="button" class="link" on:click=move |_| app.forget(None)>{words().forget_all}</button>
+                    <Show
+                        when=move || asks.get()
+                        fallback=move || {
+                            view! {
+                                <button type="button" class="link" on:click=move |_| ask(true)>
+                                    {words().forget_all}
+                                </button>
+                            }
+                        }
+                    >
+                        <span class="kept-question" role="group" aria-label=words().forget_all>
+                            <button type="button" class="link" data-testid="forget-all" on:click=move |_| forget_some(None)>
+                                {move || (words().forget_all_of)(entries().len())}
+                            </button>
+                            <button type="button" class="link" on:click=move |_| ask(false)>{words().keep_them}</button>
+                        </span>
+                    </Show>
                 </div>
                 <ul class="samples" data-testid="kept">
                     <For each=entries key=|entry| (entry.key.clone(), entry.made_ms) let:entry>
