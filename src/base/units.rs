@@ -175,7 +175,10 @@ pub fn format_integer(value: i128, unit: Unit) -> String {
             Ok(ns) => format_ns(ns),
             Err(_) => format!("{} s", group_digits(value / 1_000_000_000)),
         },
-        Unit::Bytes if value >= 0 => format_bytes(u64::try_from(value).unwrap_or(u64::MAX)),
+        Unit::Bytes => {
+            let sign = if value < 0 { "-" } else { "" };
+            format!("{sign}{}", format_bytes(u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX)))
+        }
         Unit::Id | Unit::None => value.to_string(),
         Unit::Ratio => format_ratio(value as f64),
         Unit::BytesPerSecond | Unit::Flops | Unit::FlopsPerSecond => format_float(value as f64, unit),
@@ -193,7 +196,10 @@ pub fn format_float(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Ratio => format_ratio(value),
         Unit::Ns | Unit::NsOffset if value.abs() < 9e18 => format_ns(value.round() as i64),
-        Unit::Bytes if (0.0..1.8e19).contains(&value) => format_bytes(value as u64),
+        Unit::Bytes if value.abs() < 1.8e19 => {
+            let sign = if value < 0.0 { "-" } else { "" };
+            format!("{sign}{}", format_bytes(value.abs() as u64))
+        }
         Unit::Ms => group_decimal(value, 1),
         Unit::Seconds if value.abs() < 9e9 => format_ns((value * 1e9).round() as i64),
         Unit::UnixSeconds => format_unix_seconds(value),

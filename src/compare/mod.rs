@@ -240,7 +240,7 @@ fn general(like: &Report, pair: [Option<&Report>; 2], n_files: [usize; 2], compa
     for id in &ids {
         let [a, b] = pair.map(|report| tables_of(report, id));
         let Some(joined) = join(&a, &b) else { continue };
-        if report.blocks.is_empty() {
+        if report.summary.is_empty() && !joined.totals.is_empty() {
             report.summary = words::summary(&joined);
             if let Some(warning) = words::unlike_groups(n_files, &joined) {
                 report.warning(warning);
@@ -283,7 +283,9 @@ fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Co
             noise: None,
         });
     }
-    report.table(totals_table(&table, &totals));
+    if !totals.is_empty() {
+        report.table(totals_table(&table, &totals));
+    }
     if n_left_out > 0 {
         report.warning(format!(
             "Tables of the sides were cut: {} are not in the next one, and its totals are without them.",
@@ -291,10 +293,11 @@ fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Co
         ));
     }
     let rows = format!(
-        "{} in both, {} only in A, {} only in B; the most changed first. Rows add up to the totals above.",
+        "{} in both, {} only in A, {} only in B{}.",
         counted(both, "row", "rows"),
         counted(only_a, "row", "rows"),
-        counted(only_b, "row", "rows")
+        counted(only_b, "row", "rows"),
+        if totals.is_empty() { "" } else { "; the most changed first. Rows add up to the totals above" }
     );
     table.caption = format!("{} {rows}", table.caption).trim().to_string();
     report.table(table);

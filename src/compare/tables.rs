@@ -7,15 +7,84 @@ use crate::base::units::Unit;
 use crate::report::{Cells, Column, Compared, Table, TextCells, Value};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
-/// What stands for "the table has no such row, or does not say".
-const NOTHING: Side = Side { value: 0, is_there: false };
-
-/// The value of one side.
-#[derive(Clone, Copy, Default)]
+/// The value of one side; as made by default, "the table has no such row, or does not say".
+#[derive(Clone, Default)]
 struct Side {
+    /// Whole numbers; 0 of anything else.
     value: i128,
+    /// What is no whole number, and can not be added up.
+    other: Option<Value>,
     is_there: bool,
+}
+
+impl Side {
+    fn add(&mut self, holds: Holds, value: Value) {
+        match (holds, value) {
+            (_, Value::Missing) => {}
+            (Holds::Whole, value) => {
+                if let Some(value) = whole(&value) {
+                    self.value = self.value.saturating_add(value);
+                    self.is_there = true;
+                }
+            }
+            // A second one of the same key: neither stands for both.
+            (_, value) => {
+                self.other = if self.is_there { None } else { Some(value) };
+                self.is_there = true;
+            }
+        }
+    }
+
+    fn float(&self) -> Option<f64> {
+        match self.other {
+            Some(Value::Float(value)) if value.is_finite() => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// What the values of a measure are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    /// Whole numbers, milliseconds as nanoseconds.
+    Whole,
+    Float,
+    Text,
+}
+
+impl Holds {
+    fn of(column: &Column) -> Holds {
+        match &column.cells {
+            Cells::Unsigned(_) | Cells::Integer(_) => Holds::Whole,
+            Cells::Float(_) if column.unit == Unit::Ms => Holds::Whole,
+            Cells::Float(_) => Holds::Float,
+            Cells::Text(_) | Cells::Bool(_) => Holds::Text,
+        }
+    }
+
+    /// One side of a column.
+    fn cells<'a>(self, sides: impl Iterator<Item = &'a Side>) -> Cells {
+        match self {
+            Holds::Whole => {
+                Cells::Integer(sides.map(|side| side.is_there.then(|| narrow(side.value))).collect())
+            }
+            Holds::Float => Cells::Float(
+                sides
+                    .map(|side| match side.other {
+                        Some(Value::Float(value)) => Some(value),
+                        _ => None,
+                    })
+                    .collect(),
+            ),
+            Holds::Text => {
+                let mut cells = TextCells::default();
+                sides.for_each(|side| cells.push(side.other.as_ref().map(Value::plain).as_deref()));
+                Cells::Text(cells)
+            }
+        }
+    }
 }
 
 /// A row of both tables.
@@ -33,6 +102,7 @@ struct Measure {
     hint: String,
     unit: Unit,
     adds_up: bool,
+    holds: Holds,
 }
 
 /// What a column adds up to on both sides.
@@ -87,7 +157,7 @@ pub struct Joined {
     /// Id, title and key columns of the tables; for each compared column `<id>_a`, `<id>_b` and `<id>_difference` (B less
     /// A), and for the first that adds up also ratio, shares and the share of the whole difference.
     pub table: Table,
-    /// Of the columns that add up; the first is what the table is about.
+    /// Of the columns that add up; the first is what the table is about. Empty where none does.
     pub totals: Vec<Total>,
     /// The rows that differ most, the most first: as many as make nine tenths of all that changed, and not more than
     /// eight.
@@ -100,10 +170,10 @@ pub struct Joined {
     pub n_left_out: u64,
 }
 
-/// Whether tables of this make can be compared: they have keys, and a column that adds up.
+/// Whether tables of this make can be compared: they have keys, and a column that is compared.
 pub fn is_comparable(table: &Table) -> bool {
     let has_key = table.columns.iter().any(|column| column.key);
-    has_key && table.columns.iter().any(|column| column.compared == Compared::AddsUp)
+    has_key && table.columns.iter().any(|column| column.compared != Compared::Not)
 }
 
 /// The columns of a table that a comparison looks at: all that has to be kept of a side.
@@ -141,18 +211,19 @@ pub fn join(a: &[&Table], b: &[&Table]) -> Option<Joined> {
                     Some(at) => *at,
                     None => {
                         let key = of_keys.iter().map(|key| value_of(*key, number)).collect();
-                        rows.push(Row { key, values: vec![[NOTHING; 2]; measures.len()], is_in: [false; 2] });
+                        rows.push(Row {
+                            key,
+                            values: vec![Default::default(); measures.len()],
+                            is_in: [false; 2],
+                        });
                         by_key.insert(text.clone(), rows.len() - 1);
                         rows.len() - 1
                     }
                 };
                 let row = &mut rows[at];
                 row.is_in[side] = true;
-                for (values, column) in row.values.iter_mut().zip(&cells) {
-                    if let Some(value) = whole(&value_of(*column, number)) {
-                        values[side].value = values[side].value.saturating_add(value);
-                        values[side].is_there = true;
-                    }
+                for ((values, column), measure) in row.values.iter_mut().zip(&cells).zip(&measures) {
+                    values[side].add(measure.holds, value_of(*column, number));
                 }
             }
         }
@@ -162,7 +233,7 @@ pub fn join(a: &[&Table], b: &[&Table]) -> Option<Joined> {
         (std::cmp::Reverse(difference(row, 0).saturating_abs()), std::cmp::Reverse(size), key_text(&row.key))
     });
     let totals = totals(&measures, &rows);
-    let table = write(first, &keys, &measures, &rows, totals.first()?);
+    let table = write(first, &keys, &measures, &rows, totals.first());
     let count = |is_in: [bool; 2]| rows.iter().filter(|row| row.is_in == is_in).count() as u64;
     Some(Joined {
         table,
@@ -174,9 +245,14 @@ pub fn join(a: &[&Table], b: &[&Table]) -> Option<Joined> {
     })
 }
 
-/// What is compared, what the table is about first: the column it is sorted by, else one with bars, else any.
+/// What is compared, what the table is about first: of the columns that add up the one it is sorted by, else one with
+/// bars, else any.
 fn measures(table: &Table) -> Vec<Measure> {
-    let adds_up = |at: usize| table.columns.get(at).is_some_and(|column| column.compared == Compared::AddsUp);
+    let adds_up = |at: usize| {
+        let is_sum =
+            |column: &Column| column.compared == Compared::AddsUp && Holds::of(column) == Holds::Whole;
+        table.columns.get(at).is_some_and(is_sum)
+    };
     let by_sort = table.sort.map(|sort| sort.column as usize).filter(|at| adds_up(*at));
     let with_bar = || (0..table.columns.len()).find(|at| adds_up(*at) && table.columns[*at].bar);
     let any = || (0..table.columns.len()).find(|at| adds_up(*at));
@@ -191,7 +267,8 @@ fn measures(table: &Table) -> Vec<Measure> {
             label: column.label.clone(),
             hint: column.hint.clone(),
             unit: if column.unit == Unit::Ms { Unit::Ns } else { column.unit },
-            adds_up: column.compared == Compared::AddsUp,
+            adds_up: adds_up(at),
+            holds: Holds::of(column),
         }
     };
     main.into_iter().chain(others).map(of).collect()
@@ -219,12 +296,15 @@ fn totals(measures: &[Measure], rows: &[Row]) -> Vec<Total> {
 
 /// B less A of a measure.
 fn difference(row: &Row, measure: usize) -> i128 {
-    let [a, b] = row.values[measure];
+    let [a, b] = &row.values[measure];
     b.value.saturating_sub(a.value)
 }
 
 /// Of sorted `rows`, see [`Joined::changes`].
 fn changes(measures: &[Measure], rows: &[Row]) -> Vec<Change> {
+    if !measures.first().is_some_and(|measure| measure.adds_up) {
+        return Vec::new();
+    }
     let size = |row: &Row| difference(row, 0).saturating_abs();
     let all = rows.iter().map(size).fold(0i128, i128::saturating_add);
     let pieces = (1..measures.len()).find(|at| measures[*at].adds_up && measures[*at].unit == Unit::Count);
@@ -294,19 +374,23 @@ pub fn ratio(a: i128, b: i128) -> Option<f64> {
     (a != 0).then(|| b as f64 / a as f64)
 }
 
-/// What became of a row, in a sign and a word: signs can be told apart without colours.
-fn change(row: &Row) -> &'static str {
-    let [a, b] = row.values[0];
+/// What became of a row, in a sign and a word: signs can be told apart without colours. `has_main` says whether the first
+/// value is what the table is about.
+fn change(row: &Row, has_main: bool) -> &'static str {
+    let [a, b] = &row.values[0];
+    let is_same = |[a, b]: &[Side; 2]| a.value == b.value && a.other == b.other && a.is_there == b.is_there;
     match (row.is_in, b.value.cmp(&a.value)) {
         ([true, false], _) => "▽ only in A",
         ([false, true], _) => "△ only in B",
-        (_, std::cmp::Ordering::Greater) => "▲ more in B",
-        (_, std::cmp::Ordering::Less) => "▼ less in B",
-        (_, std::cmp::Ordering::Equal) => "= same",
+        (_, Ordering::Greater) if has_main => "▲ more in B",
+        (_, Ordering::Less) if has_main => "▼ less in B",
+        _ if row.values.iter().all(is_same) => "= same",
+        _ if has_main => "≈ as much, but not alike",
+        _ => "≠ different",
     }
 }
 
-fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], main: &Total) -> Table {
+fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], main: Option<&Total>) -> Table {
     let mut columns: Vec<Column> = Vec::new();
     for (at, key) in keys.iter().enumerate() {
         let cells = key_cells(&key.cells, rows.iter().map(|row| &row.key[at]));
@@ -314,25 +398,35 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
         column.id = key.id.clone();
         columns.push(column);
     }
-    columns.push(Column::text("change", "change", rows.iter().map(change).collect()));
+    columns.push(Column::text(
+        "change",
+        "change",
+        rows.iter().map(|row| change(row, main.is_some())).collect(),
+    ));
     for (at, measure) in measures.iter().enumerate() {
-        let integers = |get: &dyn Fn(&Row) -> Option<i128>| {
-            Cells::Integer(rows.iter().map(|row| get(row).map(narrow)).collect())
-        };
-        let side = |side: usize| {
-            integers(&|row| Some(row.values[at][side]).filter(|side| side.is_there).map(|side| side.value))
-        };
-        let named = |end: &str, label: String, cells: Cells| {
-            let mut column = Column::new("", &label, measure.unit, cells);
+        let mut add = |end: &str, label: String, cells: Cells, hint: &str, bar: bool| {
+            let mut column = Column::new("", &label, measure.unit, cells).hint(hint);
             column.id = format!("{}_{end}", measure.id).into();
-            if measure.adds_up { column.adds_up() } else { column.by_row() }
+            let column = if measure.adds_up { column.adds_up() } else { column.by_row() };
+            columns.push(if bar { column.with_bar() } else { column });
         };
-        columns.push(named("a", format!("A: {}", measure.label), side(0)).hint(&measure.hint));
-        columns.push(named("b", format!("B: {}", measure.label), side(1)).hint(&measure.hint));
-        let difference = integers(&|row| Some(difference(row, at)));
-        let column = named("difference", format!("{}, B − A", measure.label), difference);
-        columns.push(if at == 0 { column.with_bar() } else { column });
-        if at == 0 {
+        for (number, letter) in [(0, "A"), (1, "B")] {
+            let cells = measure.holds.cells(rows.iter().map(|row| &row.values[at][number]));
+            add(&letter.to_lowercase(), format!("{letter}: {}", measure.label), cells, &measure.hint, false);
+        }
+        let label = format!("{}, B − A", measure.label);
+        match measure.holds {
+            Holds::Whole => {
+                let all = rows.iter().map(|row| Some(narrow(difference(row, at)))).collect();
+                add("difference", label, Cells::Integer(all), "", at == 0 && main.is_some());
+            }
+            Holds::Float => {
+                let by = |row: &Row| Some(row.values[at][1].float()? - row.values[at][0].float()?);
+                add("difference", label, Cells::Float(rows.iter().map(by).collect()), "", false);
+            }
+            Holds::Text => {}
+        }
+        if let Some(main) = main.filter(|_| at == 0) {
             columns.extend(shares(rows, main));
         }
     }

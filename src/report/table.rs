@@ -56,7 +56,7 @@ pub enum Compared {
     /// Nothing: means, quantiles, shares.
     #[default]
     Not,
-    /// Values of rows with the same key are subtracted; the column has no sum.
+    /// Values of rows with the same key are subtracted, texts stand side by side; the column has no sum.
     ByRow,
     /// The same, and the table has a row for all there is, so that the sum over rows is a total.
     AddsUp,
@@ -276,6 +276,12 @@ impl Table {
 
     pub fn caption(mut self, caption: impl Into<String>) -> Table {
         self.caption = caption.into();
+        self
+    }
+
+    /// Marks all columns as none that a comparison looks at; see [`Compared::Not`].
+    pub fn not_compared(mut self) -> Table {
+        self.columns.iter_mut().for_each(|column| column.compared = Compared::Not);
         self
     }
 

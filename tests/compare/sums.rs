@@ -5,7 +5,7 @@ use crate::sides::{answer, compared, digest, lists, number, sum, table, text};
 use crate::support::{data_dirs, files, import};
 use tracedrop::compare::gpu::side::Slot;
 use tracedrop::compare::{CompareQuery, Comparison, Digest, Problem, compare};
-use tracedrop::report::{Compared, Finding, Report, Table};
+use tracedrop::report::{Cells, Compared, Finding, Report, Table};
 use tracedrop::trace::{Run, Trace};
 
 /// Digests of recordings of a profiler, with the durations of all work of the GPU, one recording at a time.
@@ -108,7 +108,8 @@ fn check_differences(what: &str, table: &Table) {
             continue;
         };
         let (a, b) = (format!("{id}_a"), format!("{id}_b"));
-        if table.column(&a).is_none() || column.cells.is_empty() {
+        let is_whole = !matches!(column.cells, Cells::Float(_));
+        if table.column(&a).is_none() || column.cells.is_empty() || !is_whole {
             continue;
         }
         for row in 0..table.n_rows() {
@@ -233,6 +234,41 @@ fn pairs_of_other_formats_add_up() {
             }
         }
         assert!(n > all.len(), "{system}: {n} of {}", all.len());
+    }
+}
+
+/// Kinds of memory are held against each other; quantiles, shares and verdicts stand side by side.
+#[test]
+fn accesses_to_memory_are_compared() {
+    let root = crate::support::own_dir("mrm");
+    let read = |path: &str| {
+        let bytes = std::fs::read(root.join(path)).unwrap();
+        digest(vec![import("trace.parquet", &bytes, None).unwrap()])
+    };
+    let a = read("runs-latest/node-a/demo-model/demo_mem_rep1/trace.parquet");
+    let b = read("runs-latest/node-b/demo-model/demo_memsym_rep1/trace.parquet");
+    let without_rows = read("parquet-variants/zero-rows.parquet");
+    for (x, y) in [(&a, &b), (&b, &a), (&a, &without_rows), (&without_rows, &a)] {
+        check_sums("runs", &compared(x, y), [0, 0]);
+    }
+    check_zeros("one run", &compared(&a, &a));
+    let comparison = compared(&a, &b);
+    let kinds = table(&comparison, "compare-mrm", "kinds");
+    for row in 0..kinds.n_rows() {
+        let float = |id: &str| kinds.column(id).unwrap().cells.get(row).as_f64();
+        assert_eq!(
+            float("kept_difference"),
+            float("kept_b").zip(float("kept_a")).map(|(b, a)| b - a),
+            "{}",
+            text(kinds, row, "kind")
+        );
+        let is_in = |letter: &str| !text(kinds, row, &format!("bytes_{letter}")).is_empty();
+        for letter in ["a", "b"] {
+            assert_eq!(is_in(letter), !text(kinds, row, &format!("suitability_{letter}")).is_empty());
+        }
+    }
+    for id in ["metrics", "iai", "locality_summary"] {
+        assert!(table(&comparison, "compare-mrm", id).n_rows() > 0, "{id}");
     }
 }
 

@@ -9,7 +9,7 @@ pub mod totals;
 use super::{AnalysisInfo, Context};
 use crate::base::strings::{StringId, StringTable};
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
-use crate::report::{Cells, Column, Compared, Facts, Report, Table, TextCells};
+use crate::report::{Cells, Column, Facts, Report, Table, TextCells};
 use crate::trace::Trace;
 use crate::trace::profiles::ProfileRun;
 use std::borrow::Cow;
@@ -354,7 +354,7 @@ impl<'a> View<'a> {
         let cumulative = |row: &usize| u128::from(frames.cumulative[*row]);
         let self_samples: Vec<u128> = rows.iter().map(|row| u128::from(frames.self_samples[*row])).collect();
         let [self_count, self_share, self_time] = self.counts(&self_samples);
-        let mut table = Table::new(
+        Table::new(
             id,
             title,
             vec![
@@ -393,10 +393,9 @@ impl<'a> View<'a> {
         )
         .sorted_by("self", true)
         .caption("One row a place in the source: a function has one for each place it was seen executing or calling.")
-        .if_empty("The run holds no frames.");
+        .if_empty("The run holds no frames.")
         // A line more at the top of a file moves every frame below it: profiles are compared by function, and by line.
-        table.columns.iter_mut().for_each(|column| column.compared = Compared::Not);
-        table
+        .not_compared()
     }
 
     /// The columns that every table of totals has after its names.

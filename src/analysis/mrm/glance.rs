@@ -31,15 +31,21 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
         vec![
             Column::key("kind", "kind", texts(rows.iter().map(|row| Some(source.view.kinds.name(row.kind))))),
             Column::float("share", "accesses", Unit::Ratio, rows.iter().map(share).collect()).with_bar(),
-            Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)),
-            Column::counts("writes", "writes", Unit::Count, rows.iter().map(|row| row.writes)),
+            Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)).adds_up(),
+            Column::counts("writes", "writes", Unit::Count, rows.iter().map(|row| row.writes)).adds_up(),
             Column::text("ratio", "reads per write", texts(rows.iter().map(|row| Some(reads_per_write(row)))))
-                .hint("of all accesses of the kind together"),
-            Column::counts("bytes", "touched", Unit::Bytes, rows.iter().map(|row| row.total_pages.saturating_mul(4096))),
-            Column::float("kept", "kept, median", Unit::Seconds, rows.iter().map(|row| Some(row.retention_p50_s)).collect()),
+                .hint("of all accesses of the kind together")
+                .by_row(),
+            Column::counts("bytes", "touched", Unit::Bytes, rows.iter().map(|row| row.total_pages.saturating_mul(4096)))
+                .with_bar()
+                .adds_up(),
+            Column::float("kept", "kept, median", Unit::Seconds, rows.iter().map(|row| Some(row.retention_p50_s)).collect())
+                .by_row(),
             Column::float("written_once", "written once", Unit::Ratio, rows.iter().map(|row| row.write_once_ratio_mean).collect())
-                .hint("mean over the regions that were stored to; none without stores"),
-            Column::text("suitability", "suits MRM", texts(rows.iter().map(|row| Some(row.suitability.name())))),
+                .hint("mean over the regions that were stored to; none without stores")
+                .by_row(),
+            Column::text("suitability", "suits MRM", texts(rows.iter().map(|row| Some(row.suitability.name()))))
+                .by_row(),
             Column::text("reason", "because", texts(rows.iter().map(|row| Some(reason(row))))),
         ],
     )

@@ -33,7 +33,7 @@ impl Source<'_, '_> {
         unit: Unit,
         value: impl Fn(&KindSummary) -> Option<f64>,
     ) -> Column {
-        Column::float(id, label, unit, self.kinds.iter().map(value).collect())
+        Column::float(id, label, unit, self.kinds.iter().map(value).collect()).by_row()
     }
 
     fn counts(
@@ -107,6 +107,9 @@ impl Source<'_, '_> {
         with_left_out(table, n_left_out)
     }
 
+    // Tables by kind are compared; those whose numbers stand in the table of all of them as well are not, and regions have
+    // other numbers in each run.
+
     fn retention_summary(&self) -> Table {
         let seconds = |id, label: &str, value: fn(&KindSummary) -> f64| {
             self.floats(id, label, Unit::Seconds, |row| Some(value(row)))
@@ -124,6 +127,7 @@ impl Source<'_, '_> {
                 "From the first write to the last read of each region. What is kept beyond the trace is not seen, so these \
                  are lower bounds.",
             )
+            .not_compared()
     }
 
     fn write_once(&self) -> Table {
@@ -227,6 +231,7 @@ impl Source<'_, '_> {
         Table::new("working_set_summary", "Working set", columns)
             .sorted_by("region_type", false)
             .caption("Pages of 4 KiB that a sample touched; pages that no sample hit are not counted.")
+            .not_compared()
     }
 
     fn locality_per_region(&self) -> Table {
@@ -269,6 +274,7 @@ impl Source<'_, '_> {
         let rows: Vec<_> = self.kinds.iter().filter_map(|row| Some((row.kind, row.intervals?))).collect();
         let ns = |id, label: &str, value: fn(&crate::memory::summary::IntervalSummary) -> i64| {
             Column::integer(id, label, Unit::Ns, rows.iter().map(|(_, row)| Some(value(row))).collect())
+                .by_row()
         };
         let columns = vec![
             self.kind_column(rows.iter().map(|(kind, _)| *kind)),
@@ -277,7 +283,8 @@ impl Source<'_, '_> {
                 "intervals",
                 Unit::Count,
                 rows.iter().map(|(_, row)| row.n_intervals),
-            ),
+            )
+            .adds_up(),
             ns("iai_p50_ns", "median", |row| row.p50_ns),
             ns("iai_p90_ns", "90%", |row| row.p90_ns),
             ns("iai_p99_ns", "99%", |row| row.p99_ns),
@@ -286,7 +293,8 @@ impl Source<'_, '_> {
                 "mean",
                 Unit::Ns,
                 rows.iter().map(|(_, row)| Some(row.mean_ns)).collect(),
-            ),
+            )
+            .by_row(),
         ];
         Table::new("iai", "Time between accesses to one address", columns)
             .sorted_by("region_type", false)
@@ -306,17 +314,18 @@ impl Source<'_, '_> {
         ]);
         Table::new("suitability", "Suitability for memory of managed retention", columns)
             .sorted_by("region_type", false)
+            .not_compared()
     }
 
     fn suitability_column(&self) -> Column {
         let names = self.kinds.iter().map(|row| Some(row.suitability.name()));
-        Column::text("suitability", "suitability", texts(names))
+        Column::text("suitability", "suitability", texts(names)).by_row()
     }
 
     /// One row a kind: what run directories hold as `metrics.csv`.
     pub fn metrics(&self) -> Table {
         let columns = self.of_kinds(vec![
-            self.counts("n_regions", "regions", Unit::Count, |row| row.n_regions),
+            self.counts("n_regions", "regions", Unit::Count, |row| row.n_regions).adds_up(),
             self.floats("retention_p50_s", "kept, median", Unit::Seconds, |row| Some(row.retention_p50_s)),
             self.floats("retention_p90_s", "kept, 90%", Unit::Seconds, |row| Some(row.retention_p90_s)),
             self.floats("retention_p99_s", "kept, 99%", Unit::Seconds, |row| Some(row.retention_p99_s)),
@@ -331,7 +340,7 @@ impl Source<'_, '_> {
             self.floats("working_set_mb_total", "MiB touched", Unit::Plain, |row| {
                 Some(row.total_pages.saturating_mul(PAGE_BYTES) as f64 / MIB)
             }),
-            self.counts("unique_pages_total", "pages", Unit::Count, |row| row.total_pages),
+            self.counts("unique_pages_total", "pages", Unit::Count, |row| row.total_pages).adds_up(),
             self.suitability_column(),
         ]);
         Table::new("metrics", "All by kind", columns).sorted_by("region_type", false)

@@ -18,7 +18,7 @@ use super::timeline::{self, Names, cut, integers, shown, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::text::visible;
 use crate::base::units::{Unit, counted, format_ns};
-use crate::report::{Column, Compared, Report, Table};
+use crate::report::{Column, Report, Table};
 use crate::trace::slices::Class;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -43,8 +43,6 @@ pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
     let mut columns = name_columns(&order, rows, names);
     let share = self_share_column(&order, rows, sums.inner_self_total());
     columns.push(share.hint("share of the self time of all thread slices, but for those left out here"));
-    // The first few of many are no total, and others may be first in another trace.
-    columns.iter_mut().for_each(|column| column.compared = Compared::Not);
     let mut caption = String::new();
     if n_names > order.len() {
         caption = format!(
@@ -58,7 +56,8 @@ pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
         let slices = counted(sums.n_outer, "slice", "slices");
         caption = format!("{caption} Left out: {slices} around nearly all of the trace or without an end.");
     }
-    let table = Table::new("hottest", "Most self time", columns).sorted_by("self", true);
+    // The first few of many are no total, and others may be first in another trace.
+    let table = Table::new("hottest", "Most self time", columns).sorted_by("self", true).not_compared();
     Some((if caption.is_empty() { table } else { table.caption(caption.trim()) }, sentence))
 }
 

@@ -252,10 +252,11 @@ pub fn by_tokens(pair: &Pair<'_>) -> Option<Table> {
         Column::counts("steps_b", "B, steps", Unit::Count, rows.iter().map(|row| row.n[1] as u64)),
     ];
     columns.extend(time_columns(&rows));
-    columns.iter_mut().for_each(|column| column.compared = crate::report::Compared::Not);
-    Some(Table::new("equal_tokens", "Steps with equal tokens", columns).caption(
-        "Only steps that have as many tokens as steps of the other side: a difference here is not one of load.",
-    ))
+    Some(
+        Table::new("equal_tokens", "Steps with equal tokens", columns).not_compared().caption(
+            "Only steps that have as many tokens as steps of the other side: a difference here is not one of load.",
+        ),
+    )
 }
 
 /// A layer on both sides: steps that have it, nanoseconds in which it was busy, kernels.
