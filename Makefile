@@ -8,7 +8,7 @@ SHELL := /bin/bash
 SITE_SOURCES := $(shell find src www -not -name '.*') index.html Trunk.toml Cargo.toml Cargo.lock \
 	$(wildcard tools/*.sh) tools/bin/wasm-opt tools/finish-site.mjs tools/package-lock.json
 
-.PHONY: help setup setup-site serve quick dist screenshots check test test-native test-browser test-big test-fuzz bench bench-peers fuzz clean
+.PHONY: help setup setup-site serve quick dist screenshots check test test-native test-browser test-big test-fuzz readers bench bench-peers fuzz clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,10 @@ test-big: dist/index.html ## a trace of 2.5 GB in the page (GIGABYTES=2.5)
 
 test-fuzz:
 	@TRACEDROP_FUZZ_OPTIONAL=1 tools/fuzz.sh 5
+
+readers: ## install pandas, pyarrow and DuckDB into target/readers; tests then have them read what is exported
+	@python3 -m venv target/readers
+	@target/readers/bin/pip install --quiet pyarrow pandas duckdb
 
 bench: dist/index.html ## MB/s of the readers, natively and in the browser (MEGABYTES=200)
 	@tools/setup.sh all

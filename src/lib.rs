@@ -14,9 +14,10 @@
 //! [`memory`] (what accesses to memory say), [`report`] (what a person reads), [`analysis`] (tables → reports),
 //! [`compare`] (two sides → reports), [`export`] (reports and traces → bytes),
 //! [`parquet`] (tables as files), [`memory_run`] (directories with a trace of memory accesses), [`memory_config`] (what plans them),
-//! [`index`] (what was read as a file of its own), [`engine`] (the library as request and response).
+//! [`archive`] (files in zip archives), [`index`] (what was read as a file of its own), [`engine`] (the library as request and response).
 
 pub mod analysis;
+pub mod archive;
 pub mod base;
 pub mod compare;
 pub mod engine;

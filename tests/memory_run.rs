@@ -109,7 +109,7 @@ fn digest(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn write_again(run: &RunDirectory) -> Vec<(&'static str, Vec<u8>)> {
+fn write_again(run: &RunDirectory) -> Vec<(String, Vec<u8>)> {
     memory_run::write(Contents {
         run_id: &run.run_id,
         rows: || run.accesses.as_ref().unwrap().iter(),
@@ -119,6 +119,7 @@ fn write_again(run: &RunDirectory) -> Vec<(&'static str, Vec<u8>)> {
         metrics: &run.metrics,
         metadata: run.metadata.as_ref(),
         prompt_outputs: run.prompt_outputs.as_ref(),
+        figures: Vec::new(),
         now_ms: 1_795_252_616_060,
     })
 }
@@ -126,7 +127,8 @@ fn write_again(run: &RunDirectory) -> Vec<(&'static str, Vec<u8>)> {
 /// All that was read has to come back when it is written: tables as rows, texts byte for byte.
 fn assert_comes_back(what: &str, run: &RunDirectory, files: &[(String, Vec<u8>)]) {
     let written = write_again(run);
-    let written: Vec<(&str, &[u8])> = written.iter().map(|(name, bytes)| (*name, bytes.as_slice())).collect();
+    let written: Vec<(&str, &[u8])> =
+        written.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
     let again = memory_run::read(&written);
     assert_eq!(again.problems, [], "{what}");
     assert!(again.checks.iter().all(|check| check.state == State::Same), "{what}: {:?}", again.checks);
@@ -452,11 +454,11 @@ fn a_capture_becomes_the_run_directory_of_the_reference() {
                 MemoryQuery { phases: expected["phase_boundaries"].to_string(), ..MemoryQuery::default() };
             assert_eq!(query.problem(), None, "{case}");
             let run_id = expected["run_id"].as_str().unwrap();
-            let written = mrm_run::files(&trace, &query, run_id, 0).unwrap();
+            let written = mrm_run::files(&trace, &query, run_id, 0, Vec::new()).unwrap();
             assert!(written.notes.is_empty(), "{case}: {:?}", written.notes);
             let golden_files = files_of(&golden);
             let ours: Vec<(&str, &[u8])> =
-                written.files.iter().map(|(name, bytes)| (*name, bytes.as_slice())).collect();
+                written.files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
             let wanted = golden_files.iter().find(|file| file.0 == "metrics.csv").unwrap();
             let metrics = ours.iter().find(|file| file.0 == "metrics.csv").unwrap();
             assert_eq!(String::from_utf8_lossy(metrics.1), String::from_utf8_lossy(&wanted.1), "{case}");

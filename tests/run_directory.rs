@@ -177,7 +177,7 @@ fn a_run_that_is_written_again_has_what_was_written_about_it() {
         for run in runs_in(&dir.join("runs")) {
             let session = open(&run);
             let (trace, query) = (&session.run().traces[0], &session.query().memory);
-            let written = tracedrop::export::mrm_run::files(trace, query, "again", 0).unwrap();
+            let written = tracedrop::export::mrm_run::files(trace, query, "again", 0, Vec::new()).unwrap();
             for name in ["metadata.json", "metrics.csv"] {
                 let (_, bytes) = written.files.iter().find(|(other, _)| *other == name).expect(name);
                 assert!(*bytes == std::fs::read(run.join(name)).unwrap(), "{}: {name}", run.display());

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use tracedrop::engine::protocol::{
-    self, DocumentView, Failure, FormatView, KeptView, Progress, Request, Response,
+    self, DocumentView, Failure, FormatView, KeptView, LeftOutView, NamedFile, Progress, Request, Response,
 };
 use tracedrop::report::view::TableRows;
 
@@ -49,6 +49,12 @@ pub enum Answer {
     Kept(Option<Vec<KeptView>>),
     /// What a comparison takes of the trace; means nothing here.
     Side(Vec<u8>),
+    /// What is in an archive.
+    Archive {
+        files: Vec<(NamedFile, Blob)>,
+        left_out: Vec<LeftOutView>,
+        is_cut: bool,
+    },
 }
 
 /// A worker that serves one tab. Dropping it ends the worker and forgets who waits.
@@ -75,7 +81,7 @@ impl Client {
         });
         let (on_message, on_death) = (mail.clone(), mail.clone());
         let worker = WorkerHandle::start(
-            move |bytes, blob| on_message.take(&bytes, blob),
+            move |bytes, blobs| on_message.take(&bytes, blobs),
             move |why| on_death.die(why),
         )?;
         Ok(Client { worker, mail, next_ticket: Cell::new(0) })
@@ -103,10 +109,20 @@ impl Client {
 
     /// Sends the request that `request` makes of a fresh ticket; its answers go to `answer`.
     pub fn ask(&self, request: impl FnOnce(u32) -> Request, answer: impl Fn(Answer) + 'static) {
+        self.ask_with(request, &[], answer);
+    }
+
+    /// The same with files beside it.
+    pub fn ask_with(
+        &self,
+        request: impl FnOnce(u32) -> Request,
+        blobs: &[Blob],
+        answer: impl Fn(Answer) + 'static,
+    ) {
         let ticket = self.next_ticket.get();
         self.next_ticket.set(ticket.wrapping_add(1));
         self.mail.waiting.borrow_mut().insert(ticket, Rc::new(answer));
-        self.send(&request(ticket));
+        self.send_with(&request(ticket), blobs, Vec::new());
     }
 }
 
@@ -134,7 +150,7 @@ impl Mail {
         }
     }
 
-    fn take(&self, bytes: &[u8], blob: Attached) {
+    fn take(&self, bytes: &[u8], blobs: Attached) {
         match protocol::decode::<Response>(bytes) {
             // The exporters that fit the file come with its document.
             Some(Response::Ready { formats, .. }) => self.tell(Event::Ready { formats }),
@@ -149,7 +165,7 @@ impl Mail {
                 self.answer(ticket, Answer::ExportProgress(bytes));
             }
             Some(Response::Exported { ticket, file_name, bytes, without_args }) => {
-                if let Some(blob) = blob {
+                if let Some(blob) = blobs.into_iter().next() {
                     self.answer(ticket, Answer::Exported { file_name, bytes, without_args, blob });
                 }
             }
@@ -158,6 +174,10 @@ impl Mail {
             Some(Response::Digest(digest)) => self.tell(Event::Digest(digest)),
             Some(Response::Stale(failure)) => self.tell(Event::Stale(failure)),
             Some(Response::Side { ticket, side }) => self.answer(ticket, Answer::Side(side)),
+            Some(Response::Archive { ticket, files, left_out, is_cut }) => {
+                let files = files.into_iter().zip(blobs).collect();
+                self.answer(ticket, Answer::Archive { files, left_out, is_cut });
+            }
             Some(Response::Refused { ticket, failure }) => self.answer(ticket, Answer::Refused(failure)),
             None => self.die(String::new()),
         }

@@ -4,6 +4,7 @@
 //! library's. All words are in [`words`], all use of the browser's interfaces in [`browser`].
 
 mod against;
+mod archives;
 mod blocks;
 mod browser;
 mod client;
@@ -17,6 +18,7 @@ mod together;
 mod widgets;
 mod words;
 
+use browser::Dropped;
 use leptos::prelude::*;
 use screens::{DropOverlay, Header, KeysDialog, Panel, StartScreen};
 use state::App as State;
@@ -39,7 +41,7 @@ pub fn App() -> impl IntoView {
     );
     browser::on_paste(words().pasted_name, move |files| match files.is_empty() {
         true => app.alert(words().nothing_pasted.to_string()),
-        false => app.open(files),
+        false => app.take(Dropped { files, ..Dropped::default() }),
     });
     browser::on_system_theme(move || app.theme.notify());
     Effect::new(move |_| browser::apply_theme(app.theme.get()));

@@ -13,7 +13,7 @@ use tracedrop::analysis::Query;
 use tracedrop::base::pace::Pace;
 use tracedrop::base::text;
 use tracedrop::engine::protocol::{
-    DocumentView, ExporterView, Failure, FormatView, Keep, KeptView, OpenFile, Progress, Request,
+    DocumentView, ExporterView, Failure, FormatView, Keep, KeptView, NamedFile, OpenFile, Progress, Request,
 };
 use tracedrop::report::RowsOf;
 
@@ -60,6 +60,10 @@ pub struct App {
     spare: Local<Option<Client>>,
     /// Workers that help with large files.
     pool: Local<Pool>,
+    /// Looks into archives.
+    pub unpacker: Local<Option<Client>>,
+    /// Archives that it has not answered for yet.
+    pub n_unpacking: StoredValue<u32>,
     /// Tabs to be compared, A and B, once both are read.
     pub to_compare: StoredValue<Vec<[u32; 2]>>,
     next_id: StoredValue<u32>,
@@ -191,6 +195,8 @@ impl App {
             shelf: Shelf::new(),
             spare: StoredValue::new_local(None),
             pool: StoredValue::new_local(Pool::default()),
+            unpacker: StoredValue::new_local(None),
+            n_unpacking: StoredValue::new(0),
             to_compare: StoredValue::default(),
             next_id: StoredValue::new(0),
             owner: StoredValue::new(Owner::current().unwrap_or_default()),
@@ -618,7 +624,11 @@ impl Tab {
                     self.exporting.set(None);
                     app.alert((words().refused)(&failure.what, &failure.hint));
                 }
-                Answer::Rows(_) | Answer::Copied { .. } | Answer::Kept(_) | Answer::Side(_) => {}
+                Answer::Rows(_)
+                | Answer::Copied { .. }
+                | Answer::Kept(_)
+                | Answer::Side(_)
+                | Answer::Archive { .. } => {}
             },
         );
     }
@@ -643,8 +653,9 @@ fn as_sent(files: Vec<Picked>, keep: Option<Keep>) -> (Vec<OpenFile>, Vec<browse
     for Picked { name, blob, beside, .. } in files {
         blobs.push(blob);
         let beside = beside.into_iter().map(|other| {
+            let n_bytes = other.n_bytes();
             blobs.push(other.blob);
-            other.name
+            NamedFile { name: other.name, n_bytes }
         });
         named.push(OpenFile { name, keep, beside: beside.collect() });
     }

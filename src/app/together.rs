@@ -5,9 +5,11 @@ use super::state::{App, Phase, Source, Tab};
 use super::widgets::MenuItem;
 use super::words::words;
 use leptos::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use tracedrop::base::text;
-use tracedrop::engine::folder::{TRACE_OF_RUN, are_ranks_of_one_run, is_run, may_be_trace};
+use tracedrop::engine::folder::{
+    RunIn, archive_stem, are_ranks_of_one_run, may_be_archive, may_be_trace, name_in_run, runs_among,
+};
 use tracedrop::engine::protocol::{DocumentView, FileView};
 
 /// Of more files that are read together there are no tabs beside that of all.
@@ -51,17 +53,19 @@ fn are_ranks<'a>(files: impl Iterator<Item = &'a FileView>) -> bool {
 }
 
 impl App {
-    /// Opens what was let go over the page, and says what was not opened.
+    /// Opens what was let go over the page or chosen, archives as the folders that they hold, and says what was not opened.
     pub fn take(self, dropped: Dropped) {
+        self.with_archives_opened(dropped, move |dropped| self.take_opened(dropped));
+    }
+
+    fn take_opened(self, dropped: Dropped) {
         if dropped.folders.is_empty() && dropped.files.is_empty() {
             self.alert(words().nothing_to_open.to_string());
         }
         if dropped.half == Half::Lower
             && let Some(a) = self.may_be_side()
         {
-            let in_folders = dropped.folders.into_iter().flat_map(|folder| self.wanted(folder));
-            let files = dropped.files.into_iter().chain(in_folders).collect();
-            return self.open_against(a, files);
+            return self.open_dropped_against(a, dropped);
         }
         let mut single = dropped.files;
         let mut runs: Vec<Tab> = Vec::new();
@@ -76,6 +80,13 @@ impl App {
             self.compare_when_read([*a, *b]);
         }
         self.open(single);
+    }
+
+    /// Opens what was let go as side B of a comparison with `a`.
+    pub fn open_dropped_against(self, a: Tab, dropped: Dropped) {
+        let in_folders = dropped.folders.into_iter().flat_map(|folder| self.wanted(folder));
+        let files = dropped.files.into_iter().chain(in_folders).collect();
+        self.open_against(a, files);
     }
 
     /// Opens the traces in a folder.
@@ -94,7 +105,8 @@ impl App {
         let skipped: Vec<String> =
             skipped.iter().map(|file| file.path.as_str()).map(|path| inside(path, &name)).collect();
         let unreadable: Vec<String> = unreadable.iter().map(|path| inside(path, &name)).collect();
-        let name = text::visible(&name);
+        let shown = text::visible(&name);
+        let name = if may_be_archive(&name) { shown } else { (words().the_folder)(&shown) };
         if files.is_empty() && runs.is_empty() {
             self.alert((words().no_traces_in_folder)(&name));
         }
@@ -256,27 +268,16 @@ fn files_of(tabs: &[Tab]) -> Vec<Picked> {
 /// Directories of runs among `files`: their traces, called as their directories, each with the files beside it. And all
 /// other files.
 fn runs_of(files: Vec<Picked>) -> (Vec<Picked>, Vec<Picked>) {
-    let folder_of = |file: &Picked| file.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_string();
-    let mut folders: BTreeMap<String, Vec<Picked>> = BTreeMap::new();
-    for file in files {
-        folders.entry(folder_of(&file)).or_default().push(file);
-    }
-    let (mut runs, mut others) = (Vec::new(), Vec::new());
-    for (folder, mut files) in folders {
-        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-        let trace = names.iter().position(|name| *name == TRACE_OF_RUN);
-        match trace.filter(|_| is_run(names.iter().copied())) {
-            Some(at) => {
-                let mut trace = files.swap_remove(at);
-                trace.name = folder.rsplit('/').next().unwrap_or(&folder).to_string();
-                trace.beside = files;
-                runs.push(trace);
-            }
-            None => others.append(&mut files),
+    let (runs, others) = runs_among(files, |file| &file.path);
+    let run = |RunIn { folder, mut trace, mut beside }: RunIn<Picked>| {
+        trace.name = archive_stem(folder.rsplit('/').next().unwrap_or(&folder)).to_string();
+        for file in &mut beside {
+            file.name = name_in_run(&file.path, &folder).to_string();
         }
-    }
-    others.sort_by(|a, b| a.path.cmp(&b.path));
-    (runs, others)
+        trace.beside = beside;
+        trace
+    };
+    (runs.into_iter().map(run).collect(), others)
 }
 
 /// Where files of several folders have the same name, their paths tell them apart: `rank0/trace.json`.
@@ -301,7 +302,7 @@ fn inside(path: &str, folder: &str) -> String {
 }
 
 /// The first of the names, and how many more there are.
-fn listed(names: &[String]) -> String {
+pub fn listed(names: &[String]) -> String {
     let some = names.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MAX_NAMES) {
         0 => some,

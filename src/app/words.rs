@@ -57,10 +57,15 @@ pub struct Words {
     pub pasted_name: &'static str,
     pub nothing_pasted: &'static str,
     pub nothing_to_open: &'static str,
+    pub the_folder: fn(&str) -> String,
     pub no_traces_in_folder: fn(&str) -> String,
     pub skipped_in_folder: fn(&str, &str) -> String,
     pub unreadable_in_folder: fn(&str, &str) -> String,
     pub folder_is_cut: fn(&str) -> String,
+    pub opening_archive: fn(&str) -> String,
+    pub left_out_of_archive: fn(&str, &str) -> String,
+    pub archive_refused: fn(&str, &str) -> String,
+    pub archive_died: fn(&str) -> String,
     pub and_more: fn(&str, u64) -> String,
 
     pub open_menu: &'static str,
@@ -282,15 +287,23 @@ static ENGLISH: Words = Words {
     pasted_name: "pasted.txt",
     nothing_pasted: "There is no text and no file on the clipboard.",
     nothing_to_open: "There was no file in what you dropped.",
-    no_traces_in_folder: |folder| format!("There is no trace in the folder {folder}."),
+    the_folder: |name| format!("the folder {name}"),
+    no_traces_in_folder: |folder| format!("There is no trace in {folder}."),
     skipped_in_folder: |folder, names| {
-        format!("Not opened from the folder {folder}, as their names are not those of traces: {names}.")
+        format!("Not opened from {folder}, as their names are not those of traces: {names}.")
     },
-    unreadable_in_folder: |folder, names| {
-        format!("The browser could not read this in the folder {folder}: {names}.")
-    },
+    unreadable_in_folder: |folder, names| format!("The browser could not read this in {folder}: {names}."),
     folder_is_cut: |folder| {
-        format!("The folder {folder} holds more files than are opened at once; some were left out.")
+        format!("There are more files in {folder} than are opened at once; some were left out.")
+    },
+    opening_archive: |name| format!("Looking into {name} …"),
+    left_out_of_archive: |name, files| format!("Left out of {name}: {files}."),
+    archive_refused: |name, why| format!("{name} can not be opened: {why}."),
+    archive_died: |why| match why {
+        "" => {
+            "The archive could not be opened: the browser ended the program that looks into it.".to_string()
+        }
+        why => format!("The archive could not be opened: {why}."),
     },
     and_more: |names, n| format!("{names} and {} more", number(n)),
 

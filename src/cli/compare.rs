@@ -1,9 +1,10 @@
 //! `tracedrop compare`: reads both sides, prints what changed, and holds it against limits.
 
+use crate::place::{self, Place};
 use crate::{Color, Format, InputArgs, LineEnd, ReportTables, read, terminal_width, usage};
 use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use tracedrop::compare::gpu::MEASURES;
 use tracedrop::compare::limits::{Limit, Outcome};
@@ -92,12 +93,12 @@ pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
 }
 
 /// Files of both sides, folders opened.
-fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>), String> {
+fn sides(args: &CompareArgs) -> Result<(Vec<Place>, Vec<Place>), String> {
     let all = args.files.iter().chain(&args.against);
     if all.filter(|file| file.as_os_str() == "-").count() > 1 {
         return Err("standard input can be read only once".to_string());
     }
-    let open = |files: &[PathBuf]| read::with_folders_opened(files);
+    let open = |files: &[PathBuf]| place::places(files, args.input.quiet);
     match (&args.files[..], &args.against[..]) {
         ([a, b], []) => Ok((open(std::slice::from_ref(a)), open(std::slice::from_ref(b)))),
         (_, []) => {
@@ -110,13 +111,13 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>), String> {
 
 /// Reads the files of a side. `None`, with the reason on standard error, if any of them can not be read: a side without
 /// one of its ranks is another side.
-fn open_side(args: &CompareArgs, files: &[PathBuf]) -> io::Result<Option<Side>> {
+fn open_side(args: &CompareArgs, files: &[Place]) -> io::Result<Option<Side>> {
     let format = match args.input.format() {
         Ok(format) => format,
         Err(message) => return Err(io::Error::other(message)),
     };
     let query = args.tables.query(tracedrop::analysis::Query::default().top).map_err(io::Error::other)?;
-    let open = |file: &Path| read::open(file, format, query.clone(), &args.input);
+    let open = |file: &Place| read::open(file, format, query.clone(), &args.input);
     let mut sessions: Vec<Session> = Vec::new();
     for file in files {
         let Some(session) = open(file) else { return Ok(None) };

@@ -7,9 +7,11 @@ mod compare;
 mod content;
 mod crew;
 mod mrm;
+mod place;
 mod read;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use place::Place;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::path::PathBuf;
@@ -55,7 +57,7 @@ enum Command {
 
 #[derive(Args)]
 struct ReportArgs {
-    /// Traces, plain or packed with gzip or zstd; `-` is standard input, a folder stands for the traces in it.
+    /// Traces, plain or packed with gzip or zstd; `-` is standard input, a folder or a zip archive stands for the traces in it.
     #[arg(required_unless_present = "list", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Only this report, by its id; may be given several times.
@@ -117,13 +119,13 @@ struct ReportTables {
 
 #[derive(Args)]
 struct ExportArgs {
-    /// The trace; `-` is standard input.
+    /// The trace, or a zip archive with one; `-` is standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Format to write, see `tracedrop formats`.
     #[arg(long, value_name = "FORMAT")]
     to: String,
-    /// File to write [default: standard output]; a folder for `mrm-run`.
+    /// File to write [default: standard output]; for `mrm-run` a folder, or a name that ends in `.zip` for an archive.
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// With `--to mrm-run`: what the run is called [default: as in the trace, else after its file].
@@ -289,20 +291,20 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
     if args.files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
         return Ok(usage("standard input can be read only once".to_string()));
     }
-    let files = read::with_folders_opened(&args.files);
+    let files = place::places(&args.files, args.input.quiet);
     let query = match args.tables.query(args.top) {
         Ok(query) => query,
         Err(message) => return Ok(usage(message)),
     };
-    let open = |file: &Path| read::open(file, format, query.clone(), &args.input);
+    let open = |file: &Place| read::open(file, format, query.clone(), &args.input);
     if args.together { report_together(args, &files, &open) } else { report_each(args, &files, &open) }
 }
 
 /// One report on all files. What can not be read is said and left out.
 fn report_together(
     args: &ReportArgs,
-    files: &[PathBuf],
-    open: &dyn Fn(&Path) -> Option<Session>,
+    files: &[Place],
+    open: &dyn Fn(&Place) -> Option<Session>,
 ) -> io::Result<ExitCode> {
     let sessions: Vec<Session> = files.iter().filter_map(|file| open(file)).collect();
     let n_read = sessions.len();
@@ -337,8 +339,8 @@ fn keep_wanted(args: &ReportArgs, session: &mut Session, name: &str) -> bool {
 /// A report on each file, one after the other.
 fn report_each(
     args: &ReportArgs,
-    files: &[PathBuf],
-    open: &dyn Fn(&Path) -> Option<Session>,
+    files: &[Place],
+    open: &dyn Fn(&Place) -> Option<Session>,
 ) -> io::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut code = ExitCode::SUCCESS;
@@ -351,12 +353,12 @@ fn report_each(
             code = ExitCode::from(1);
             continue;
         };
-        if !keep_wanted(args, &mut session, &read::shown(file).to_string()) {
+        if !keep_wanted(args, &mut session, &file.shown()) {
             code = ExitCode::from(1);
             continue;
         }
         if several && matches!(args.format, Format::Terminal) {
-            writeln!(out, "{}==> {} <==", if n > 0 { "\n" } else { "" }, read::shown(file))?;
+            writeln!(out, "{}==> {} <==", if n > 0 { "\n" } else { "" }, file.shown())?;
         }
         if as_list {
             out.write_all(if n_written == 0 { b"[\n" } else { b",\n" })?;
@@ -475,17 +477,29 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         Ok(format) => format,
         Err(message) => return Ok(usage(message)),
     };
+    let mut places = place::places(std::slice::from_ref(&args.file), args.input.quiet);
+    let file = match (places.pop(), places.len()) {
+        (Some(file), 0) => file,
+        (_, n) => {
+            return Ok(usage(format!("there are {} traces in it, and one is written at a time", n + 1)));
+        }
+    };
+    if let Some(output) = &args.output
+        && is_same_file(output, &args.file)
+    {
+        return Ok(usage("the output is the file that is read".to_string()));
+    }
     if args.to == mrm::RUN_DIRECTORY {
         let query = match args.tables.query(Query::default().top) {
             Ok(query) => query,
             Err(message) => return Ok(usage(message)),
         };
-        let Some(session) = read::open(&args.file, format, query, &args.input) else {
+        let Some(session) = read::open(&file, format, query, &args.input) else {
             return Ok(ExitCode::from(1));
         };
         return mrm::write_run(
             &session,
-            &args.file,
+            &file.shown(),
             args.output.as_deref(),
             args.run_id.as_deref(),
             now_ms(),
@@ -495,16 +509,10 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         return Ok(usage(format!("--run-id goes with --to {}", mrm::RUN_DIRECTORY)));
     }
     let Some(exporter) = export::find(&args.to) else {
-        let mut ids: Vec<&str> = EXPORTERS.iter().map(|exporter| exporter.id).collect();
-        ids.push(mrm::RUN_DIRECTORY);
+        let ids: Vec<&str> = EXPORTERS.iter().map(|exporter| exporter.id).collect();
         return Ok(usage(format!("unknown format '{}' for --to; there are: {}", args.to, ids.join(", "))));
     };
-    if let Some(output) = &args.output
-        && is_same_file(output, &args.file)
-    {
-        return Ok(usage("the output is the file that is read".to_string()));
-    }
-    let Some(mut session) = read::open(&args.file, format, Query::default(), &args.input) else {
+    let Some(mut session) = read::open(&file, format, Query::default(), &args.input) else {
         return Ok(ExitCode::from(1));
     };
     if session.exporters().iter().all(|possible| possible.id != exporter.id) {
@@ -554,7 +562,6 @@ fn formats() -> io::Result<ExitCode> {
     for exporter in EXPORTERS {
         writeln!(out, "  {:<16} {}", exporter.id, exporter.title)?;
     }
-    writeln!(out, "  {:<16} Run directory of mrm-trace (Parquet)", mrm::RUN_DIRECTORY)?;
     Ok(ExitCode::SUCCESS)
 }
 

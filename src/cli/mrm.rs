@@ -5,13 +5,14 @@ use clap::Subcommand;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use tracedrop::archive;
 use tracedrop::base::text;
-use tracedrop::engine::Session;
+use tracedrop::engine::{Session, folder};
 use tracedrop::export;
 use tracedrop::memory_config::Config;
 
 /// What `--to` calls a run directory.
-pub const RUN_DIRECTORY: &str = "mrm-run";
+pub const RUN_DIRECTORY: &str = export::mrm_run::INFO.id;
 
 #[derive(Subcommand)]
 pub enum MrmCommand {
@@ -101,46 +102,59 @@ fn plan(path: &Path) -> io::Result<ExitCode> {
     Ok(code)
 }
 
-/// Writes the memory accesses of a session as a run directory.
+/// Writes the memory accesses of a session as a run directory, or as an archive with one where that is what `output` is called.
 pub fn write_run(
     session: &Session,
-    file: &Path,
+    name: &str,
     output: Option<&Path>,
     run_id: Option<&str>,
     now_ms: u64,
 ) -> io::Result<ExitCode> {
-    let name = read::shown(file);
-    let Some(dir) = output else {
-        return Ok(crate::usage(format!("--to {RUN_DIRECTORY} needs -o with a folder")));
+    let Some(output) = output else {
+        let what = format!("--to {RUN_DIRECTORY} needs -o with a folder, or a name that ends in .zip");
+        return Ok(crate::usage(what));
     };
     let Some(trace) = session.run().traces.first() else { return Ok(ExitCode::from(1)) };
-    let told = trace.source.metadata.iter().find(|(key, _)| key == "run_id").map(|(_, value)| value.as_str());
-    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let run_id = run_id.or(told).unwrap_or(&stem);
-    let Some(run) = export::mrm_run::files(trace, &session.query().memory, run_id, now_ms) else {
+    let run_id = run_id.map_or_else(|| export::mrm_run::run_id(trace), str::to_string);
+    let figures = export::mrm_run::figures(session.reports(), 0);
+    let Some(run) = export::mrm_run::files(trace, &session.query().memory, &run_id, now_ms, figures) else {
         eprintln!("tracedrop: {name}: it holds no memory accesses");
         return Ok(ExitCode::from(1));
     };
     for note in &run.notes {
         eprintln!("tracedrop: {name}: note: {note}");
     }
-    let files = run.files;
-    let failed = |what: String| {
-        eprintln!("tracedrop: {what}");
-        Ok(ExitCode::from(2))
+    let is_archive = output.file_name().is_some_and(|name| folder::may_be_archive(&name.to_string_lossy()));
+    let written = match is_archive && !output.is_dir() {
+        true => write_archive(output, &export::mrm_run::folder_name(&run_id), &run.files, now_ms),
+        false => write_folder(output, &run.files),
     };
-    if let Err(error) = std::fs::create_dir_all(dir) {
-        return failed(format!("cannot write {}: {error}", read::shown(dir)));
-    }
+    Ok(match written {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(what) => {
+            eprintln!("tracedrop: {what}");
+            ExitCode::from(2)
+        }
+    })
+}
+
+fn write_archive(path: &Path, folder: &str, files: &[(String, Vec<u8>)], now_ms: u64) -> Result<(), String> {
+    let failed = |error: io::Error| format!("cannot write {}: {error}", read::shown(path));
+    let files = files.iter().map(|(name, bytes)| (format!("{folder}/{name}"), bytes.as_slice()));
+    let out = io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
+    archive::write(files, now_ms, out).and_then(|mut out| out.flush()).map_err(failed)
+}
+
+fn write_folder(dir: &Path, files: &[(String, Vec<u8>)]) -> Result<(), String> {
     // A run is never mixed with another one.
     if files.iter().any(|(name, _)| dir.join(name).exists()) {
-        return failed(format!("{} already holds a run", read::shown(dir)));
+        return Err(format!("{} already holds a run", read::shown(dir)));
     }
     for (name, bytes) in files {
         let path = dir.join(name);
-        if let Err(error) = std::fs::write(&path, bytes) {
-            return failed(format!("cannot write {}: {error}", read::shown(&path)));
-        }
+        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        made.and_then(|()| std::fs::write(&path, bytes))
+            .map_err(|error| format!("cannot write {}: {error}", read::shown(&path)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

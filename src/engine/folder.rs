@@ -3,6 +3,7 @@
 use super::protocol::FormatView;
 use crate::base::text::number_behind;
 use crate::memory_run;
+use std::collections::BTreeMap;
 
 /// Endings of packed files and of indexes, which every format may have.
 const ENDINGS_OF_ANY: [&str; 4] = ["gz", "zst", "lz4", "tdx"];
@@ -15,6 +16,102 @@ pub fn may_be_trace(name: &str, formats: &[FormatView]) -> bool {
     !stem.is_empty()
         && (ENDINGS_OF_ANY.into_iter().any(is_ending)
             || formats.iter().flat_map(|format| &format.extensions).any(|known| is_ending(known)))
+}
+
+/// Whether a file of that name is taken for an archive with files in it; its content decides.
+pub fn may_be_archive(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("zip"))
+}
+
+/// The name of an archive without its ending.
+pub fn archive_stem(name: &str) -> &str {
+    if may_be_archive(name) { &name[..name.len() - ".zip".len()] } else { name }
+}
+
+/// How a file that is packed in an archive is best had.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unpacking {
+    /// Unpacked as a whole before it is read.
+    Whole,
+    /// As the gzip file that it almost is, unpacked while it is read.
+    AsGzip,
+    /// Not at all: it would have to be unpacked as a whole, and is too large for that.
+    TooLarge,
+}
+
+/// Packed files up to this size are unpacked first: some formats are read from their ends.
+const MAX_WHOLE_BYTES: u64 = 32 << 20;
+/// Tables are read at many places, so they have to be unpacked as a whole; up to this size.
+pub const MAX_TABLE_BYTES: u64 = 1 << 30;
+
+/// How a packed file of that name, and of so many bytes when it is unpacked, is had.
+pub fn unpacking(name: &str, n_bytes: u64) -> Unpacking {
+    let is_table = name.to_ascii_lowercase().ends_with(".parquet");
+    match n_bytes {
+        n if n <= MAX_WHOLE_BYTES || is_read_in_run(name, n) => Unpacking::Whole,
+        n if is_table && n <= MAX_TABLE_BYTES => Unpacking::Whole,
+        _ if is_table => Unpacking::TooLarge,
+        _ => Unpacking::AsGzip,
+    }
+}
+
+/// The directory of a run among other files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunIn<T> {
+    /// Where it lies.
+    pub folder: String,
+    pub trace: T,
+    /// The files beside the trace, in order of their paths.
+    pub beside: Vec<T>,
+}
+
+/// Directories of runs among files that have paths with `/` in them, and all other files, both in order of their paths. The folder
+/// of pictures in a run's directory belongs to that.
+pub fn runs_among<T>(mut files: Vec<T>, path: impl Fn(&T) -> &str) -> (Vec<RunIn<T>>, Vec<T>) {
+    files.sort_by(|a, b| path(a).cmp(path(b)));
+    let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for file in &files {
+        let (folder, name) = split(path(file));
+        names.entry(folder).or_default().push(name);
+    }
+    names.retain(|_, names| is_run(names.iter().copied()));
+    let of_run = |file: &T| {
+        let (folder, _) = split(path(file));
+        let above =
+            folder.strip_suffix(memory_run::FIGURES).map(|above| above.strip_suffix('/').unwrap_or(above));
+        [Some(folder), above]
+            .into_iter()
+            .flatten()
+            .find(|folder| names.contains_key(folder))
+            .map(str::to_string)
+    };
+    let of_runs: Vec<Option<String>> = files.iter().map(of_run).collect();
+    let mut runs: BTreeMap<String, (Option<T>, Vec<T>)> = BTreeMap::new();
+    let mut others = Vec::new();
+    for (file, folder) in files.into_iter().zip(of_runs) {
+        let Some(folder) = folder else {
+            others.push(file);
+            continue;
+        };
+        let is_trace = split(path(&file)) == (folder.as_str(), TRACE_OF_RUN);
+        let (trace, beside) = runs.entry(folder).or_default();
+        match trace {
+            None if is_trace => *trace = Some(file),
+            _ => beside.push(file),
+        }
+    }
+    let run = |(folder, (trace, beside))| Some(RunIn { folder, trace: trace?, beside });
+    (runs.into_iter().filter_map(run).collect(), others)
+}
+
+/// The path of a file beside a trace in the directory `folder` of its run: a bare name, or that of a picture behind its folder.
+pub fn name_in_run<'a>(path: &'a str, folder: &str) -> &'a str {
+    path.strip_prefix(folder).map_or(path, |rest| rest.strip_prefix('/').unwrap_or(rest))
+}
+
+/// Folder and bare name.
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
 }
 
 /// The file that is read of a run's directory.
@@ -65,6 +162,29 @@ mod tests {
         for name in [".DS_Store", "README", "notes.md", ".json", "", "gz", "été"] {
             assert!(!may_be_trace(name, &formats), "{name}");
         }
+    }
+
+    #[test]
+    fn runs_are_told_from_other_files() {
+        let files =
+            ["z.json", "a/trace.parquet", "a/figures/x.svg", "a/metrics.csv", "trace.parquet", "a/b/x.json"];
+        let (runs, others) = runs_among(files.to_vec(), |path| path);
+        let beside = vec!["a/figures/x.svg", "a/metrics.csv"];
+        assert_eq!(runs, [RunIn { folder: "a".to_string(), trace: "a/trace.parquet", beside }]);
+        assert_eq!(others, ["a/b/x.json", "trace.parquet", "z.json"]);
+        let (runs, others) = runs_among(vec!["trace.parquet", "figures/x.svg", "manifest.json"], |path| path);
+        assert_eq!((runs.len(), others.len()), (1, 0));
+        assert_eq!(name_in_run("figures/x.svg", ""), "figures/x.svg");
+        assert_eq!(name_in_run("a/b/figures/x.svg", "a/b"), "figures/x.svg");
+    }
+
+    #[test]
+    fn what_is_read_from_its_end_is_unpacked_first() {
+        assert!(may_be_archive("A.ZIP") && !may_be_archive("zip") && archive_stem("é.zip") == "é");
+        assert_eq!(unpacking("trace.parquet", 1 << 29), Unpacking::Whole);
+        assert_eq!(unpacking("trace.parquet", 1 << 40), Unpacking::TooLarge);
+        assert_eq!(unpacking("trace.json", 1 << 40), Unpacking::AsGzip);
+        assert_eq!(unpacking("trace.json", 1 << 10), Unpacking::Whole);
     }
 
     #[test]

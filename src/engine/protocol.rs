@@ -48,6 +48,8 @@ pub enum Request {
     Compare { sides: [Vec<u8>; 2], query: CompareQuery },
     /// Compare again: for another question, or with A as B and B as A.
     CompareAgain { ticket: u32, query: CompareQuery, is_swapped: bool },
+    /// Which files are in the zip archive whose `Blob` comes with this message?
+    ListArchive { ticket: u32 },
 }
 
 /// A file to be read.
@@ -56,8 +58,17 @@ pub struct OpenFile {
     pub name: String,
     /// Nothing is kept of files that are read together.
     pub keep: Option<Keep>,
-    /// Bare names of the other files in the directory of its run, whose `Blob`s come behind its own; mostly empty.
-    pub beside: Vec<String>,
+    /// The other files in the directory of its run, whose `Blob`s come behind its own; mostly empty.
+    pub beside: Vec<NamedFile>,
+}
+
+/// A file whose `Blob` goes beside a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedFile {
+    /// Its path in the directory of its run, or in the archive.
+    pub name: String,
+    /// Its size; that of the `Blob` is another one where it is packed.
+    pub n_bytes: u64,
 }
 
 /// For a file whose index may be kept in the browser, to open it at once the next time.
@@ -181,6 +192,15 @@ pub enum Response {
     Side {
         ticket: u32,
         side: Vec<u8>,
+    },
+    /// What is in an archive; the `Blob`s of the files come beside this message.
+    Archive {
+        ticket: u32,
+        files: Vec<NamedFile>,
+        /// Files that can not be had.
+        left_out: Vec<LeftOutView>,
+        /// There are more files than are looked at.
+        is_cut: bool,
     },
 }
 

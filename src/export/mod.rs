@@ -27,6 +27,7 @@ pub const EXPORTERS: &[&ExporterInfo] = &[
     &json::INFO,
     &csv::INFO,
     &chrome_trace::INFO,
+    &mrm_run::INFO,
     &index::INFO,
     &terminal::INFO,
 ];

@@ -1,25 +1,116 @@
 //! A trace of memory accesses as a run directory of mrm-trace: the labelled trace, its regions, the cache of keys and values,
-//! metrics and a manifest.
+//! metrics, pictures and a manifest. As an exporter, in a zip archive.
 
+use super::{ExporterInfo, Input};
 use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::mrm_run::{metrics_rows, view_of};
+use crate::archive;
 use crate::memory::labeller::Region;
 use crate::memory::{Kinds, kv};
 use crate::memory_run::tables::{KvRow, RegionRow};
 use crate::memory_run::{self, Contents};
-use crate::trace::Trace;
+use crate::report::{Block, Report};
+use crate::scene::{self, svg};
 use crate::trace::accesses::{Access, RegionType};
+use crate::trace::{Run, Trace};
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+pub const INFO: ExporterInfo = ExporterInfo {
+    id: "mrm-run",
+    title: "Run directory of mrm-trace (zip)",
+    extension: "zip",
+    media_type: "application/zip",
+    in_menu: true,
+    applies,
+    write,
+    reference: None,
+};
+
+/// Width of pictures, in pixels.
+const FIGURE_WIDTH: f64 = 960.0;
 
 /// A directory, ready to be written.
 pub struct RunFiles {
-    /// Bare names and contents; the manifest is the last one.
-    pub files: Vec<(&'static str, Vec<u8>)>,
+    /// Paths in the directory and contents; the manifest is the last one.
+    pub files: Vec<(String, Vec<u8>)>,
     /// What whoever asked for it should know, in sentences.
     pub notes: Vec<String>,
 }
 
-/// Labels the accesses of a trace as `query` says and writes what mrm-trace would. `None` if it has no accesses.
-pub fn files(trace: &Trace, query: &MemoryQuery, run_id: &str, now_ms: u64) -> Option<RunFiles> {
+fn applies(run: &Run) -> bool {
+    run.traces.iter().any(|trace| !trace.accesses.is_empty())
+}
+
+/// Each trace with accesses is a folder in the archive.
+fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut written: Vec<(String, Vec<u8>)> = Vec::new();
+    let mut folders = BTreeSet::new();
+    for (number, trace) in input.run.traces.iter().enumerate() {
+        let run_id = run_id(trace);
+        let figures = figures(input.document.reports, number);
+        let Some(run) = files(trace, &input.query.memory, &run_id, input.options.now_ms, figures) else {
+            continue;
+        };
+        let mut folder = folder_name(&run_id);
+        if !folders.insert(folder.clone()) {
+            folder = format!("{folder}-{}", number + 1);
+        }
+        written.extend(run.files.into_iter().map(|(path, bytes)| (format!("{folder}/{path}"), bytes)));
+    }
+    let files = written.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice()));
+    archive::write(files, input.options.now_ms, out).map(drop)
+}
+
+/// What a run is called: as its trace says, else after its file.
+pub fn run_id(trace: &Trace) -> String {
+    let told = trace.source.metadata.iter().find(|(key, _)| key == "run_id").map(|(_, value)| value.clone());
+    let name = &trace.source.file_name;
+    let stem = name.rsplit_once('.').map(|(stem, _)| stem).filter(|stem| !stem.is_empty()).unwrap_or(name);
+    told.unwrap_or_else(|| stem.to_string())
+}
+
+/// A name for the folder of a run.
+pub fn folder_name(run_id: &str) -> String {
+    let name: String =
+        run_id.chars().map(|c| if c.is_control() || r#"/\:*?"<>|"#.contains(c) { '_' } else { c }).collect();
+    let name = name.trim_matches(['.', ' ']);
+    if name.is_empty() { "run".to_string() } else { name.to_string() }
+}
+
+/// The pictures of one of the traces that reports are on, as SVG by their bare names. Those that mrm-trace makes as well have the
+/// names that they have there.
+pub fn figures(reports: &[Report], number: usize) -> Vec<(String, Vec<u8>)> {
+    let blocks =
+        reports.iter().filter(|report| report.id.starts_with("mrm")).flat_map(|report| &report.blocks);
+    let charts = blocks.filter_map(|block| match block {
+        Block::Chart(chart) => Some(chart),
+        _ => None,
+    });
+    let figure = |chart: &crate::report::Chart| {
+        // Pictures of further traces have their number in their ids.
+        let is_numbered = chart.id.ends_with(|c: char| c.is_ascii_digit());
+        let id = match number {
+            0 => Some(&*chart.id).filter(|_| !is_numbered),
+            _ => chart.id.strip_suffix(&format!("_{}", number + 1)),
+        }?;
+        let name = id.strip_suffix("_chart").unwrap_or(id);
+        let mut text = String::new();
+        svg::write_figure(&scene::layout(chart, FIGURE_WIDTH), &chart.title, &mut text);
+        Some((format!("{name}.svg"), text.into_bytes()))
+    };
+    charts.filter_map(figure).collect()
+}
+
+/// Labels the accesses of a trace as `query` says and writes what mrm-trace would, with `figures` by their bare names. `None` if it
+/// has no accesses.
+pub fn files(
+    trace: &Trace,
+    query: &MemoryQuery,
+    run_id: &str,
+    now_ms: u64,
+    figures: Vec<(String, Vec<u8>)>,
+) -> Option<RunFiles> {
     if trace.accesses.is_empty() {
         return None;
     }
@@ -56,6 +147,7 @@ pub fn files(trace: &Trace, query: &MemoryQuery, run_id: &str, now_ms: u64) -> O
         metrics: &metrics,
         metadata: beside.metadata.as_ref(),
         prompt_outputs: beside.prompt_outputs.as_ref(),
+        figures,
         now_ms,
     });
     let mut notes = Vec::new();

@@ -34,6 +34,8 @@ pub const METRICS: &str = "metrics.csv";
 pub const METADATA: &str = "metadata.json";
 pub const MANIFEST: &str = "manifest.json";
 pub const PROMPT_OUTPUTS: &str = "prompt_outputs.json";
+/// The folder of pictures in a directory.
+pub const FIGURES: &str = "figures";
 
 /// What a directory holds.
 #[derive(Default)]
@@ -204,26 +206,29 @@ pub struct Contents<'a, R> {
     pub metrics: &'a [MetricsRow],
     pub metadata: Option<&'a Json>,
     pub prompt_outputs: Option<&'a Json>,
+    /// Pictures by their bare names.
+    pub figures: Vec<(String, Vec<u8>)>,
     /// Milliseconds since the Unix epoch.
     pub now_ms: u64,
 }
 
-/// The files of a directory, each with its bare name; the manifest is the last one.
-pub fn write<R: Fn() -> I, I: Iterator<Item = Access>>(
-    contents: Contents<'_, R>,
-) -> Vec<(&'static str, Vec<u8>)> {
+/// The files of a directory, each with its path in it; the manifest is the last one.
+pub fn write<R: Fn() -> I, I: Iterator<Item = Access>>(contents: Contents<'_, R>) -> Vec<(String, Vec<u8>)> {
     let mut files = vec![
-        (TRACE, trace_table::write(contents.run_id, contents.rows, contents.strings)),
-        (REGION_MAP, tables::write_regions(contents.regions)),
-        (KV_BLOCKS, tables::write_kv_blocks(contents.kv_blocks)),
-        (METRICS, metrics::write(contents.metrics).into_bytes()),
+        (TRACE.to_string(), trace_table::write(contents.run_id, contents.rows, contents.strings)),
+        (REGION_MAP.to_string(), tables::write_regions(contents.regions)),
+        (KV_BLOCKS.to_string(), tables::write_kv_blocks(contents.kv_blocks)),
+        (METRICS.to_string(), metrics::write(contents.metrics).into_bytes()),
     ];
-    files.extend(contents.metadata.map(|json| (METADATA, json.to_python_text(2).into_bytes())));
+    let metadata = contents.metadata.map(|json| json.to_python_text(2));
+    files.extend(metadata.map(|text| (METADATA.to_string(), text.into_bytes())));
     // The reference escapes what is not ASCII in the one file and not in the other.
-    let prompts = contents.prompt_outputs.map(|json| json.to_python_text_unescaped(2).into_bytes());
-    files.extend(prompts.map(|bytes| (PROMPT_OUTPUTS, bytes)));
-    let named: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (*name, bytes.as_slice())).collect();
+    let prompts = contents.prompt_outputs.map(|json| json.to_python_text_unescaped(2));
+    files.extend(prompts.map(|text| (PROMPT_OUTPUTS.to_string(), text.into_bytes())));
+    files.extend(contents.figures.into_iter().map(|(name, bytes)| (format!("{FIGURES}/{name}"), bytes)));
+    let named: Vec<(&str, &[u8])> =
+        files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
     let manifest = Manifest::of(contents.run_id, contents.now_ms, &named);
-    files.push((MANIFEST, manifest.to_json().to_python_text(2).into_bytes()));
+    files.push((MANIFEST.to_string(), manifest.to_json().to_python_text(2).into_bytes()));
     files
 }

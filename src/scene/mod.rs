@@ -58,6 +58,25 @@ pub enum Mark {
     },
 }
 
+impl Mark {
+    /// The same so many pixels further down.
+    fn lower_by(&self, px: f64) -> Mark {
+        let mut mark = self.clone();
+        match &mut mark {
+            Mark::Rect { y, .. } | Mark::Dot { y, .. } | Mark::Text { y, .. } => *y += px,
+            Mark::Path { corners, base, .. } => {
+                corners.iter_mut().for_each(|corner| corner.1 += px);
+                *base = base.map(|base| base + px);
+            }
+            Mark::Rule { from, to, .. } => {
+                from.1 += px;
+                to.1 += px;
+            }
+        }
+        mark
+    }
+}
+
 /// Where a text starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Anchor {

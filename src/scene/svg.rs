@@ -32,6 +32,29 @@ pub fn write(scene: &Scene, title: &str, out: &mut String) {
     push_drawing(scene, title, alone, paper, Paint::Colors, out);
 }
 
+/// Appends the whole document with its title and what its colours mean above the drawing. Every text is escaped.
+pub fn write_figure(scene: &Scene, title: &str, out: &mut String) {
+    const LINE: f64 = 20.0;
+    const LETTER: f64 = 6.6;
+    const MARGIN: f64 = 12.0;
+    let mut marks = vec![Mark::Text { x: MARGIN, y: 22.0, anchor: Anchor::Start, text: title.to_string() }];
+    let (mut x, mut y) = (MARGIN, 22.0);
+    for (name, tone) in &scene.legend {
+        let width = name.chars().count() as f64 * LETTER + 34.0;
+        if y < 30.0 || x + width > scene.width {
+            (x, y) = (MARGIN, y + LINE);
+        }
+        let (width_px, height) = (12.0, 12.0);
+        marks.push(Mark::Rect { x, y: y - 10.0, width: width_px, height, tone: *tone, title: String::new() });
+        marks.push(Mark::Text { x: x + 18.0, y, anchor: Anchor::Start, text: name.clone() });
+        x += width;
+    }
+    let head = y + 10.0;
+    marks.extend(scene.marks.iter().map(|mark| mark.lower_by(head)));
+    let figure = Scene { width: scene.width, height: scene.height + head, marks, legend: Vec::new() };
+    write(&figure, title, out);
+}
+
 /// Appends the drawing for a page whose style sheet knows the classes of [`tone_name`], and `grid`, `limit`, `line` and
 /// `area`. Every text is escaped.
 pub fn write_in_page(scene: &Scene, title: &str, out: &mut String) {

@@ -3,6 +3,7 @@
 //! Hands the bytes of files to the session as they come in (`reading`); now and then messages of the page are answered, so
 //! that a table can be sorted while reading goes on.
 
+mod archive;
 mod content;
 mod crew;
 mod gather;
@@ -28,7 +29,7 @@ use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::compare::CompareQuery;
 use tracedrop::engine::folder::{TRACE_OF_RUN, is_read_in_run};
-use tracedrop::engine::protocol::{self, Failure, Keep, OpenFile, Request, Response};
+use tracedrop::engine::protocol::{self, Failure, Keep, NamedFile, OpenFile, Request, Response};
 use tracedrop::engine::{self, Compared, Session, Shown, Side};
 use tracedrop::export::{self, Options};
 use tracedrop::memory_run;
@@ -122,8 +123,12 @@ fn post(response: &Response) {
 }
 
 fn post_with(response: &Response, attachment: &JsValue) {
+    post_with_all(response, &Array::of1(attachment));
+}
+
+fn post_with_all(response: &Response, attachments: &Array) {
     let bytes = Uint8Array::from(protocol::encode(response).as_slice());
-    let message = Array::of2(&bytes, attachment);
+    let message = Array::of1(&bytes).concat(attachments);
     // Posting plain bytes and a Blob has no way to fail but for a page that is gone.
     let _ = scope().post_message_with_transfer(&message, &Array::of1(&bytes.buffer()));
 }
@@ -188,6 +193,7 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
             let (text, n_rows) = shown.copy(table, &query, format);
             post(&Response::Copied { ticket, text, n_rows });
         }),
+        Request::ListArchive { ticket } => archive::list(ticket, data.get(1).dyn_ref()),
         Request::Export { ticket, exporter } => with_shown(state, |shown| export(shown, ticket, &exporter)),
     }
 }
@@ -214,7 +220,7 @@ fn open(state: Rc<State>, files: Vec<OpenFile>, query: Query, data: &Array) {
     let mut given: Vec<Given> = Vec::new();
     for OpenFile { name, keep, beside } in files {
         let Some(own) = blob() else { break };
-        let beside = beside.into_iter().filter_map(|name| Some((name, blob()?))).collect();
+        let beside = beside.into_iter().filter_map(|named| Some((named, blob()?))).collect();
         given.push(Given { name, keep, blob: own, beside });
     }
     let ports = beside.filter_map(|port| port.dyn_into().ok()).collect();
@@ -276,15 +282,15 @@ struct Given {
     name: String,
     keep: Option<Keep>,
     blob: Blob,
-    beside: Vec<(String, Blob)>,
+    beside: Vec<(NamedFile, Blob)>,
 }
 
 impl Given {
     /// The files beside it; those that something is known of are read whole.
     async fn read_beside(&self) -> Vec<FileBeside> {
         let mut files = Vec::new();
-        for (name, blob) in &self.beside {
-            let n_bytes = blob.size() as u64;
+        for (NamedFile { name, n_bytes }, blob) in &self.beside {
+            let n_bytes = *n_bytes;
             let content = match is_read_in_run(name, n_bytes) {
                 true => source::whole(blob).await.ok(),
                 false => None,
@@ -399,7 +405,7 @@ fn export(shown: &mut dyn Shown, ticket: u32, id: &str) {
     let Some(exporter) = export::find(id) else {
         return refuse("unknown-exporter", format!("there is no exporter named {id}"), "");
     };
-    let mut parts = BlobParts { ticket, parts: Array::new(), piece: Vec::new(), bytes: 0 };
+    let mut parts = BlobParts::new(Some(ticket));
     let options = Options { now_ms: js_sys::Date::now() as u64, ..Options::default() };
     let too_large = "close other tabs, or export with the tracedrop command";
     if let Err(error) = shown.export(exporter, &options, &mut parts).and_then(|()| parts.flush()) {
@@ -410,9 +416,7 @@ fn export(shown: &mut dyn Shown, ticket: u32, id: &str) {
         };
         return refuse("export-failed", error.to_string(), hint);
     }
-    let options = BlobPropertyBag::new();
-    options.set_type(exporter.media_type);
-    match Blob::new_with_blob_sequence_and_options(&parts.parts, &options) {
+    match parts.blob(exporter.media_type) {
         Ok(blob) => {
             let file_name = shown.export_file_name(exporter);
             let without_args = shown.exports_without_args(exporter);
@@ -426,12 +430,26 @@ fn export(shown: &mut dyn Shown, ticket: u32, id: &str) {
     }
 }
 
-/// Takes an export piece by piece, so that it never stands in this worker's memory as a whole.
+/// Takes bytes piece by piece, so that they never stand in this worker's memory as a whole.
 struct BlobParts {
-    ticket: u32,
+    /// Of the export whose progress is told.
+    ticket: Option<u32>,
     parts: Array,
     piece: Vec<u8>,
     bytes: u64,
+}
+
+impl BlobParts {
+    fn new(ticket: Option<u32>) -> BlobParts {
+        BlobParts { ticket, parts: Array::new(), piece: Vec::new(), bytes: 0 }
+    }
+
+    /// All that was flushed.
+    fn blob(&self, media_type: &str) -> Result<Blob, JsValue> {
+        let options = BlobPropertyBag::new();
+        options.set_type(media_type);
+        Blob::new_with_blob_sequence_and_options(&self.parts, &options)
+    }
 }
 
 impl Write for BlobParts {
@@ -453,7 +471,9 @@ impl Write for BlobParts {
         self.parts.push(&part);
         self.bytes += self.piece.len() as u64;
         self.piece.clear();
-        post(&Response::ExportProgress { ticket: self.ticket, bytes: self.bytes });
+        if let Some(ticket) = self.ticket {
+            post(&Response::ExportProgress { ticket, bytes: self.bytes });
+        }
         Ok(())
     }
 }

@@ -20,6 +20,8 @@ pub struct Picked {
     /// Where it lies in the folder that was opened, beginning with that; its name if it was opened by itself.
     pub path: String,
     pub blob: Blob,
+    /// Size of a file that is packed in `blob`; `None` if it is not.
+    pub unpacked_bytes: Option<u64>,
     /// When a file on disk was changed last, in milliseconds since the Unix epoch; `None` for anything else.
     pub modified_ms: Option<u64>,
     /// The other files of the directory of its run, where it was opened as that; else empty.
@@ -45,7 +47,12 @@ pub enum Half {
 impl Picked {
     /// Something that does not lie in a folder.
     pub fn of_blob(name: String, blob: Blob) -> Picked {
-        Picked { path: name.clone(), name, blob, modified_ms: None, beside: Vec::new() }
+        Picked { path: name.clone(), name, blob, unpacked_bytes: None, modified_ms: None, beside: Vec::new() }
+    }
+
+    /// Size of the file.
+    pub fn n_bytes(&self) -> u64 {
+        self.unpacked_bytes.unwrap_or(self.blob.size() as u64)
     }
 }
 
@@ -56,6 +63,7 @@ pub(super) fn picked_file(file: File) -> Picked {
         name,
         modified_ms: Some(file.last_modified() as u64),
         blob: file.into(),
+        unpacked_bytes: None,
         beside: Vec::new(),
     }
 }

@@ -10,7 +10,7 @@ use web_sys::{ErrorEvent, Event, MessageChannel, MessageEvent, MessagePort, Work
 pub type Port = MessagePort;
 
 /// What came beside a message.
-pub type Attached = Option<Blob>;
+pub type Attached = Vec<Blob>;
 
 /// A running worker; it ends when this is dropped.
 pub struct WorkerHandle {
@@ -29,7 +29,8 @@ impl WorkerHandle {
         let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
             let Ok(data) = event.data().dyn_into::<Array>() else { return };
             let Ok(bytes) = data.get(0).dyn_into::<Uint8Array>() else { return };
-            on_message(bytes.to_vec(), data.get(1).dyn_into().ok());
+            let attached = data.iter().skip(1).filter_map(|beside| beside.dyn_into().ok());
+            on_message(bytes.to_vec(), attached.collect());
         });
         let on_death = Closure::<dyn FnMut(Event)>::new(move |event: Event| {
             event.prevent_default();

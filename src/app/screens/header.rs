@@ -1,6 +1,6 @@
 //! The strip at the top: name, tabs, opening, theme, keys.
 
-use crate::app::browser::{self, Theme};
+use crate::app::browser::{self, Dropped, Theme};
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Menu, MenuItem, Shape};
 use crate::app::words::words;
@@ -56,7 +56,10 @@ pub fn Header() -> impl IntoView {
                     data-testid="file-input"
                     on:change=move |_| {
                         if let Some(input) = input.get_untracked() {
-                            app.open(browser::picked(&input));
+                            let files = browser::picked(&input);
+                            if !files.is_empty() {
+                                app.take(Dropped { files, ..Dropped::default() });
+                            }
                         }
                     }
                 />

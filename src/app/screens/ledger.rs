@@ -1,7 +1,7 @@
 //! What the file is and what became of its bytes.
 
 use super::files::{Fellows, LeftOut, accounts_view};
-use crate::app::browser;
+use crate::app::browser::{self, Dropped};
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Menu, MenuItem, Number, Shape};
 use crate::app::words::words;
@@ -204,7 +204,8 @@ fn CompareMenu(tab: Tab) -> impl IntoView {
             data-testid="compare-input"
             on:change=move |_| {
                 if let Some(input) = input.get_untracked() {
-                    app.open_against(tab, browser::picked(&input));
+                    let dropped = Dropped { files: browser::picked(&input), ..Dropped::default() };
+                    app.with_archives_opened(dropped, move |dropped| app.open_dropped_against(tab, dropped));
                 }
             }
         />

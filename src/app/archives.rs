@@ -1,0 +1,128 @@
+//! Zip archives: each is opened as the folder of files that is in it. A worker looks into them.
+
+use super::browser::{self, Dropped, Folder, Picked};
+use super::client::{Answer, Client, Event};
+use super::state::App;
+use super::together::listed;
+use super::words::words;
+use std::cell::RefCell;
+use tracedrop::base::text;
+use tracedrop::engine::folder::may_be_archive;
+use tracedrop::engine::protocol::Request;
+
+/// Looking into larger ones may take a moment, which is said.
+const LARGE_BYTES: f64 = 64e6;
+
+/// What was let go, while the archives among it are opened.
+struct Opening {
+    dropped: Dropped,
+    waiting: Vec<Waiting>,
+    then: Box<dyn FnOnce(Dropped)>,
+}
+
+/// An archive that has not been looked into.
+struct Waiting {
+    archive: Picked,
+    /// The folder that it lies in, among those that were let go.
+    folder: Option<usize>,
+}
+
+impl App {
+    /// Puts the files that are in archives in their place, and goes on with `then`. What is no archive but in name stays.
+    pub fn with_archives_opened(self, mut dropped: Dropped, then: impl FnOnce(Dropped) + 'static) {
+        let mut waiting = Vec::new();
+        let mut sort_out = |files: &mut Vec<Picked>, folder| {
+            let (archives, others) =
+                std::mem::take(files).into_iter().partition(|file| may_be_archive(&file.name));
+            *files = others;
+            let archives: Vec<Picked> = archives;
+            waiting.extend(archives.into_iter().map(|archive| Waiting { archive, folder }));
+        };
+        sort_out(&mut dropped.files, None);
+        for (at, folder) in dropped.folders.iter_mut().enumerate() {
+            sort_out(&mut folder.files, Some(at));
+        }
+        // They are taken from the end.
+        waiting.reverse();
+        self.open_next_archive(Opening { dropped, waiting, then: Box::new(then) });
+    }
+
+    fn open_next_archive(self, mut opening: Opening) {
+        let Some(next) = opening.waiting.pop() else {
+            return (opening.then)(opening.dropped);
+        };
+        if next.archive.blob.size() > LARGE_BYTES {
+            self.say((words().opening_archive)(&text::visible(&next.archive.name)));
+        }
+        if self.unpacker.with_value(|client| client.as_ref().is_none_or(Client::is_dead)) {
+            self.n_unpacking.set_value(0);
+            let on_event = move |event| {
+                if let Event::Died(why) = event {
+                    self.alert((words().archive_died)(&why));
+                }
+            };
+            self.unpacker.set_value(Client::start(on_event).ok());
+        }
+        let blob = next.archive.blob.clone();
+        // An answer comes once.
+        let work = RefCell::new(Some((opening, next)));
+        let answer = move |answer| {
+            let Some((mut opening, next)) = work.take() else { return };
+            self.take_archive(&mut opening.dropped, next, answer);
+            self.n_unpacking.update_value(|n| *n = n.saturating_sub(1));
+            // Not from within its own message.
+            browser::after(0, move || {
+                self.open_next_archive(opening);
+                if self.n_unpacking.get_value() == 0 {
+                    self.unpacker.set_value(None);
+                }
+            });
+        };
+        self.n_unpacking.update_value(|n| *n += 1);
+        self.unpacker.with_value(|client| match client {
+            Some(client) => client.ask_with(|ticket| Request::ListArchive { ticket }, &[blob], answer),
+            None => self.alert((words().archive_died)("")),
+        });
+    }
+
+    /// Puts the files of an archive, as the worker has found them, in its place.
+    fn take_archive(self, dropped: &mut Dropped, waiting: Waiting, answer: Answer) {
+        let Waiting { archive, folder } = waiting;
+        let shown = text::visible(&archive.name);
+        match answer {
+            Answer::Archive { files, left_out, is_cut } => {
+                let inside = files.into_iter().map(|(file, blob)| {
+                    let name = file.name.rsplit('/').next().unwrap_or_default().to_string();
+                    let unpacked_bytes = Some(file.n_bytes);
+                    let path = format!("{}/{}", archive.path, file.name);
+                    Picked { path, unpacked_bytes, ..Picked::of_blob(name, blob) }
+                });
+                match folder.and_then(|at| dropped.folders.get_mut(at)) {
+                    Some(folder) => folder.files.extend(inside),
+                    None => {
+                        let (name, files) = (archive.name.clone(), inside.collect());
+                        dropped.folders.push(Folder { name, files, ..Folder::default() });
+                    }
+                }
+                if !left_out.is_empty() {
+                    let files = left_out
+                        .iter()
+                        .map(|file| format!("{} ({})", text::visible(&file.file_name), file.why.what));
+                    self.alert((words().left_out_of_archive)(&shown, &listed(&files.collect::<Vec<_>>())));
+                }
+                if is_cut {
+                    self.alert((words().folder_is_cut)(&shown));
+                }
+            }
+            // Its content says what it is.
+            Answer::Refused(failure) if failure.code == "no-archive" => {
+                match folder.and_then(|at| dropped.folders.get_mut(at)) {
+                    Some(folder) => folder.files.push(archive),
+                    None => dropped.files.push(archive),
+                }
+            }
+            Answer::Refused(failure) => self.alert((words().archive_refused)(&shown, &failure.what)),
+            _ => {}
+        }
+    }
+}
