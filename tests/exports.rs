@@ -7,7 +7,8 @@ use support::{assert_same_text, data_dirs, files, import};
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::units::Unit;
 use tracedrop::export::{self, Input, Options};
-use tracedrop::report::{Column, Document, Facts, Report, Table};
+use tracedrop::parquet::{ParquetFile, Values};
+use tracedrop::report::{Cells, Column, Document, Facts, Report, Table, Value};
 use tracedrop::trace::slices::Class;
 use tracedrop::trace::slices::SliceKind;
 use tracedrop::trace::tracks::TrackKind;
@@ -125,6 +126,77 @@ fn the_terminal_gets_no_control_characters_and_its_width() {
 }
 
 /// A trace as its Chrome trace.
+/// Every cell of every table, as it was.
+fn check_parquet(what: &str, document: &Document<'_>) {
+    let bytes = {
+        let run = Run::default();
+        let (query, options) = (Query::default(), Options::default());
+        let input = Input { run: &run, document, query: &query, options: &options };
+        export::to_bytes(export::find("parquet").unwrap(), &input)
+    };
+    let archive = tracedrop::archive::list(&bytes).unwrap();
+    let reports = || document.reports.iter().chain([&document.ledger]);
+    let n_tables: usize = reports().map(|report| report.tables().count()).sum();
+    assert_eq!(archive.files.len(), n_tables, "{what}");
+    for report in reports() {
+        for table in report.tables() {
+            let path = format!("{}.{}.parquet", report.id, table.id);
+            let entry = archive.files.iter().find(|file| file.path == path).expect(&path);
+            let mut content = Vec::new();
+            tracedrop::archive::unpack(&bytes, entry, &mut |piece| {
+                content.extend_from_slice(piece);
+                Ok(())
+            })
+            .unwrap();
+            let file = ParquetFile::open(content.as_slice()).unwrap();
+            assert_eq!(file.n_rows(), table.n_rows() as u64, "{what}: {path}");
+            for (number, column) in table.columns.iter().enumerate() {
+                let mut row = 0;
+                for group in 0..file.n_row_groups() {
+                    let read = file.read_column(group, number).unwrap();
+                    let n_rows = file.rows_of(group);
+                    for at in 0..n_rows {
+                        let value = match (&read.values, read.is_valid(at)) {
+                            (_, false) => Value::Missing,
+                            (Values::Ints(ints), _) if matches!(column.cells, Cells::Unsigned(_)) => {
+                                Value::Unsigned(ints[at] as u64)
+                            }
+                            (Values::Ints(ints), _) => Value::Integer(ints[at]),
+                            (Values::Floats(floats), _) => Value::Float(floats[at]),
+                            (Values::Bools(bools), _) => Value::Bool(bools[at]),
+                            (Values::Texts(..), _) => Value::Text(read.text(at).unwrap().to_string()),
+                            (Values::Null, _) => Value::Missing,
+                        };
+                        let (is, was) = (value.plain(), column.cells.get(row).plain());
+                        assert_eq!(is, was, "{what}: {path}, {}, row {row}", column.id);
+                        row += 1;
+                    }
+                }
+                assert_eq!(row, table.n_rows());
+            }
+        }
+    }
+}
+
+#[test]
+fn parquet_tables_hold_every_cell() {
+    let reports = [hostile_report()];
+    check_parquet("made up", &document(&reports));
+    let mut n = 0;
+    for (system, endings) in
+        [("sway", &[".jsonl"][..]), ("pysampling", &[".jsonl"]), ("chrome", &[".json"]), ("mrm", &[".txt"])]
+    {
+        for (name, trace) in traces(system, endings).into_iter().take(6) {
+            let run = Run::single(trace);
+            let reports = analysis::reports(&run, &Query::default());
+            let id = |id: &str| id.to_string();
+            check_parquet(&name, &analysis::document(&run, &reports, &id));
+            n += 1;
+        }
+    }
+    assert!(n > 6);
+}
+
 fn chrome(trace: &Trace) -> Vec<u8> {
     let run = Run::single(trace.clone());
     let mut out = Vec::new();

@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "base",
             "trace",
             "archive",
+            "parquet",
             "memory",
             "memory_run",
             "report",

@@ -17,7 +17,7 @@ use tracedrop::memory_run::manifest::{Manifest, State};
 use tracedrop::memory_run::schema::{self, Check, Kind};
 use tracedrop::memory_run::trace_table::{self, region_name};
 use tracedrop::memory_run::{self, Contents, RunDirectory, metadata, metrics};
-use tracedrop::parquet::{Column, ColumnSpec, Error, ParquetFile, Writer};
+use tracedrop::parquet::{self, Column, ColumnSpec, Error, ParquetFile, Values, Writer};
 use tracedrop::trace::accesses::{Access, AccessTable, Op, RegionType};
 
 fn json(path: &Path) -> Value {
@@ -344,16 +344,36 @@ fn tables_without_rows_and_with_gaps() {
         ..RunDirectory::default()
     };
     assert_comes_back("empty", &empty, &[]);
-    let specs = [ColumnSpec::uint("a", 16), ColumnSpec::text("b"), ColumnSpec::uint("c", 64)];
+    let of = |name: &'static str, kind| ColumnSpec { name: name.into(), kind };
+    let specs = [
+        ColumnSpec::uint("a", 16),
+        ColumnSpec::text("b"),
+        ColumnSpec::uint("c", 64),
+        of("d", parquet::Kind::Int { bits: 64, signed: true }),
+        of("e", parquet::Kind::Float { bits: 64 }),
+        of("f", parquet::Kind::Bool),
+    ];
     let mut writer = Writer::new(&specs, &[("k", "v")]);
     let ints: Vec<Option<i64>> = (0..1000).map(|n| (n % 3 > 0).then_some(n % 70)).collect();
     let texts: Vec<Option<String>> = (0..1000).map(|n| (n % 7 > 0).then(|| format!("text {n}"))).collect();
     let large: Vec<Option<i64>> = (0..1000).map(|n| Some(i64::MIN + n * 977)).collect();
+    let doubles: Vec<f64> =
+        (0..1000).map(|n| [f64::NAN, -0.0, 1e300, f64::NEG_INFINITY, 0.1 + n as f64][n % 5]).collect();
+    let bools: Vec<bool> = (0..1000).map(|n| n % 11 < 4).collect();
+    let valid: Vec<bool> = (0..1000).map(|n| n % 13 != 5).collect();
+    let gaps = |values| Column { valid: Some(valid.clone()), values };
     for _ in 0..2 {
         let texts = texts.iter().map(|text| text.as_deref());
         writer.row_group(
             1000,
-            &[Column::of_ints(ints.clone()), Column::of_texts(texts), Column::of_ints(large.clone())],
+            &[
+                Column::of_ints(ints.clone()),
+                Column::of_texts(texts),
+                Column::of_ints(large.clone()),
+                Column::of_ints(large.clone()),
+                gaps(Values::Floats(doubles.clone())),
+                gaps(Values::Bools(bools.clone())),
+            ],
         );
     }
     let bytes = writer.finish();
@@ -363,6 +383,14 @@ fn tables_without_rows_and_with_gaps() {
         let [a, b, c] = [0, 1, 2].map(|column| file.read_column(group, column).unwrap());
         for row in 0..1000 {
             assert_eq!((a.int(row), b.text(row), c.int(row)), (ints[row], texts[row].as_deref(), large[row]));
+        }
+        let [d, e, f] = [3, 4, 5].map(|column| file.read_column(group, column).unwrap());
+        let (Values::Floats(e_values), Values::Bools(f_values)) = (&e.values, &f.values) else { panic!() };
+        for row in 0..1000 {
+            assert_eq!((d.int(row), e.is_valid(row), f.is_valid(row)), (large[row], valid[row], valid[row]));
+            if valid[row] {
+                assert_eq!((e_values[row].to_bits(), f_values[row]), (doubles[row].to_bits(), bools[row]));
+            }
         }
     }
 }

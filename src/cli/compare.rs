@@ -137,7 +137,7 @@ fn write(args: &CompareArgs, compared: &mut Compared) -> io::Result<()> {
     let options = Options { width: width as u32, color, ..Options::default() };
     let mut out = LineEnd { inner: io::BufWriter::new(io::stdout().lock()), last: b'\n' };
     compared.export(args.format.exporter(), &options, &mut out)?;
-    if out.last != b'\n' {
+    if out.last != b'\n' && args.format.exporter().is_text() {
         out.write_all(b"\n")?;
     }
     out.flush()

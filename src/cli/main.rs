@@ -161,6 +161,8 @@ enum Format {
     Csv,
     /// One file that shows everything in a browser, without a network.
     Html,
+    /// Each table as a Parquet file, all of them in a zip archive.
+    Parquet,
 }
 
 /// Tables that can be read and extended.
@@ -213,6 +215,7 @@ impl Format {
             Format::Markdown => &export::markdown::INFO,
             Format::Json => &export::json::INFO,
             Format::Csv => &export::csv::INFO,
+            Format::Parquet => &export::parquet::INFO,
             Format::Html => &export::html::INFO,
         }
     }
@@ -296,6 +299,14 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
         Ok(query) => query,
         Err(message) => return Ok(usage(message)),
     };
+    if matches!(args.format, Format::Html | Format::Parquet) && files.len() > 1 && !args.together {
+        let what =
+            "several documents of that format do not fit into one stream; give one trace, or --together";
+        return Ok(usage(what.to_string()));
+    }
+    if matches!(args.format, Format::Parquet) && io::stdout().is_terminal() {
+        return Ok(usage("a zip archive is nothing for a terminal; send it to a file with >".to_string()));
+    }
     let open = |file: &Place| read::open(file, format, query.clone(), &args.input);
     if args.together { report_together(args, &files, &open) } else { report_each(args, &files, &open) }
 }
@@ -453,7 +464,7 @@ fn write_report(
         None => session.export(args.format.exporter(), &options, &mut out)?,
     }
     // The JSON of the reference ends without a line end; a shell wants one.
-    if out.last != b'\n' {
+    if out.last != b'\n' && args.format.exporter().is_text() {
         out.write_all(b"\n")?;
     }
     Ok(None)

@@ -13,6 +13,7 @@ pub mod index;
 pub mod json;
 pub mod markdown;
 pub mod mrm_run;
+pub mod parquet;
 pub mod terminal;
 
 use crate::analysis::{ANALYSES, Query, TextFormat};
@@ -26,6 +27,7 @@ pub const EXPORTERS: &[&ExporterInfo] = &[
     &html::INFO,
     &json::INFO,
     &csv::INFO,
+    &parquet::INFO,
     &chrome_trace::INFO,
     &mrm_run::INFO,
     &index::INFO,
@@ -48,6 +50,13 @@ pub struct ExporterInfo {
     pub write: fn(&Input<'_>, &mut dyn Write) -> io::Result<()>,
     /// Which layout of a reference tool stands in for it, where an analysis has one.
     pub reference: Option<fn(&Options) -> TextFormat>,
+}
+
+impl ExporterInfo {
+    /// Whether what it writes are lines of text.
+    pub fn is_text(&self) -> bool {
+        self.media_type.starts_with("text/") || self.media_type.starts_with("application/json")
+    }
 }
 
 /// What an exporter is given.

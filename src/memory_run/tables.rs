@@ -59,7 +59,7 @@ fn columns<S: Source, const N: usize>(
     group: usize,
     specs: &[ColumnSpec; N],
 ) -> Result<Vec<Column>, Error> {
-    let read = |spec: &ColumnSpec| match file.column(spec.name) {
+    let read = |spec: &ColumnSpec| match file.column(&spec.name) {
         Some(column) => file.read_column(group, column),
         None => Ok(Column::default()),
     };

@@ -2,11 +2,13 @@
 
 use super::schema::{VERSION, VERSION_KEY};
 use crate::base::strings::{StringId, StringTable};
-use crate::parquet::{Column, ColumnSpec, Error, ParquetFile, Source, Writer};
+use crate::parquet::{Column, ColumnSpec, Error, Kind, ParquetFile, Source, Writer};
 use crate::trace::accesses::{Access, AccessTable, Op, RegionType};
 
+const N_COLUMNS: usize = 18;
+
 /// Columns in their order, with the types that version 0.1.23 gives them.
-pub const COLUMNS: [ColumnSpec; 18] = [
+pub const COLUMNS: [ColumnSpec; N_COLUMNS] = [
     ColumnSpec::text("run_id"),
     ColumnSpec::uint("sample_id", 64),
     ColumnSpec::uint("timestamp_ns", 64),
@@ -156,7 +158,7 @@ pub fn write<I: Iterator<Item = Access>>(
     rows: impl Fn() -> I,
     strings: &StringTable,
 ) -> Vec<u8> {
-    let mut max = [0u64; COLUMNS.len()];
+    let mut max = [0u64; N_COLUMNS];
     for row in rows() {
         for (n, max) in max.iter_mut().enumerate() {
             *max = (*max).max(number(&row, n).unwrap_or(0) as u64);
@@ -164,7 +166,7 @@ pub fn write<I: Iterator<Item = Access>>(
     }
     let mut columns = COLUMNS;
     for (column, max) in columns.iter_mut().zip(max) {
-        if let Some(bits) = &mut column.int_bits
+        if let Kind::Int { bits, .. } = &mut column.kind
             && *bits < 64
             && max >> *bits > 0
         {
@@ -183,9 +185,9 @@ pub fn write<I: Iterator<Item = Access>>(
         let columns: Vec<Column> = columns
             .iter()
             .enumerate()
-            .map(|(n, column)| match column.int_bits {
-                Some(_) => Column::of_ints(group.iter().map(|row| number(row, n))),
-                None => Column::of_texts(group.iter().map(|row| text(row, n, run_id, strings))),
+            .map(|(n, column)| match column.kind {
+                Kind::Text => Column::of_texts(group.iter().map(|row| text(row, n, run_id, strings))),
+                _ => Column::of_ints(group.iter().map(|row| number(row, n))),
             })
             .collect();
         writer.row_group(group.len(), &columns);

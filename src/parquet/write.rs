@@ -1,55 +1,66 @@
 //! Writing a file: row groups of columns, packed with zstd, with statistics.
 
 use super::MAGIC;
+use super::metadata::Kind;
 use super::thrift::Message;
 use super::values::{Column, Values};
 use super::{codec, hybrid};
 use crate::base::strings::{StringId, StringTable};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 /// Texts of statistics are no longer than this; longer ones have none.
 const MAX_STATISTIC_BYTES: usize = 128;
 
-/// A column to be written: text if `int_bits` is `None`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A column to be written: booleans, unsigned numbers of 8 to 64 bits, signed ones and doubles of 64, texts.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ColumnSpec {
-    pub name: &'static str,
-    /// Bits of an unsigned number: 8, 16, 32 or 64.
-    pub int_bits: Option<u8>,
+    pub name: Cow<'static, str>,
+    pub kind: Kind,
+}
+
+impl Kind {
+    /// The type as the format numbers them. What is not written is a column of nulls.
+    fn physical(self) -> i32 {
+        match self {
+            Kind::Bool => 0,
+            Kind::Int { bits: 64, .. } => 2,
+            Kind::Int { .. } | Kind::Null | Kind::Other => 1,
+            Kind::Float { .. } => 5,
+            Kind::Text => 6,
+        }
+    }
 }
 
 impl ColumnSpec {
     pub const fn text(name: &'static str) -> ColumnSpec {
-        ColumnSpec { name, int_bits: None }
+        ColumnSpec { name: Cow::Borrowed(name), kind: Kind::Text }
     }
 
     pub const fn uint(name: &'static str, bits: u8) -> ColumnSpec {
-        ColumnSpec { name, int_bits: Some(bits) }
-    }
-
-    fn physical(self) -> i32 {
-        match self.int_bits {
-            Some(64) => 2,
-            Some(_) => 1,
-            None => 6,
-        }
+        ColumnSpec { name: Cow::Borrowed(name), kind: Kind::Int { bits, signed: false } }
     }
 
     /// The element of the schema.
-    fn element(self) -> Message {
-        let element = Message::default().i32(1, self.physical()).i32(3, 1).binary(4, self.name.as_bytes());
-        match self.int_bits {
-            None => element.i32(6, 0).message(10, Message::default().message(1, Message::default())),
-            Some(bits) => {
+    fn element(&self) -> Message {
+        let element =
+            Message::default().i32(1, self.kind.physical()).i32(3, 1).binary(4, self.name.as_bytes());
+        let integer = |bits: u8, signed: bool| {
+            Message::default().message(10, Message::default().i8(1, bits as i8).bool(2, signed))
+        };
+        match self.kind {
+            Kind::Text => element.i32(6, 0).message(10, Message::default().message(1, Message::default())),
+            Kind::Int { bits, signed: false } => {
                 let converted = match bits {
                     8 => 11,
                     16 => 12,
                     32 => 13,
                     _ => 14,
                 };
-                let integer = Message::default().i8(1, bits as i8).bool(2, false);
-                element.i32(6, converted).message(10, Message::default().message(10, integer))
+                element.i32(6, converted).message(10, integer(bits, false))
             }
+            Kind::Int { signed: true, .. } => element.i32(6, 18).message(10, integer(64, true)),
+            Kind::Float { .. } | Kind::Bool | Kind::Null | Kind::Other => element,
         }
     }
 }
@@ -87,8 +98,8 @@ impl Writer {
             .iter()
             .enumerate()
             .map(|(n, spec)| {
-                let chunk = Chunk::of(*spec, columns.get(n).unwrap_or(&empty), n_rows);
-                let (message, size) = chunk.write(*spec, n_rows, &mut self.out);
+                let chunk = Chunk::of(spec.kind, columns.get(n).unwrap_or(&empty), n_rows);
+                let (message, size) = chunk.write(spec, n_rows, &mut self.out);
                 n_unpacked += size;
                 message
             })
@@ -131,6 +142,11 @@ impl Writer {
     }
 }
 
+/// The values of the rows that have one.
+fn present<T: Copy>(column: &Column, values: &[T], n_rows: usize) -> Vec<Option<T>> {
+    (0..n_rows).map(|row| values.get(row).copied().filter(|_| column.is_valid(row))).collect()
+}
+
 /// What becomes of one column.
 struct Chunk {
     /// 1 for rows that have a value.
@@ -143,10 +159,17 @@ struct Chunk {
 }
 
 impl Chunk {
-    fn of(spec: ColumnSpec, column: &Column, n_rows: usize) -> Chunk {
-        match (spec.int_bits, &column.values) {
-            (Some(bits), Values::Ints(values)) => Chunk::of_ints(bits, column, values, n_rows),
-            (None, Values::Texts(ids, texts)) => Chunk::of_texts(column, ids, texts, n_rows),
+    fn of(kind: Kind, column: &Column, n_rows: usize) -> Chunk {
+        match (kind, &column.values) {
+            (Kind::Int { bits, signed: false }, Values::Ints(values)) => {
+                Chunk::of_uints(bits, column, values, n_rows)
+            }
+            (Kind::Int { bits: 64, signed: true }, Values::Ints(values)) => {
+                Chunk::of_ints(column, values, n_rows)
+            }
+            (Kind::Float { .. }, Values::Floats(values)) => Chunk::of_doubles(column, values, n_rows),
+            (Kind::Bool, Values::Bools(values)) => Chunk::of_bools(column, values, n_rows),
+            (Kind::Text, Values::Texts(ids, texts)) => Chunk::of_texts(column, ids, texts, n_rows),
             _ => Chunk {
                 levels: vec![0; n_rows],
                 dictionary: Vec::new(),
@@ -157,11 +180,42 @@ impl Chunk {
         }
     }
 
-    fn of_ints(bits: u8, column: &Column, values: &[i64], n_rows: usize) -> Chunk {
+    fn of_ints(column: &Column, values: &[i64], n_rows: usize) -> Chunk {
+        let rows = present(column, values, n_rows);
+        let bounds = rows.iter().flatten().min().zip(rows.iter().flatten().max());
+        let bounds = bounds.map(|(min, max)| (min.to_le_bytes().to_vec(), max.to_le_bytes().to_vec()));
+        Chunk::encode(&rows, bounds, |value, out| out.extend_from_slice(&value.to_le_bytes()))
+    }
+
+    /// Without bounds: readers do not agree on where NaN and the two zeros belong.
+    fn of_doubles(column: &Column, values: &[f64], n_rows: usize) -> Chunk {
+        // By their bits, since NaN is not equal to itself.
+        let bits: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
+        let rows = present(column, &bits, n_rows);
+        Chunk::encode(&rows, None, |value, out| out.extend_from_slice(&value.to_le_bytes()))
+    }
+
+    /// Eight to a byte, the first in the lowest bit.
+    fn of_bools(column: &Column, values: &[bool], n_rows: usize) -> Chunk {
+        let rows = present(column, values, n_rows);
+        let mut body = Vec::new();
+        for (number, value) in rows.iter().flatten().enumerate() {
+            if number % 8 == 0 {
+                body.push(0);
+            }
+            if let Some(last) = body.last_mut() {
+                *last |= u8::from(*value) << (number % 8);
+            }
+        }
+        let levels = rows.iter().map(|value| u32::from(value.is_some())).collect();
+        Chunk { levels, dictionary: Vec::new(), n_dictionary: 0, body, bounds: None }
+    }
+
+    fn of_uints(bits: u8, column: &Column, values: &[i64], n_rows: usize) -> Chunk {
         let max = if bits == 64 { u64::MAX } else { (1u64 << bits) - 1 };
-        let rows: Vec<Option<u64>> = (0..n_rows)
-            .map(|row| values.get(row).filter(|_| column.is_valid(row)).map(|value| *value as u64))
-            .map(|value| value.filter(|value| *value <= max))
+        let rows: Vec<Option<u64>> = present(column, values, n_rows)
+            .into_iter()
+            .map(|value| value.map(|value| value as u64).filter(|value| *value <= max))
             .collect();
         let width = if bits == 64 { 8 } else { 4 };
         let push = |value: u64, out: &mut Vec<u8>| out.extend_from_slice(&value.to_le_bytes()[..width]);
@@ -172,8 +226,7 @@ impl Chunk {
     }
 
     fn of_texts(column: &Column, ids: &[StringId], texts: &StringTable, n_rows: usize) -> Chunk {
-        let rows: Vec<Option<StringId>> =
-            (0..n_rows).map(|row| ids.get(row).copied().filter(|_| column.is_valid(row))).collect();
+        let rows = present(column, ids, n_rows);
         let push = |id: StringId, out: &mut Vec<u8>| {
             let text = texts.get(id).as_bytes();
             out.extend_from_slice(&(text.len() as u32).to_le_bytes());
@@ -225,7 +278,7 @@ impl Chunk {
     }
 
     /// Appends its pages; gives what the footer says of it, and its size without compression.
-    fn write(self, spec: ColumnSpec, n_rows: usize, out: &mut Vec<u8>) -> (Message, u64) {
+    fn write(self, spec: &ColumnSpec, n_rows: usize, out: &mut Vec<u8>) -> (Message, u64) {
         let start = out.len();
         let mut n_unpacked = 0;
         let mut page = |kind: i32, id: i16, header: Message, content: &[u8]| {
@@ -262,7 +315,7 @@ impl Chunk {
         }
         let encodings: &[i32] = if has_dictionary { &[0, 3, 8] } else { &[0, 3] };
         let mut data = Message::default()
-            .i32(1, spec.physical())
+            .i32(1, spec.kind.physical())
             .ints(2, encodings)
             .binaries(3, &[spec.name.as_bytes()])
             .i32(4, codec::ZSTD)
