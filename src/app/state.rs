@@ -429,11 +429,9 @@ impl Tab {
         match client {
             Ok(client) => {
                 match source {
-                    Source::File(file) => self.open_file(&client, file, afresh),
-                    Source::Together(files) => open_together(&client, files),
-                    Source::Kept(entry) => {
-                        client.send(&Request::OpenKept { key: entry.key, query: first_query() });
-                    }
+                    Source::File(file) => self.open_file(&client, file, query, afresh),
+                    Source::Together(files) => open_together(&client, files, query),
+                    Source::Kept(entry) => client.send(&Request::OpenKept { key: entry.key, query }),
                     Source::Sides(sides) => client.send(&sides.request()),
                 }
                 self.client.set_value(Some(client));
@@ -442,7 +440,7 @@ impl Tab {
         }
     }
 
-    fn open_file(self, client: &Client, file: Picked, afresh: bool) {
+    fn open_file(self, client: &Client, file: Picked, query: Query, afresh: bool) {
         let Picked { ref blob, modified_ms, ref beside, .. } = file;
         // An index would not have what lies beside the file.
         let is_large =
@@ -450,7 +448,7 @@ impl Tab {
         let keep = modified_ms.filter(|_| is_large).map(|modified_ms| Keep { modified_ms, afresh });
         let ports = if blob.size() < MIN_HELPED_BYTES { Vec::new() } else { self.take_helpers() };
         let (files, blobs) = as_sent(vec![file], keep);
-        client.send_with(&Request::Open { files, query: first_query() }, &blobs, ports);
+        client.send_with(&Request::Open { files, query }, &blobs, ports);
     }
 
     /// Takes the helpers that are free; gives the ways to them.
@@ -642,9 +640,9 @@ impl Tab {
 }
 
 /// Reads files as one run. Nothing is kept of them, and nobody helps: reading goes on file by file.
-fn open_together(client: &Client, files: Vec<Picked>) {
+fn open_together(client: &Client, files: Vec<Picked>, query: Query) {
     let (files, blobs) = as_sent(files, None);
-    client.send_with(&Request::Open { files, query: first_query() }, &blobs, Vec::new());
+    client.send_with(&Request::Open { files, query }, &blobs, Vec::new());
 }
 
 /// Files as a request names them, and the `Blob`s that go beside it.

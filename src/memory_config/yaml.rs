@@ -6,7 +6,9 @@ use std::collections::HashMap;
 
 /// Documents nest no deeper, and hold no more values with all that is referred to.
 const MAX_DEPTH: usize = 100;
-const MAX_VALUES: usize = 200_000;
+const MAX_VALUES: usize = 20_000;
+/// Texts count as so many values as they have stretches of this length.
+const VALUE_BYTES: usize = 256;
 
 /// A value.
 #[derive(Clone, PartialEq, Debug)]
@@ -32,11 +34,15 @@ impl Yaml {
         }
     }
 
-    /// Values in it, itself included.
+    /// Values in it, itself included; long texts count as several.
     fn n_values(&self) -> usize {
+        let of_text = |text: &str| text.len() / VALUE_BYTES;
         match self {
             Yaml::List(values) => 1 + values.iter().map(Yaml::n_values).sum::<usize>(),
-            Yaml::Map(members) => 1 + members.iter().map(|(_, value)| value.n_values()).sum::<usize>(),
+            Yaml::Map(members) => {
+                1 + members.iter().map(|(name, value)| of_text(name) + value.n_values()).sum::<usize>()
+            }
+            Yaml::Text(text) => 1 + of_text(text),
             _ => 1,
         }
     }
@@ -271,6 +277,13 @@ fn is_date(text: &str) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn references_to_long_texts_are_bounded() {
+        let text = |n: usize| format!("a: &a {}\nb: [{}]", "x".repeat(100_000), vec!["*a"; n].join(", "));
+        assert!(read(&text(3)).is_ok());
+        assert!(read(&text(5_000)).is_err());
+    }
 
     #[test]
     fn plain_texts() {
