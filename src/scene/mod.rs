@@ -58,6 +58,24 @@ pub enum Mark {
     },
 }
 
+impl Mark {
+    /// The same, so much further down.
+    pub fn moved_down(mut self, by: f64) -> Mark {
+        match &mut self {
+            Mark::Rect { y, .. } | Mark::Dot { y, .. } | Mark::Text { y, .. } => *y += by,
+            Mark::Path { corners, base, .. } => {
+                corners.iter_mut().for_each(|corner| corner.1 += by);
+                *base = base.map(|base| base + by);
+            }
+            Mark::Rule { from, to, .. } => {
+                from.1 += by;
+                to.1 += by;
+            }
+        }
+        self
+    }
+}
+
 /// Where a text starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Anchor {

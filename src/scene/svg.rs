@@ -1,6 +1,7 @@
 //! A scene as an SVG of its own, which needs no style sheet and no script.
 
-use super::{Anchor, Mark, Scene, tone_name};
+use super::{Anchor, Mark, Scene, layout, tone_name};
+use crate::report::Chart;
 use crate::report::chart::Tone;
 use std::fmt::Write;
 
@@ -30,6 +31,37 @@ pub fn write(scene: &Scene, title: &str, out: &mut String) {
     let alone = r#" xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" font-size="12""#;
     let paper = r##"<rect width="100%" height="100%" fill="#ffffff"/>"##;
     push_drawing(scene, title, alone, paper, Paint::Colors, out);
+}
+
+/// Height of the title of a picture, and of a row of its legend.
+const TITLE: f64 = 30.0;
+const LEGEND_ROW: f64 = 18.0;
+/// Width of a letter, near enough for leaving room.
+const LETTER: f64 = 6.6;
+/// Left of title and legend.
+const MARGIN: f64 = 8.0;
+
+/// A chart as a picture of its own: its title, what the colours mean, and the drawing, on white paper.
+pub fn picture(chart: &Chart, width: f64) -> String {
+    let mut scene = layout(chart, width);
+    let legend = std::mem::take(&mut scene.legend);
+    let mut marks = vec![Mark::Text { x: MARGIN, y: 20.0, anchor: Anchor::Start, text: chart.title.clone() }];
+    let (mut x, mut y) = (MARGIN, TITLE);
+    for (name, tone) in legend {
+        let needed = 18.0 + name.chars().count() as f64 * LETTER + 16.0;
+        if x > MARGIN && x + needed > scene.width {
+            (x, y) = (MARGIN, y + LEGEND_ROW);
+        }
+        marks.push(Mark::Rect { x, y, width: 12.0, height: 12.0, tone, title: name.clone() });
+        marks.push(Mark::Text { x: x + 18.0, y: y + 10.0, anchor: Anchor::Start, text: name });
+        x += needed;
+    }
+    let head = if marks.len() > 1 { y + LEGEND_ROW + 6.0 } else { TITLE };
+    marks.extend(scene.marks.into_iter().map(|mark| mark.moved_down(head)));
+    let scene = Scene { width: scene.width, height: scene.height + head, marks, legend: Vec::new() };
+    let mut out = String::new();
+    write(&scene, &chart.title, &mut out);
+    out
 }
 
 /// Appends the drawing for a page whose style sheet knows the classes of [`tone_name`], and `grid`, `limit`, `line` and
@@ -171,6 +203,32 @@ pub fn push_text(text: &str, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_picture_has_its_title_and_its_legend() {
+        use crate::base::units::Unit;
+        use crate::report::chart::{Bars, Part, Plot};
+        let part = |name: &str, tone| Part { name: name.to_string(), tone, values: vec![3.0] };
+        let bars = Bars {
+            labels: vec!["a".to_string()],
+            parts: vec![part("computation", Tone::Computation), part("idle", Tone::Idle)],
+            unit: Unit::Ns,
+            is_strip: false,
+            what: String::new(),
+        };
+        let chart = Chart {
+            id: "c".into(),
+            title: "Time & idle".to_string(),
+            caption: String::new(),
+            plot: Plot::Bars(bars),
+        };
+        let picture = picture(&chart, 300.0);
+        for text in
+            ["Time &amp; idle</text>", ">computation</text>", ">idle</text>", "http://www.w3.org/2000/svg"]
+        {
+            assert!(picture.contains(text), "{text} in {picture}");
+        }
+    }
 
     #[test]
     fn texts_are_escaped() {
