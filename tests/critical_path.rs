@@ -149,6 +149,39 @@ fn numbers_are_those_of_hta() {
     assert!(n_checked >= 4 && met.iter().all(|met| *met), "{n_checked} {met:?}");
 }
 
+/// What someone asks for is what HTA is asked for.
+#[test]
+fn a_range_can_be_chosen() {
+    let mut n_checked = 0;
+    for golden in goldens() {
+        let (name, annotation) = (golden["trace"].as_str().unwrap(), golden["annotation"].as_str().unwrap());
+        let instance = golden["instance"].as_u64().unwrap() as usize;
+        let Some(text) = unpacked(name).filter(|_| !annotation.is_empty()) else { continue };
+        let run = Run::single(import(name, &rounded(&text), None).unwrap());
+        let report_of = |path: String| {
+            let query = Query { path, ..Query::default() };
+            (INFO.run)(&Context::new(&run, &query))
+        };
+        let report = report_of(format!("{annotation} @ {instance}"));
+        let length = 1000 * golden["critical_path_length"].as_i64().unwrap();
+        let facts = report.blocks.iter().find_map(|block| match block {
+            Block::Facts(facts) => Some(&facts.facts),
+            _ => None,
+        });
+        let is_length = |fact: &tracedrop::report::Fact| fact.value == Cell::Integer(length);
+        assert!(facts.unwrap().iter().any(is_length), "{name}, {annotation} @ {instance}: {facts:?}");
+        let says = |report: &Report, what: &str| {
+            let is = |block: &Block| matches!(block, Block::Note(note) if note.text.contains(what));
+            report.blocks.iter().any(is)
+        };
+        assert!(!says(&report, "not of what was asked for"));
+        assert!(says(&report_of("no such thing".to_string()), "no range, operator or frame"));
+        assert!(says(&report_of(format!("{annotation} @ 99999")), "none has number 99999"));
+        n_checked += 1;
+    }
+    assert!(n_checked >= 3, "{n_checked}");
+}
+
 /// What must hold of every path.
 fn check(path: &CriticalPath) {
     let takes_time = |segment: &Segment| segment.dur() > 0;

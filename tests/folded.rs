@@ -165,3 +165,40 @@ fn parts_are_folded_too() {
     }
     assert!(n_folded > 3, "only {n_folded}");
 }
+
+/// Of kernels there are sums by name, which are those of the trace as a whole.
+#[test]
+fn kernels_are_added_up() {
+    let mut n_folded = 0;
+    for path in inputs() {
+        let bytes = std::fs::read(&path).unwrap();
+        let (Some(whole), Some(folded)) = (read(&bytes, None), read(&bytes, Some(100))) else { continue };
+        let (Some(theirs), Some(ours)) = (report(&whole, "gpu-kernels"), report(&folded, "gpu-kernels"))
+        else {
+            continue;
+        };
+        if folded.run().traces[0].folded.is_none() {
+            continue;
+        }
+        n_folded += 1;
+        let columns: [(&str, &[&str]); 2] = [
+            ("operations", &["operation", "count", "total", "share", "mean", "min", "max"]),
+            (
+                "kernels",
+                &["name", "operation", "count", "total", "share", "mean", "p50", "min", "max", "family"],
+            ),
+        ];
+        for (id, columns) in columns {
+            let rows = |report: &Report| -> Vec<Vec<String>> {
+                let table = report.tables().find(|table| table.id == id).unwrap();
+                let cell = |row: usize, id: &&str| table.column(id).unwrap().cells.get(row).plain();
+                let mut rows: Vec<Vec<String>> =
+                    (0..table.n_rows()).map(|row| columns.iter().map(|id| cell(row, id)).collect()).collect();
+                rows.sort();
+                rows
+            };
+            assert_eq!(rows(ours), rows(theirs), "{}: {id}", path.display());
+        }
+    }
+    assert!(n_folded > 0);
+}

@@ -9,8 +9,12 @@ mod support;
 
 #[path = "gpu/golden.rs"]
 mod golden;
+#[path = "gpu/hostile.rs"]
+mod hostile;
 #[path = "gpu/hta.rs"]
 mod hta;
+#[path = "gpu/tables.rs"]
+mod tables;
 #[path = "gpu/tracelens.rs"]
 mod tracelens;
 #[path = "gpu/wafer.rs"]

@@ -337,6 +337,9 @@ fn operators_cost_what_tracelens_says() {
     assert!(unmet.is_empty(), "no longer exceptions: {unmet:?}");
 }
 
+/// Operators of which TraceLens does not know what they are.
+const BETTER_KNOWN: &[&str] = &["_C::rms_norm", "_C::fused_add_rms_norm", "_C::rotary_embedding"];
+
 #[test]
 fn categories_are_those_of_tracelens() {
     let categories = Categories::builtin();
@@ -353,6 +356,10 @@ fn categories_are_those_of_tracelens() {
         // Which of them came first is not in the tables.
         let mut ours = kernels.map(|kernel| categories.of(op, Some(kernel)));
         let fits = ours.any(|category| category == golden) || categories.of(op, None) == golden;
+        if golden == "other" && BETTER_KNOWN.contains(&op) {
+            assert!(!fits, "{row}: {op} is no exception");
+            continue;
+        }
         assert!(fits, "{row}: not {golden}");
         n += 1;
     }

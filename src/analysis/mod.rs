@@ -110,11 +110,19 @@ pub struct Query {
     pub peaks: String,
     /// How accesses to memory are labelled and judged.
     pub memory: memory_query::MemoryQuery,
+    /// Which range the critical path is of, see [`gpu_critical_path::Wanted`]; mostly empty, for the longest step.
+    pub path: String,
 }
 
 impl Default for Query {
     fn default() -> Query {
-        Query { top: 10, kernel_rules: String::new(), peaks: String::new(), memory: Default::default() }
+        Query {
+            top: 10,
+            kernel_rules: String::new(),
+            peaks: String::new(),
+            memory: Default::default(),
+            path: String::new(),
+        }
     }
 }
 

@@ -93,6 +93,10 @@ fn label(trace: &Trace, name: StringId, key: Key) -> String {
         (None | Some(""), _) => key_text,
         // A text key often is the name.
         (Some(name), Key::Text(text)) if trace.strings.get(text) == name => name.to_string(),
+        // `thread 1234 (python3)` says its number already.
+        (Some(name), _) if name.split(|c: char| !c.is_alphanumeric()).any(|word| word == key_text) => {
+            name.trim().to_string()
+        }
         (Some(name), _) => format!("{name} ({key_text})"),
     }
 }

@@ -14,6 +14,8 @@ pub enum OwnTable {
     /// Of one trace only, as are ranges.
     MemoryPhases,
     MemoryRanges,
+    /// Which range the critical path is of.
+    Path,
 }
 
 impl OwnTable {
@@ -22,6 +24,7 @@ impl OwnTable {
         match id {
             "gpu-kernels" => &[OwnTable::KernelRules],
             "gpu-ops" => &[OwnTable::Peaks],
+            "gpu-critical-path" => &[OwnTable::Path],
             "mrm" => &[
                 OwnTable::MemoryRules,
                 OwnTable::MemoryThresholds,
@@ -39,7 +42,7 @@ impl OwnTable {
             OwnTable::Peaks => Some("gpu-peaks"),
             OwnTable::MemoryRules => Some("memory-rules"),
             OwnTable::MemoryThresholds => Some("memory-thresholds"),
-            OwnTable::MemoryPhases | OwnTable::MemoryRanges => None,
+            OwnTable::MemoryPhases | OwnTable::MemoryRanges | OwnTable::Path => None,
         }
     }
 
@@ -51,6 +54,7 @@ impl OwnTable {
             OwnTable::MemoryThresholds => words().memory_thresholds_title,
             OwnTable::MemoryPhases => words().memory_phases_title,
             OwnTable::MemoryRanges => words().memory_ranges_title,
+            OwnTable::Path => words().path_of_title,
         }
     }
 
@@ -62,6 +66,7 @@ impl OwnTable {
             OwnTable::MemoryThresholds => words().memory_thresholds_explanation,
             OwnTable::MemoryPhases => words().memory_phases_explanation,
             OwnTable::MemoryRanges => words().memory_ranges_explanation,
+            OwnTable::Path => words().path_of_explanation,
         }
     }
 
@@ -75,6 +80,7 @@ impl OwnTable {
             OwnTable::MemoryRanges => {
                 r#"[{"addr_start": 4096, "addr_end": 8192, "region_type": "kv_cache"}]"#
             }
+            OwnTable::Path => "ProfilerStep @ 2",
         }
     }
 
@@ -91,6 +97,7 @@ impl OwnTable {
             OwnTable::MemoryThresholds => &mut query.memory.thresholds,
             OwnTable::MemoryPhases => &mut query.memory.phases,
             OwnTable::MemoryRanges => &mut query.memory.ranges,
+            OwnTable::Path => &mut query.path,
         }
     }
 

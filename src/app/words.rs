@@ -173,6 +173,9 @@ pub struct Words {
     pub memory_phases_explanation: &'static str,
     pub memory_ranges_title: &'static str,
     pub memory_ranges_explanation: &'static str,
+    pub path_of_title: &'static str,
+    pub save_svg: &'static str,
+    pub path_of_explanation: &'static str,
     pub unknown_label: &'static str,
     /// Names of the library, and what they do.
     pub unknown_policies: [(&'static str, &'static str); 4],
@@ -474,6 +477,9 @@ static ENGLISH: Words = Words {
     memory_phases_explanation: "JSON, a list of phase, start_ns and end_ns on the clock of the trace. For this file only.",
     memory_ranges_title: "Say what lies at which addresses",
     memory_ranges_explanation: "JSON, a list of addr_start, addr_end and region_type, as in kv_ranges.json. For this file only.",
+    save_svg: "Save this picture as SVG",
+    path_of_title: "Choose the range that the path is of",
+    path_of_explanation: "A part of the name of a range, and which of them, counted from 0: ProfilerStep @ 2, or ProfilerStep @ 2..4 for several. Without it the path is that of the longest step. For this file only.",
     unknown_label: "Accesses of no known kind",
     unknown_policies: [
         ("", "are kept as unknown"),

@@ -1,7 +1,7 @@
 //! `tracedrop compare`: reads both sides, prints what changed, and holds it against limits.
 
 use crate::place::{self, Place};
-use crate::{Color, Format, InputArgs, LineEnd, ReportTables, read, terminal_width, usage};
+use crate::{Color, Format, InputArgs, LineEnd, ReportTables, pictures, read, terminal_width, usage};
 use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -35,6 +35,9 @@ pub struct CompareArgs {
     /// Markdown is made for a comment on a pull request: short, with tables folded.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
+    /// With `--format svg`: the folder for the pictures, one file each; it is made if it is not there.
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     tables: ReportTables,
     /// Columns of the terminal layout [default: the terminal's, else 100].
@@ -65,6 +68,9 @@ pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
     };
     if args.files.is_empty() && args.against.is_empty() {
         return list_measures();
+    }
+    if let Some(message) = args.format.is_without_place(args.output.is_some()) {
+        return Ok(usage(message));
     }
     let (a, b) = match sides(args) {
         Ok(sides) => sides,
@@ -135,9 +141,14 @@ fn write(args: &CompareArgs, compared: &mut Compared) -> io::Result<()> {
         args.color == Color::Auto && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let width = args.width.map_or_else(terminal_width, usize::from);
     let options = Options { width: width as u32, color, ..Options::default() };
+    let exporter = match (args.format.exporter(), &args.output) {
+        (Some(exporter), _) => exporter,
+        (None, Some(folder)) => return pictures::write(compared.reports(), folder, "", args.input.quiet),
+        (None, None) => return Ok(()),
+    };
     let mut out = LineEnd { inner: io::BufWriter::new(io::stdout().lock()), last: b'\n' };
-    compared.export(args.format.exporter(), &options, &mut out)?;
-    if out.last != b'\n' && args.format.exporter().is_text() {
+    compared.export(exporter, &options, &mut out)?;
+    if out.last != b'\n' && exporter.is_text() {
         out.write_all(b"\n")?;
     }
     out.flush()

@@ -7,6 +7,7 @@ mod compare;
 mod content;
 mod crew;
 mod mrm;
+mod pictures;
 mod place;
 mod read;
 
@@ -81,6 +82,9 @@ struct ReportArgs {
     width: Option<u16>,
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
+    /// With `--format svg`: the folder for the pictures, one file each; it is made if it is not there.
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
     /// With `--format csv`: only this table, by its id, as one plain CSV.
     #[arg(long, value_name = "ID")]
     table: Option<String>,
@@ -97,6 +101,10 @@ struct ReportTables {
     /// What GPUs can do, before what comes along; `tracedrop rules peaks` prints that.
     #[arg(long, value_name = "FILE")]
     peaks: Option<PathBuf>,
+    /// Which range the critical path is of, by a part of its name: "ProfilerStep", "ProfilerStep @ 2" for the third one,
+    /// "ProfilerStep @ 2..4" for three of them [default: the longest step].
+    #[arg(long, value_name = "NAME")]
+    path_of: Option<String>,
     /// When which phase of a run was, as JSON: [{"phase", "start_ns", "end_ns"}]; for accesses to memory.
     #[arg(long, value_name = "FILE")]
     phases: Option<PathBuf>,
@@ -163,6 +171,8 @@ enum Format {
     Html,
     /// Each table as a Parquet file, all of them in a zip archive.
     Parquet,
+    /// The pictures, a file each, into the folder of `--output`.
+    Svg,
 }
 
 /// Tables that can be read and extended.
@@ -209,15 +219,30 @@ enum Color {
 }
 
 impl Format {
-    fn exporter(self) -> &'static ExporterInfo {
-        match self {
+    /// What is wrong with having a folder for pictures, or none; `None` if it is right.
+    fn is_without_place(self, has_folder: bool) -> Option<String> {
+        match (self, has_folder) {
+            (Format::Svg, false) => {
+                Some("--format svg needs --output DIR, the folder for the pictures".to_string())
+            }
+            (Format::Svg, true) | (_, false) => None,
+            (_, true) => {
+                Some("--output goes with --format svg; the other formats go to standard output".to_string())
+            }
+        }
+    }
+
+    /// `None` of pictures, which are files of their own.
+    fn exporter(self) -> Option<&'static ExporterInfo> {
+        Some(match self {
+            Format::Svg => return None,
             Format::Terminal => &export::terminal::INFO,
             Format::Markdown => &export::markdown::INFO,
             Format::Json => &export::json::INFO,
             Format::Csv => &export::csv::INFO,
             Format::Parquet => &export::parquet::INFO,
             Format::Html => &export::html::INFO,
-        }
+        })
     }
 }
 
@@ -290,6 +315,9 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
     };
     if args.table.is_some() && !matches!(args.format, Format::Csv) {
         return Ok(usage("--table goes with --format csv".to_string()));
+    }
+    if let Some(message) = args.format.is_without_place(args.output.is_some()) {
+        return Ok(usage(message));
     }
     if args.files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
         return Ok(usage("standard input can be read only once".to_string()));
@@ -415,7 +443,13 @@ impl ReportTables {
         if let Some(problem) = memory.problem() {
             return Err(problem);
         }
-        let query = Query { top, kernel_rules: text(&self.kernel_rules)?, peaks: text(&self.peaks)?, memory };
+        let query = Query {
+            top,
+            kernel_rules: text(&self.kernel_rules)?,
+            peaks: text(&self.peaks)?,
+            memory,
+            path: self.path_of.clone().unwrap_or_default(),
+        };
         // Whoever gives a table wants it to count.
         if let Err(problems) = kernels::Rules::builtin().with(&query.kernel_rules) {
             let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -455,16 +489,26 @@ fn write_report(
         args.color == Color::Auto && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let width = args.width.map_or_else(terminal_width, usize::from);
     let options = Options { width: width as u32, color, ..Options::default() };
+    if let Some(folder) = &args.output {
+        // Of several files each has pictures of the same names.
+        let first = session.run().traces.first().map_or("", |trace| &trace.source.file_name);
+        let prefix = if args.files.len() > 1 && !args.together { first } else { "" };
+        return pictures::write(session.reports(), folder, prefix, args.input.quiet).map(|()| None);
+    }
     let mut out = LineEnd { inner: out, last: b'\n' };
     match &args.table {
         Some(id) => match session.table_csv(id) {
             Some(text) => out.write_all(text.as_bytes())?,
             None => return Ok(Some(usage(no_table(session, id)))),
         },
-        None => session.export(args.format.exporter(), &options, &mut out)?,
+        None => {
+            if let Some(exporter) = args.format.exporter() {
+                session.export(exporter, &options, &mut out)?;
+            }
+        }
     }
     // The JSON of the reference ends without a line end; a shell wants one.
-    if out.last != b'\n' && args.format.exporter().is_text() {
+    if out.last != b'\n' && args.format.exporter().is_none_or(ExporterInfo::is_text) {
         out.write_all(b"\n")?;
     }
     Ok(None)

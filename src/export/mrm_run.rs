@@ -10,7 +10,7 @@ use crate::memory::{Kinds, kv};
 use crate::memory_run::tables::{KvRow, RegionRow};
 use crate::memory_run::{self, Contents};
 use crate::report::{Block, Report};
-use crate::scene::{self, svg};
+use crate::scene::svg;
 use crate::trace::accesses::{Access, RegionType};
 use crate::trace::{Run, Trace};
 use std::collections::BTreeSet;
@@ -95,9 +95,7 @@ pub fn figures(reports: &[Report], number: usize) -> Vec<(String, Vec<u8>)> {
             _ => chart.id.strip_suffix(&format!("_{}", number + 1)),
         }?;
         let name = id.strip_suffix("_chart").unwrap_or(id);
-        let mut text = String::new();
-        svg::write_figure(&scene::layout(chart, FIGURE_WIDTH), &chart.title, &mut text);
-        Some((format!("{name}.svg"), text.into_bytes()))
+        Some((format!("{name}.svg"), svg::picture(chart, FIGURE_WIDTH).into_bytes()))
     };
     charts.filter_map(figure).collect()
 }

@@ -110,6 +110,8 @@ pub struct Points {
     pub points: Vec<Point>,
     /// Lines that nothing can pass, as corners from left to right.
     pub limits: Vec<Limit>,
+    /// What the colours of points mean; empty where they mean nothing.
+    pub legend: Vec<(String, Tone)>,
     pub x: Axis,
     pub y: Axis,
 }

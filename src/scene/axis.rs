@@ -19,6 +19,18 @@ pub fn linear(max: f64, n: usize, unit: Unit) -> Vec<f64> {
     ticks
 }
 
+/// Round values from at most `min` to at least `max`, both above 0, about `n` steps.
+pub fn around(min: f64, max: f64, n: usize, unit: Unit) -> Vec<f64> {
+    let rough = ((max - min) / n.max(1) as f64).max(max * 1e-9);
+    let step = if unit == Unit::Bytes { 2f64.powf(rough.log2().ceil()).max(1.0) } else { round_up(rough) };
+    let first = (min / step).floor();
+    let mut ticks = vec![first * step];
+    while ticks[ticks.len() - 1] < max && ticks.len() < 100 {
+        ticks.push((first + ticks.len() as f64) * step);
+    }
+    ticks
+}
+
 /// Round values from `start` to `end`, about `n` of them.
 pub fn between(start: f64, end: f64, n: usize) -> Vec<f64> {
     let step = round_up(((end - start) / n.max(1) as f64).max(1.0));
@@ -67,6 +79,7 @@ mod tests {
         assert_eq!(linear(7.3, 4, Unit::Plain), [0.0, 2.0, 4.0, 6.0, 8.0]);
         assert_eq!(linear(1.0, 4, Unit::Count), [0.0, 1.0]);
         assert_eq!(linear(3000.0, 3, Unit::Bytes), [0.0, 1024.0, 2048.0, 3072.0]);
+        assert_eq!(around(2100.0, 4000.0, 2, Unit::Bytes), [2048.0, 3072.0, 4096.0]);
         assert_eq!(linear(0.0, 4, Unit::Ns), [0.0]);
         assert_eq!(linear(f64::NAN, 4, Unit::Ns), [0.0]);
         assert_eq!(between(2_212.0, 9_000.0, 3), [5_000.0]);

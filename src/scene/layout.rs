@@ -20,6 +20,9 @@ const LYING_ROW: f64 = 26.0;
 /// Width of a letter, near enough for leaving room.
 const LETTER: f64 = 6.6;
 
+/// Share of the largest value that the least has to be for an axis that does not begin at 0.
+const MOSTLY_THERE: f64 = 0.5;
+
 /// Lays out a chart on `width` pixels. The number of marks is in proportion to what the chart holds.
 pub fn layout(chart: &Chart, width: f64) -> Scene {
     let width = if width.is_finite() { width.clamp(240.0, 4000.0) } else { 800.0 };
@@ -114,9 +117,16 @@ fn lying_bars(bars: &Bars, width: f64) -> Scene {
 
 /// Ticks, grid and their texts for a value that grows upwards; gives what a value's place is.
 fn upright_axis(scene: &mut Scene, max: f64, unit: Unit) -> impl Fn(f64) -> f64 + use<> {
-    let ticks = axis::linear(max, 4, unit);
-    let top = ticks.last().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE);
-    let place = move |value: f64| HEAD + PLOT_HEIGHT - (value / top).clamp(0.0, 1.0) * PLOT_HEIGHT;
+    axis_of_ticks(scene, axis::linear(max, 4, unit), unit)
+}
+
+/// The same for ticks, the first of which is where the axis begins.
+fn axis_of_ticks(scene: &mut Scene, ticks: Vec<f64>, unit: Unit) -> impl Fn(f64) -> f64 + use<> {
+    let bottom = ticks.first().copied().unwrap_or(0.0);
+    let top = ticks.last().copied().unwrap_or(0.0).max(bottom + f64::MIN_POSITIVE);
+    let place = move |value: f64| {
+        HEAD + PLOT_HEIGHT - ((value - bottom) / (top - bottom)).clamp(0.0, 1.0) * PLOT_HEIGHT
+    };
     for tick in ticks {
         let y = place(tick);
         scene.marks.push(Mark::Rule { from: (GUTTER, y), to: (scene.width - RIGHT, y), is_limit: false });
@@ -192,7 +202,14 @@ fn drawn_lines(lines: &Lines, width: f64) -> Scene {
         lines => lines.iter().map(|line| (line.name.clone(), line.tone)).collect(),
     };
     let mut scene = Scene { width, height: HEAD + PLOT_HEIGHT + FOOT, marks: Vec::new(), legend };
-    let place = upright_axis(&mut scene, max, lines.unit);
+    // Memory in use hardly varies beside what is always there: then the axis begins below the least.
+    let min = all().map(|point| point.1).filter(|value| value.is_finite()).fold(max, f64::min);
+    let begins_high = lines.unit == Unit::Bytes && min > MOSTLY_THERE * max && max > 0.0 && min < max;
+    let ticks = match begins_high {
+        true => axis::around(min, max, 4, lines.unit),
+        false => axis::linear(max, 4, lines.unit),
+    };
+    let place = axis_of_ticks(&mut scene, ticks, lines.unit);
     let plot = width - GUTTER - RIGHT;
     let span = end.saturating_sub(start).max(1) as f64;
     let powers = axis::powers_of_ten(start.max(1) as f64, end.max(2) as f64);
@@ -213,7 +230,8 @@ fn drawn_lines(lines: &Lines, width: f64) -> Scene {
             }
             corners.push((x, y));
         }
-        let base = (lines.lines.len() == 1).then_some(base);
+        // An area would say that it begins at 0.
+        let base = (lines.lines.len() == 1 && !begins_high).then_some(base);
         scene.marks.push(Mark::Path { corners, tone: line.tone, base });
     }
     // Numbers are short.
@@ -305,7 +323,8 @@ fn scatter(points: &Points, width: f64) -> Scene {
     };
     let x_of = |value: f64| GUTTER + log(value, &x_ticks) * plot;
     let y_of = |value: f64| bottom - log(value, &y_ticks) * HEIGHT;
-    let mut scene = Scene { width, height: bottom + FOOT + LABEL, marks: Vec::new(), legend: Vec::new() };
+    let mut scene =
+        Scene { width, height: bottom + FOOT + LABEL, marks: Vec::new(), legend: points.legend.clone() };
     let every = x_ticks.len().div_ceil(((plot / 80.0) as usize).max(2));
     for (at, tick) in x_ticks.iter().enumerate() {
         let x = x_of(*tick);
@@ -449,6 +468,7 @@ mod tests {
             Plot::Points(Points {
                 points: odd.iter().flat_map(|x| odd.iter().map(move |y| point(*x, *y))).collect(),
                 limits: vec![Limit { name: "l".into(), corners: vec![(1e-9, 1.0), (1.0, 1e9), (1e12, 1e9)] }],
+                legend: Vec::new(),
                 x: axis(Unit::Plain),
                 y: axis(Unit::FlopsPerSecond),
             }),

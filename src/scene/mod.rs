@@ -59,21 +59,20 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// The same so many pixels further down.
-    fn lower_by(&self, px: f64) -> Mark {
-        let mut mark = self.clone();
-        match &mut mark {
-            Mark::Rect { y, .. } | Mark::Dot { y, .. } | Mark::Text { y, .. } => *y += px,
+    /// The same, so much further down.
+    pub fn moved_down(mut self, by: f64) -> Mark {
+        match &mut self {
+            Mark::Rect { y, .. } | Mark::Dot { y, .. } | Mark::Text { y, .. } => *y += by,
             Mark::Path { corners, base, .. } => {
-                corners.iter_mut().for_each(|corner| corner.1 += px);
-                *base = base.map(|base| base + px);
+                corners.iter_mut().for_each(|corner| corner.1 += by);
+                *base = base.map(|base| base + by);
             }
             Mark::Rule { from, to, .. } => {
-                from.1 += px;
-                to.1 += px;
+                from.1 += by;
+                to.1 += by;
             }
         }
-        mark
+        self
     }
 }
 

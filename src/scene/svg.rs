@@ -1,6 +1,7 @@
 //! A scene as an SVG of its own, which needs no style sheet and no script.
 
-use super::{Anchor, Mark, Scene, tone_name};
+use super::{Anchor, Mark, Scene, layout, tone_name};
+use crate::report::Chart;
 use crate::report::chart::Tone;
 use std::fmt::Write;
 
@@ -32,27 +33,35 @@ pub fn write(scene: &Scene, title: &str, out: &mut String) {
     push_drawing(scene, title, alone, paper, Paint::Colors, out);
 }
 
-/// Appends the whole document with its title and what its colours mean above the drawing. Every text is escaped.
-pub fn write_figure(scene: &Scene, title: &str, out: &mut String) {
-    const LINE: f64 = 20.0;
-    const LETTER: f64 = 6.6;
-    const MARGIN: f64 = 12.0;
-    let mut marks = vec![Mark::Text { x: MARGIN, y: 22.0, anchor: Anchor::Start, text: title.to_string() }];
-    let (mut x, mut y) = (MARGIN, 22.0);
-    for (name, tone) in &scene.legend {
-        let width = name.chars().count() as f64 * LETTER + 34.0;
-        if y < 30.0 || x + width > scene.width {
-            (x, y) = (MARGIN, y + LINE);
+/// Height of the title of a picture, and of a row of its legend.
+const TITLE: f64 = 30.0;
+const LEGEND_ROW: f64 = 18.0;
+/// Width of a letter, near enough for leaving room.
+const LETTER: f64 = 6.6;
+/// Left of title and legend.
+const MARGIN: f64 = 8.0;
+
+/// A chart as a picture of its own: its title, what the colours mean, and the drawing, on white paper.
+pub fn picture(chart: &Chart, width: f64) -> String {
+    let mut scene = layout(chart, width);
+    let legend = std::mem::take(&mut scene.legend);
+    let mut marks = vec![Mark::Text { x: MARGIN, y: 20.0, anchor: Anchor::Start, text: chart.title.clone() }];
+    let (mut x, mut y) = (MARGIN, TITLE);
+    for (name, tone) in legend {
+        let needed = 18.0 + name.chars().count() as f64 * LETTER + 16.0;
+        if x > MARGIN && x + needed > scene.width {
+            (x, y) = (MARGIN, y + LEGEND_ROW);
         }
-        let (width_px, height) = (12.0, 12.0);
-        marks.push(Mark::Rect { x, y: y - 10.0, width: width_px, height, tone: *tone, title: String::new() });
-        marks.push(Mark::Text { x: x + 18.0, y, anchor: Anchor::Start, text: name.clone() });
-        x += width;
+        marks.push(Mark::Rect { x, y, width: 12.0, height: 12.0, tone, title: name.clone() });
+        marks.push(Mark::Text { x: x + 18.0, y: y + 10.0, anchor: Anchor::Start, text: name });
+        x += needed;
     }
-    let head = y + 10.0;
-    marks.extend(scene.marks.iter().map(|mark| mark.lower_by(head)));
-    let figure = Scene { width: scene.width, height: scene.height + head, marks, legend: Vec::new() };
-    write(&figure, title, out);
+    let head = if marks.len() > 1 { y + LEGEND_ROW + 6.0 } else { TITLE };
+    marks.extend(scene.marks.into_iter().map(|mark| mark.moved_down(head)));
+    let scene = Scene { width: scene.width, height: scene.height + head, marks, legend: Vec::new() };
+    let mut out = String::new();
+    write(&scene, &chart.title, &mut out);
+    out
 }
 
 /// Appends the drawing for a page whose style sheet knows the classes of [`tone_name`], and `grid`, `limit`, `line` and
@@ -194,6 +203,32 @@ pub fn push_text(text: &str, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_picture_has_its_title_and_its_legend() {
+        use crate::base::units::Unit;
+        use crate::report::chart::{Bars, Part, Plot};
+        let part = |name: &str, tone| Part { name: name.to_string(), tone, values: vec![3.0] };
+        let bars = Bars {
+            labels: vec!["a".to_string()],
+            parts: vec![part("computation", Tone::Computation), part("idle", Tone::Idle)],
+            unit: Unit::Ns,
+            is_strip: false,
+            what: String::new(),
+        };
+        let chart = Chart {
+            id: "c".into(),
+            title: "Time & idle".to_string(),
+            caption: String::new(),
+            plot: Plot::Bars(bars),
+        };
+        let picture = picture(&chart, 300.0);
+        for text in
+            ["Time &amp; idle</text>", ">computation</text>", ">idle</text>", "http://www.w3.org/2000/svg"]
+        {
+            assert!(picture.contains(text), "{text} in {picture}");
+        }
+    }
 
     #[test]
     fn texts_are_escaped() {

@@ -105,8 +105,9 @@ impl LinkTable {
     }
 }
 
-/// What tells operators with equal inputs from others: a hash of the texts of their shapes, types, strides and scalars.
-/// With it one operator of each kind is read from the file again, not all of them.
+/// What tells operators with equal inputs from others: a hash of the texts of their shapes, types, strides and scalars; and
+/// kernels that were launched alike: one of their grid, block, registers and shared memory.
+/// With it one of each kind is read from the file again, not all of them.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct SignatureTable {
     /// Byte in the decompressed file where the event starts; ascending.

@@ -74,12 +74,16 @@ fn inwards(ts: i64, dur: i64) -> Span {
     (start.ceil() as i64, (start + dur).floor() as i64)
 }
 
+fn is_fractional(trace: &Trace) -> bool {
+    let slices = &trace.slices;
+    slices.ts.iter().zip(&slices.dur).any(|(ts, dur)| ts % 1000 != 0 || dur % 1000 != 0)
+}
+
 impl<'a, 'b> Events<'a, 'b> {
     fn new(gpu: &'a GpuTrace<'b>, n_steps: usize) -> Events<'a, 'b> {
         let trace = gpu.trace;
         let slices = &trace.slices;
-        let is_fractional =
-            slices.ts.iter().zip(&slices.dur).any(|(ts, dur)| ts % 1000 != 0 || dur % 1000 != 0);
+        let is_fractional = is_fractional(trace);
         let work: BTreeMap<u32, usize> =
             gpu.work.iter().enumerate().map(|(i, work)| (work.slice, i)).collect();
         let links = &trace.links;
@@ -218,6 +222,23 @@ pub fn compare(traces: &BTreeMap<i64, Trace>, golden: &Value, check: &mut Check)
         let queues = rows(&golden["queue_length_summary"]);
         queue(&events, queues.into_iter().filter(|row| is_rank(&row)).collect(), &report, check);
         launches(&events, &golden["launch_stats"][rank.to_string()], &report, check);
+    }
+    for (rank, trace) in traces {
+        let is_rank = |row: &&BTreeMap<&str, &Value>| row["rank"].as_i64() == Some(*rank);
+        let of_rank = |table: &'static str| -> Vec<BTreeMap<&str, &Value>> {
+            rows(&golden[table]).into_iter().filter(|row| is_rank(&row)).collect()
+        };
+        let run = Run::single(cut(trace, steps.len()));
+        let reports = analysis::reports(&run, &Query::default());
+        let is_fractional = is_fractional(trace);
+        for (place, table) in [("CPU", "cpu_user_annotations"), ("GPU", "gpu_user_annotations")] {
+            ranges(&of_rank(table), place, is_fractional, steps.len() > 1, &reports, check);
+        }
+        if !is_fractional {
+            copy_rates(trace, &of_rank("memory_bw_summary"), &reports, check);
+            op_launches(&rows(&golden["aten_launch_stats"][rank.to_string()]), &reports, check);
+        }
+        counters(&golden["cupti_counters"][0], &reports, check);
     }
     for row in rows(&golden["kernel_breakdown_all"][0]) {
         let name = row["kernel_type"].as_str().unwrap();
@@ -526,5 +547,121 @@ fn launches(events: &Events<'_, '_>, golden: &Value, report: &Report, check: &mu
             let sum: f64 = of_launches.map(|row| row[i + 1].parse::<f64>().unwrap()).sum();
             check.near(format_args!("report: {column}"), sum, float(&golden[theirs]), 0.0);
         }
+    }
+}
+
+/// Ranges that the program named. HTA leaves out those of the last step.
+fn ranges(
+    golden: &[BTreeMap<&str, &Value>],
+    place: &str,
+    is_fractional: bool,
+    is_cut: bool,
+    reports: &[Report],
+    check: &mut Check,
+) {
+    let ours =
+        cells(reports, "ranges", &["where", "name", "count", "total", "max", "min", "mean", "deviation"]);
+    for row in golden {
+        let name = row["name"].as_str().unwrap();
+        let Some(of_name) = ours.iter().find(|row| row[0] == place && row[1] == name) else {
+            check.that(format_args!("no range {name} on the {place}"), false);
+            continue;
+        };
+        let us = |column: usize| of_name[column].parse::<f64>().map_or(0.0, |ns| ns / 1000.0);
+        let n: f64 = of_name[2].parse().unwrap();
+        let theirs = (float(row["sum (us)"]) / float(row["mean (us)"])).round();
+        if is_cut && theirs != n {
+            continue;
+        }
+        let each = if is_fractional { 2.0 } else { 0.0 };
+        check.near(format_args!("sum of {name}"), us(3), float(row["sum (us)"]), each * n);
+        check.near(format_args!("max of {name}"), us(4), float(row["max (us)"]), each);
+        check.near(format_args!("min of {name}"), us(5), float(row["min (us)"]), each);
+        check.near(format_args!("mean of {name}"), us(6), float(row["mean (us)"]), each + 0.001);
+        // Of one there is none; 0 to HTA.
+        check.near(format_args!("deviation of {name}"), us(7), float(row["stddev"]), 2.0 * each + 0.001);
+    }
+}
+
+/// Bandwidths, where it is clear what runs at one time: HTA sorts what is at one microsecond in any order.
+fn copy_rates(trace: &Trace, golden: &[BTreeMap<&str, &Value>], reports: &[Report], check: &mut Check) {
+    let gpu = GpuTrace::new(trace);
+    let ours = cells(
+        reports,
+        "copy_rates",
+        &["kind", "changes", "mean", "deviation", "min", "p25", "p50", "p75", "max"],
+    );
+    for row in golden {
+        let kind = row["name"].as_str().unwrap();
+        let of_kind = gpu.work.iter().filter(|work| gpu.name(work.slice).starts_with(kind));
+        let ends: Vec<(i64, i64)> = of_kind
+            .map(|work| (work.start, work.end.max(work.start + 1000 * i64::from(work.dur() == 0))))
+            .collect();
+        let starts: BTreeSet<i64> = ends.iter().map(|(start, _)| *start).collect();
+        let has_ties = starts.len() < ends.len() || ends.iter().any(|(_, end)| starts.contains(end));
+        // What HTA takes off again does not quite come to 0.
+        let overlaps = ends.windows(2).any(|pair| pair[1].0 < pair[0].1);
+        if has_ties || overlaps {
+            continue;
+        }
+        let Some(of_kind) = ours.iter().find(|row| row[0] == kind) else {
+            check.that(format_args!("no bandwidth of {kind}"), false);
+            continue;
+        };
+        check.same(
+            format_args!("changes of {kind}"),
+            of_kind[1].parse::<f64>().unwrap(),
+            float(row["memory_bw_gbps_count"]),
+        );
+        for (column, theirs) in
+            [(2, "mean"), (3, "std"), (4, "min"), (5, "25%"), (6, "50%"), (7, "75%"), (8, "max")]
+        {
+            let theirs = row[format!("memory_bw_gbps_{theirs}").as_str()];
+            if theirs.is_null() {
+                check.same(format_args!("deviation of one {kind}"), of_kind[column].as_str(), "");
+                continue;
+            }
+            let ours = of_kind[column].parse::<f64>().unwrap() / 1e9;
+            check.near(format_args!("bandwidth of {kind}"), ours, float(theirs), 1e-6 + 1e-6 * ours);
+        }
+    }
+}
+
+/// What operators launch.
+fn op_launches(golden: &[BTreeMap<&str, &Value>], reports: &[Report], check: &mut Check) {
+    let ours = cells(reports, "op_launches", &["op", "sequence", "calls", "to_launch", "to_start"]);
+    let (mut n_same, mut n_there) = (0, 0);
+    for row in golden {
+        let (op, sequence) =
+            (row["aten_op_name"].as_str().unwrap(), row["kernel_sequence"].as_str().unwrap());
+        let Some(of_op) = ours.iter().find(|row| row[0] == op && row[1].replace(" → ", " -> ") == sequence)
+        else {
+            continue;
+        };
+        n_there += 1;
+        if of_op[2].parse::<f64>().unwrap() != float(row["occurrence_count"]) {
+            continue;
+        }
+        n_same += 1;
+        for (column, theirs) in [(3, "avg_aten_op_launch_delay"), (4, "avg_runtime_delay")] {
+            let us = of_op[column].parse::<f64>().unwrap() / 1000.0;
+            check.near(format_args!("{theirs} of {op}"), us, float(row[theirs]), 0.0011);
+        }
+    }
+    if !golden.is_empty() {
+        println!(
+            "{}: launches of {} operators, {n_there} there, {n_same} as often",
+            check.name,
+            golden.len()
+        );
+    }
+}
+
+/// Which operator launched the kernels that counters are of.
+fn counters(golden: &Value, reports: &[Report], check: &mut Check) {
+    let ours = cells(reports, "kernel_counters", &["kernel", "outer_op"]);
+    for row in rows(golden) {
+        let wanted = [row["name"].as_str().unwrap(), row["top_level_op"].as_str().unwrap()];
+        check.that(format_args!("no counters of {wanted:?}"), ours.iter().any(|row| row[..] == wanted[..]));
     }
 }

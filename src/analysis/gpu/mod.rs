@@ -7,6 +7,7 @@
 //! ```
 //! Work is never given to a step, an operator or a frame by when the GPU ran it: queues may be full for long.
 
+pub mod active;
 pub mod annotation;
 pub mod class;
 pub mod collective;

@@ -37,7 +37,7 @@ pub struct Work {
 impl Work {
     /// Nanoseconds.
     pub fn dur(&self) -> i64 {
-        self.end - self.start
+        self.end.saturating_sub(self.start)
     }
 }
 
@@ -380,6 +380,15 @@ impl<'a> GpuTrace<'a> {
             Some(number) => number.to_string(),
             None => "?".to_string(),
         }
+    }
+
+    /// Whether times are so far apart, or so long, that sums of them stop at the largest number there is.
+    pub fn has_impossible_times(&self) -> bool {
+        let of_work: i128 = self.work.iter().map(|work| i128::from(work.dur())).sum();
+        let of_trace =
+            self.trace.span().map_or(0, |(start, end)| i128::from(end).saturating_sub(i128::from(start)));
+        // Several streams and devices are added up.
+        of_work.max(of_trace) > i128::from(i64::MAX / 8)
     }
 
     /// Work of one device for which `is` holds, as spans that do not touch.

@@ -33,19 +33,20 @@ pub struct Parts {
 impl Parts {
     /// Time in which anything runs.
     pub fn busy(&self) -> i64 {
-        self.total - self.idle
+        self.total.saturating_sub(self.idle)
     }
 
     pub fn add(&mut self, other: &Parts) {
-        self.total += other.total;
-        self.computation += other.computation;
-        self.exposed_communication += other.exposed_communication;
-        self.exposed_copies += other.exposed_copies;
-        self.idle += other.idle;
-        self.communication += other.communication;
-        self.hidden_communication += other.hidden_communication;
-        self.copies += other.copies;
-        self.kernels_only += other.kernels_only;
+        let add = |sum: &mut i64, ns: i64| *sum = sum.saturating_add(ns);
+        add(&mut self.total, other.total);
+        add(&mut self.computation, other.computation);
+        add(&mut self.exposed_communication, other.exposed_communication);
+        add(&mut self.exposed_copies, other.exposed_copies);
+        add(&mut self.idle, other.idle);
+        add(&mut self.communication, other.communication);
+        add(&mut self.hidden_communication, other.hidden_communication);
+        add(&mut self.copies, other.copies);
+        add(&mut self.kernels_only, other.kernels_only);
     }
 }
 
@@ -108,8 +109,9 @@ impl Activity {
         let mut parts = Parts::default();
         let layers = [&self.kernels[..], &self.fills, &self.communication, &self.copies];
         spans::pieces(layers, window, |(start, end), mask| {
-            let ns = end - start;
-            parts.total += ns;
+            let ns = end.saturating_sub(start);
+            let add = |sum: &mut i64, counts: bool| *sum = sum.saturating_add(if counts { ns } else { 0 });
+            add(&mut parts.total, true);
             let has = |bits: u32| mask & bits != 0;
             let part = if has(KERNELS | FILLS) {
                 &mut parts.computation
@@ -120,11 +122,11 @@ impl Activity {
             } else {
                 &mut parts.idle
             };
-            *part += ns;
-            parts.kernels_only += if has(KERNELS) { ns } else { 0 };
-            parts.communication += if has(COMMUNICATION) { ns } else { 0 };
-            parts.hidden_communication += if has(COMMUNICATION) && has(KERNELS | FILLS) { ns } else { 0 };
-            parts.copies += if has(COPIES) { ns } else { 0 };
+            add(part, true);
+            add(&mut parts.kernels_only, has(KERNELS));
+            add(&mut parts.communication, has(COMMUNICATION));
+            add(&mut parts.hidden_communication, has(COMMUNICATION) && has(KERNELS | FILLS));
+            add(&mut parts.copies, has(COPIES));
         });
         parts
     }

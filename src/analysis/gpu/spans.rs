@@ -1,5 +1,7 @@
 //! Spans of time: unions of them, and what of a window each of several unions covers.
 
+use super::stats::SumNs;
+
 /// From the first nanosecond to the one behind the last.
 pub type Span = (i64, i64);
 
@@ -17,7 +19,7 @@ pub fn union(spans: impl Iterator<Item = Span>) -> Vec<Span> {
 
 /// Time that spans which do not touch cover, in nanoseconds.
 pub fn total(spans: &[Span]) -> i64 {
-    spans.iter().map(|(start, end)| end - start).sum()
+    spans.iter().map(|(start, end)| end.saturating_sub(*start)).sum_ns()
 }
 
 /// Cuts `window` wherever one of the unions in `layers` begins or ends, and calls `each` with every piece, in order, and

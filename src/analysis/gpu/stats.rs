@@ -1,5 +1,15 @@
 //! Sums and quantiles of durations, in whole nanoseconds.
 
+/// Sums that stop at the largest number there is instead of going round: what a broken file claims may add up to more.
+pub trait SumNs: Iterator<Item = i64> + Sized {
+    /// Exact below 292 years.
+    fn sum_ns(self) -> i64 {
+        self.fold(0, i64::saturating_add)
+    }
+}
+
+impl<I: Iterator<Item = i64>> SumNs for I {}
+
 /// Durations of one kind of thing.
 #[derive(Clone, Default, Debug)]
 pub struct Durations {
@@ -11,7 +21,7 @@ impl Durations {
     /// Of these, in any order.
     pub fn new(mut durations: Vec<i64>) -> Durations {
         durations.sort_unstable();
-        let total = durations.iter().fold(0i64, |sum, dur| sum.saturating_add(*dur));
+        let total = durations.iter().copied().sum_ns();
         Durations { sorted: durations, total }
     }
 
@@ -45,6 +55,17 @@ impl Durations {
     pub fn max(&self) -> Option<i64> {
         self.sorted.last().copied()
     }
+}
+
+/// Sample standard deviation, as pandas has it, to the nearest nanosecond. `None` of fewer than two.
+pub fn deviation(durations: &Durations) -> Option<i64> {
+    let n = durations.sorted.len();
+    if n < 2 {
+        return None;
+    }
+    let mean = durations.sorted.iter().map(|dur| *dur as f64).sum::<f64>() / n as f64;
+    let squares: f64 = durations.sorted.iter().map(|dur| (*dur as f64 - mean).powi(2)).sum();
+    Some((squares / (n - 1) as f64).sqrt().round() as i64)
 }
 
 /// `part` of `whole`; `None` of nothing.

@@ -72,12 +72,13 @@ impl Grade {
         let mut around = Around::default();
         for work in gpu.work.iter().filter(|work| work.kind == Kind::Kernel) {
             let dur = work.dur();
-            time += dur;
+            let add = |sum: &mut i64, counts: bool| *sum = sum.saturating_add(if counts { dur } else { 0 });
+            add(&mut time, true);
             let has_launch = work.launch != NONE;
             if has_launch && around.launch != work.launch {
                 around = Around::new(gpu, work.launch);
             }
-            by_graph += if has_launch && around.is_graph { dur } else { 0 };
+            add(&mut by_graph, has_launch && around.is_graph);
             not_in_window += u64::from(!has_launch);
             for (linked, is) in linked.iter_mut().zip([
                 has_launch,
@@ -86,7 +87,7 @@ impl Grade {
                 work.step != NO_STEP,
                 has_launch && around.has_module,
             ]) {
-                *linked += if is { dur } else { 0 };
+                add(linked, is);
             }
         }
         let coverage = linked.map(|linked| share(linked, time));

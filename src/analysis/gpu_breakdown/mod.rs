@@ -2,6 +2,7 @@
 
 mod charts;
 mod grade;
+mod ranges;
 
 use super::gpu::annotation::Phase;
 use super::gpu::parts::{Activity, Parts, StepWindow, step_windows};
@@ -44,6 +45,12 @@ impl Of<'_, '_> {
             report.summary = self.summary(&devices);
         }
         report.facts(self.facts(&devices, &grade));
+        if self.gpu.has_impossible_times() {
+            report.warning(
+                "Times in this trace are centuries apart, or add up to centuries, so the file is damaged. Sums and differences stop at 292 \
+                 years.",
+            );
+        }
         if devices.is_empty() {
             report.warning(
                 "The trace holds no work of a GPU: it was recorded without GPU activities, or the GPU did nothing in the window. \
@@ -66,6 +73,9 @@ impl Of<'_, '_> {
                      ProfilerStep#3, execute_context_…_generation_… or step[DECODE bs=32].",
                 );
             }
+        }
+        if let Some(table) = ranges::table(self.named) {
+            report.table(table);
         }
         report.table(grade.table(self.named.id("coverage"), self.named.title("What the trace can tell")));
         if let Some(facts) = self.setup() {
@@ -242,7 +252,12 @@ impl Of<'_, '_> {
                     rows.iter().map(|row| step(row)?.what.tokens()).collect(),
                 )
                 .hint("as the annotation says: new tokens of prompts, and generated ones"),
-                integers("start", "GPU start", Unit::NsOffset, rows.iter().map(|row| row.0.window.0 - start)),
+                integers(
+                    "start",
+                    "GPU start",
+                    Unit::NsOffset,
+                    rows.iter().map(|row| row.0.window.0.saturating_sub(start)),
+                ),
                 integers("gpu_time", "GPU time", Unit::Ns, part(|parts| parts.total))
                     .with_bar()
                     .hint("from its first work on the GPU to the first of the next step"),
@@ -259,7 +274,9 @@ impl Of<'_, '_> {
                     "cpu_time",
                     "CPU time",
                     Unit::Ns,
-                    rows.iter().map(|row| step(row).map(|step| step.end - step.start)).collect(),
+                    rows.iter()
+                        .map(|row| step(row).map(|step| step.end.saturating_sub(step.start)))
+                        .collect(),
                 )
                 .hint("length of the range on the CPU"),
                 Column::unsigned(

@@ -2,7 +2,7 @@
 
 use super::gpu::collective::Collective;
 use super::gpu::spans::{self, Span};
-use super::gpu::stats::{Durations, share};
+use super::gpu::stats::{Durations, SumNs, share};
 use super::gpu::{GpuTrace, Named, Work};
 use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
@@ -52,8 +52,8 @@ struct Sums {
 fn add(named: &Named<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
     let mut rows = sums(gpu);
-    let total: i64 = rows.iter().map(|row| row.durations.total()).sum();
-    let hidden: i64 = rows.iter().map(|row| row.hidden).sum();
+    let total: i64 = rows.iter().map(|row| row.durations.total()).sum_ns();
+    let hidden: i64 = rows.iter().map(|row| row.hidden).sum_ns();
     let n: u64 = rows.iter().map(|row| row.durations.count()).sum();
     if report.summary.is_empty() {
         report.summary = if n == 0 {
@@ -84,13 +84,13 @@ fn sums(gpu: &GpuTrace<'_>) -> Vec<Sums> {
     let mut found: FxHashMap<Collective, (Vec<i64>, i64, Vec<u32>)> = FxHashMap::default();
     for work in gpu.work.iter().filter(|work| gpu.is_communication(work)) {
         let device = gpu.streams[work.stream as usize].device as usize;
-        let mut hidden = 0;
+        let mut hidden = 0i64;
         spans::pieces([&computing[device][..]], (work.start, work.end), |(start, end), mask| {
-            hidden += if mask != 0 { end - start } else { 0 };
+            hidden = hidden.saturating_add(if mask != 0 { end.saturating_sub(start) } else { 0 });
         });
         let (durations, all_hidden, streams) = found.entry(Collective::of(gpu, work)).or_default();
         durations.push(work.dur());
-        *all_hidden += hidden;
+        *all_hidden = all_hidden.saturating_add(hidden);
         if !streams.contains(&work.stream) {
             streams.push(work.stream);
         }

@@ -2,7 +2,7 @@
 
 use super::gpu::model::NONE;
 use super::gpu::spans::{self, Span};
-use super::gpu::stats::share;
+use super::gpu::stats::{SumNs, share};
 use super::gpu::{self, GpuTrace, Kind, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
@@ -48,14 +48,14 @@ fn kind_name(kind: Kind) -> Option<&'static str> {
 fn add(named: &Named<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
     let waits = waits(gpu);
-    let waited: i64 = waits.values().map(|spans| spans::total(spans)).sum();
+    let waited: i64 = waits.values().map(|spans| spans::total(spans)).sum_ns();
     let mut rows: Vec<((StringId, Kind), Sums)> = sums(gpu, &waits);
     let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
     rows.sort_by(|a, b| {
         let key = |row: &((StringId, Kind), Sums)| (row.1.waited, row.1.own);
         key(b).cmp(&key(a)).then_with(|| text(a.0.0).cmp(text(b.0.0)))
     });
-    let own: i64 = rows.iter().map(|row| row.1.own).sum();
+    let own: i64 = rows.iter().map(|row| row.1.own).sum_ns();
     if report.summary.is_empty() {
         report.summary = match rows.first() {
             Some(((name, _), sums)) if sums.waited > 0 => format!(
@@ -141,7 +141,9 @@ fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> Vec<((Stri
         let is_shown = kind_name(kind).is_some() && slices.dur[i] >= 0;
         let cover = covers[slices.track[i].0 as usize].as_ref();
         let waited = match cover {
-            Some(cover) if slices.dur[i] > 0 => cover.within(slices.ts[i], slices.ts[i] + slices.dur[i]),
+            Some(cover) if slices.dur[i] > 0 => {
+                cover.within(slices.ts[i], slices.ts[i].saturating_add(slices.dur[i]))
+            }
             _ => 0,
         };
         if waited > 0
@@ -149,19 +151,21 @@ fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> Vec<((Stri
         {
             let parent = parent.0 as usize;
             // A child may outlast its parent by rounding: only what lies in both is the parent's to give.
-            let end = (slices.ts[i] + slices.dur[i])
+            let end = slices.ts[i]
+                .saturating_add(slices.dur[i])
                 .min(slices.ts[parent].saturating_add(slices.dur[parent].max(0)));
             let shared = cover.map_or(0, |cover| cover.within(slices.ts[i], end));
             let parent_kind = gpu.kinds.get(slices.category[parent]);
             if kind_name(parent_kind).is_some() {
-                by_name.of(slices.name[parent], parent_kind).waited -= shared;
+                let waited = &mut by_name.of(slices.name[parent], parent_kind).waited;
+                *waited = waited.saturating_sub(shared);
             }
         }
         if is_shown {
             let sums = by_name.of(slices.name[i], kind);
             sums.count += 1;
-            sums.own += slices.self_ns[i].max(0);
-            sums.waited += waited;
+            sums.own = sums.own.saturating_add(slices.self_ns[i].max(0));
+            sums.waited = sums.waited.saturating_add(waited);
         }
     }
     by_name.all
@@ -214,12 +218,13 @@ struct Cover<'a> {
 
 impl<'a> Cover<'a> {
     fn new(spans: &'a [Span]) -> Cover<'a> {
-        let mut sum = 0;
+        let mut sum = 0i64;
         let before = spans
             .iter()
             .map(|(start, end)| {
-                sum += end - start;
-                sum - (end - start)
+                let before = sum;
+                sum = sum.saturating_add(end.saturating_sub(*start));
+                before
             })
             .collect();
         Cover { spans, before }
@@ -228,13 +233,16 @@ impl<'a> Cover<'a> {
     fn up_to(&self, ts: i64) -> i64 {
         let behind = self.spans.partition_point(|span| span.0 < ts);
         match behind.checked_sub(1) {
-            Some(last) => self.before[last] + (ts.min(self.spans[last].1) - self.spans[last].0),
+            Some(last) => {
+                let (start, end) = self.spans[last];
+                self.before[last].saturating_add(ts.min(end).saturating_sub(start))
+            }
             None => 0,
         }
     }
 
     fn within(&self, start: i64, end: i64) -> i64 {
-        if end <= start { 0 } else { self.up_to(end) - self.up_to(start) }
+        if end <= start { 0 } else { self.up_to(end).saturating_sub(self.up_to(start)) }
     }
 }
 

@@ -17,6 +17,7 @@
 //! a graph are in it, streams of different devices are told apart, calls of ROCm that wait are known, a stream may wait
 //! for several others at once, and time that would be counted twice (where an edge leads back in time) is taken off.
 
+mod choice;
 mod cpu;
 mod device;
 mod graph;
@@ -25,6 +26,7 @@ mod path;
 mod sync;
 mod tables;
 
+pub use choice::Wanted;
 pub use graph::EdgeKind;
 pub use path::{Bound, CriticalPath, Segment};
 
@@ -33,8 +35,8 @@ use super::gpu::stats::share;
 use super::gpu::{GpuTrace, Named};
 use super::gpu_kernels;
 use super::{AnalysisInfo, Context};
-use crate::base::text::visible;
-use crate::base::units::format_ns;
+use crate::base::text::{IN_A_SENTENCE, shortened, visible};
+use crate::base::units::{format_ns, group_digits};
 use crate::report::Report;
 
 /// The report "Critical path".
@@ -49,13 +51,13 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     for named in Named::all(context.gpu()) {
-        add(&named, &mut report);
+        add(&named, &context.query.path, &mut report);
     }
     report
 }
 
-fn add(named: &Named<'_, '_>, report: &mut Report) {
-    let (what, path) = choose(named.gpu);
+fn add(named: &Named<'_, '_>, wanted: &str, report: &mut Report) {
+    let (what, path) = wanted_path(named.gpu, wanted, report).unwrap_or_else(|| choose(named.gpu));
     if report.summary.is_empty() {
         report.summary = summary(&what, &path);
     }
@@ -64,6 +66,26 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     report.table(tables::names(named, &path));
     report.table(tables::segments(named, &path));
     caveats(named.gpu, &path, report);
+}
+
+/// The path of what was asked for, if anything was, and it is there.
+fn wanted_path(gpu: &GpuTrace<'_>, wanted: &str, report: &mut Report) -> Option<(String, CriticalPath)> {
+    let wanted = Wanted::parse(wanted)?;
+    match wanted.window(gpu) {
+        Ok((window, n)) => {
+            let name = visible(&shortened(&wanted.name, IN_A_SENTENCE));
+            let what = match wanted.instances {
+                _ if n == 1 => format!("the only \"{name}\""),
+                (first, last) if first == last => format!("\"{name}\" {first} (of 0 to {})", n - 1),
+                (first, last) => format!("\"{name}\" {first} to {} (of 0 to {})", last.min(n - 1), n - 1),
+            };
+            Some((what, CriticalPath::new(gpu, window)))
+        }
+        Err(problem) => {
+            report.warning(format!("The critical path is not of what was asked for: {problem}."));
+            None
+        }
+    }
 }
 
 /// The path of the longest step (the first of such), or of the whole trace where no step is marked or nothing is in it.
@@ -123,7 +145,8 @@ fn caveats(gpu: &GpuTrace<'_>, path: &CriticalPath, report: &mut Report) {
     let n_unknown = gpu.work.iter().filter(|work| work.launch == super::gpu::model::NONE).count();
     if n_unknown > 0 {
         report.warning(format!(
-            "{n_unknown} kernels, copies and fills are left out, as their launches are not recorded."
+            "{} kernels, copies and fills are left out, as their launches are not recorded.",
+            group_digits(n_unknown as i128)
         ));
     }
     report.info(

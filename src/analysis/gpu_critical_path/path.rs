@@ -65,7 +65,7 @@ pub struct Segment {
 impl Segment {
     /// Nanoseconds.
     pub fn dur(&self) -> i64 {
-        self.end - self.start
+        self.end.saturating_sub(self.start)
     }
 }
 
@@ -118,7 +118,7 @@ impl CriticalPath {
         let to = graph.time(edge.to);
         let start = graph.time(edge.from).min(to);
         if weight < 0 {
-            self.cut_back(to, -weight);
+            self.cut_back(to, weight.saturating_neg());
         }
         self.segments.push(Segment {
             start,
@@ -148,7 +148,7 @@ impl CriticalPath {
     /// Time and number of the segments for which `is` holds.
     pub fn sum(&self, is: impl Fn(&Segment) -> bool) -> (i64, u64) {
         let some = self.segments.iter().filter(|segment| is(segment));
-        some.fold((0, 0), |(ns, n), segment| (ns + segment.dur(), n + 1))
+        some.fold((0, 0), |(ns, n), segment| (ns.saturating_add(segment.dur()), n + 1))
     }
 }
 

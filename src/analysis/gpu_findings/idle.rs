@@ -2,7 +2,7 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
-use crate::analysis::gpu::stats::percent;
+use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::analysis::gpu_idle::{BETWEEN_KERNELS, HOST, UNKNOWN};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Facts, Finding};
@@ -28,7 +28,7 @@ fn of_cause(evidence: &Evidence<'_>, cause: &str) -> Option<OfCause> {
     let table = evidence.reader.table("gpu-idle", "idle")?;
     let rows: Vec<Row<'_>> = table.rows().filter(|row| row.text("cause") == cause).collect();
     let most = rows.iter().max_by_key(|row| row.integer("time"))?;
-    let sum = |column: &str| rows.iter().filter_map(|row| row.integer(column)).sum();
+    let sum = |column: &str| rows.iter().filter_map(|row| row.integer(column)).sum_ns();
     Some(OfCause { time: sum("time"), gaps: sum("gaps"), p50: most.integer("p50").unwrap_or(0) })
 }
 

@@ -59,7 +59,7 @@ fn uneven(reader: &Reader<'_>) -> Option<Finding> {
     let most = table.rows().filter(|row| computation(row).is_some()).max_by_key(computation)?;
     let least = table.rows().filter(|row| computation(row).is_some()).min_by_key(computation)?;
     let (high, low) = (computation(&most)?, computation(&least)?);
-    if low <= 0 || ((high - low) as f64) < UNEVEN * low as f64 {
+    if low <= 0 || (high.saturating_sub(low) as f64) < UNEVEN * low as f64 {
         return None;
     }
     let text = format!(
@@ -70,13 +70,13 @@ fn uneven(reader: &Reader<'_>) -> Option<Finding> {
         format_ns(low)
     );
     let mut facts = Facts::default();
-    facts.push("difference", "difference", high - low, Unit::Ns);
+    facts.push("difference", "difference", high.saturating_sub(low), Unit::Ns);
     let total = most.integer("total").unwrap_or(0).max(1);
     Some(Finding {
         id: "uneven-ranks".to_string(),
         text,
-        time: Some(high - low),
-        share: Some((high - low) as f64 / total as f64),
+        time: Some(high.saturating_sub(low)),
+        share: Some(high.saturating_sub(low) as f64 / total as f64),
         evidence: facts.facts,
         rows: Some(table.rows_of("")),
     })

@@ -2,7 +2,7 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
-use crate::analysis::gpu::stats::percent;
+use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::base::units::{Unit, format_ns};
 use crate::report::{Facts, Finding};
 
@@ -39,7 +39,7 @@ pub fn slow_steps(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         let median = median(rows.iter().map(time).collect());
         let is_slow = |row: &&Row<'_>| time(row).saturating_mul(4) > median.saturating_mul(SLOW_QUARTERS);
         let slow: Vec<&Row<'_>> = rows.iter().filter(is_slow).collect();
-        let excess: i64 = slow.iter().map(|row| time(row) - median).sum();
+        let excess: i64 = slow.iter().map(|row| time(row).saturating_sub(median)).sum_ns();
         let Some(slowest) = slow.iter().max_by_key(|row| time(row)) else { continue };
         if !evidence.is_worth_saying(excess) || worst.as_ref().is_some_and(|(known, _)| *known >= excess) {
             continue;
@@ -47,7 +47,10 @@ pub fn slow_steps(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         let usual = |column: &str| self::median(rows.iter().filter_map(|row| row.integer(column)).collect());
         let grown = PARTS.map(|(column, name)| {
             (
-                slow.iter().filter_map(|row| row.integer(column)).map(|ns| ns - usual(column)).sum::<i64>(),
+                slow.iter()
+                    .filter_map(|row| row.integer(column))
+                    .map(|ns| ns.saturating_sub(usual(column)))
+                    .sum_ns(),
                 name,
             )
         });

@@ -2,7 +2,7 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
-use crate::analysis::gpu::stats::percent;
+use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::base::units::{Unit, counted, format_bytes, format_decimal_prefix, format_ns};
 use crate::report::{Facts, Finding};
 
@@ -14,7 +14,7 @@ const MIN_COLLECTIVES: i64 = 5;
 fn part(evidence: &Evidence<'_>, name: &str) -> i64 {
     let table = evidence.reader.table("gpu-breakdown", "breakdown");
     let rows = table.iter().flat_map(|table| table.rows()).filter(|row| row.text("part") == name);
-    rows.filter_map(|row| row.integer("time")).sum()
+    rows.filter_map(|row| row.integer("time")).sum_ns()
 }
 
 /// `allreduce of 128 KiB`.
@@ -75,7 +75,7 @@ pub fn uneven_collectives(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) 
         row.integer("message")?;
         let (n, min, max) = (row.integer("count")?, row.integer("min")?, row.integer("max")?);
         let is_uneven = n >= MIN_COLLECTIVES && min > 0 && max >= min.saturating_mul(UNEVEN);
-        is_uneven.then(|| row.integer("total").map(|total| total - n.saturating_mul(min)))?
+        is_uneven.then(|| row.integer("total").map(|total| total.saturating_sub(n.saturating_mul(min))))?
     };
     let Some(row) = table.rows().max_by_key(|row| excess(row).unwrap_or(i64::MIN)) else { return };
     let Some(excess) = excess(&row).filter(|excess| evidence.is_worth_saying(*excess)) else { return };

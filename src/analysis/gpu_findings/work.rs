@@ -2,7 +2,7 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
-use crate::analysis::gpu::stats::percent;
+use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::base::text::{IN_A_SENTENCE, shortened};
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Facts, Finding};
@@ -58,7 +58,7 @@ pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     if share < MUCH_UNFUSED {
         return;
     }
-    let sum = |column: &str| -> i64 { rows.iter().filter_map(|row| row.integer(column)).sum() };
+    let sum = |column: &str| -> i64 { rows.iter().filter_map(|row| row.integer(column)).sum_ns() };
     let (total, count) = (sum("total"), sum("count"));
     if !evidence.is_worth_saying(total) {
         return;

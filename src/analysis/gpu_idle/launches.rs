@@ -5,7 +5,7 @@ use crate::analysis::gpu::stats::Durations;
 use crate::analysis::gpu::{Kind, Named};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::strings::StringId;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, group_digits};
 use crate::report::{Column, Table};
 use rustc_hash::FxHashMap;
 
@@ -42,7 +42,7 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
         }
         let call = work.launch as usize;
         let cpu = slices.dur[call].max(0);
-        let delay = (work.start - slices.ts[call] - cpu).max(0);
+        let delay = work.start.saturating_sub(slices.ts[call]).saturating_sub(cpu).max(0);
         let calls = by_call.entry(slices.name[call]).or_default();
         if seen.insert(work.launch, ()).is_none() {
             calls.cpu.push(cpu);
@@ -68,7 +68,10 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
                        if it runs for less time than its call took (calls of up to 50 µs)."
         .to_string();
     if n_unknown > 0 {
-        caption.push_str(&format!(" The launches of {n_unknown} kernels are not recorded."));
+        caption.push_str(&format!(
+            " The launches of {} kernels are not recorded.",
+            group_digits(i128::from(n_unknown))
+        ));
     }
     let table = Table::new(
         named.id("launches"),

@@ -15,14 +15,16 @@ pub fn busiest(gpu: &GpuTrace<'_>, launch: u32, window: Span) -> Option<u32> {
     // Own time in the window of all that is open in it: what begins in it, and what was open when it began.
     let mut own: FxHashMap<u32, i64> = FxHashMap::default();
     let mut add = |slice: usize| {
-        let shared =
-            slices.ts[slice].saturating_add(slices.dur[slice].max(0)).min(end) - slices.ts[slice].max(start);
+        let slice_end = slices.ts[slice].saturating_add(slices.dur[slice].max(0));
+        let shared = slice_end.min(end).saturating_sub(slices.ts[slice].max(start));
         if shared <= 0 {
             return;
         }
-        *own.entry(slice as u32).or_default() += shared;
+        let time = own.entry(slice as u32).or_default();
+        *time = time.saturating_add(shared);
         if let Some(parent) = slices.parent[slice].some() {
-            *own.entry(parent.0).or_default() -= shared;
+            let time = own.entry(parent.0).or_default();
+            *time = time.saturating_sub(shared);
         }
     };
     (first..behind).filter(|slice| slices.track[*slice] == track).for_each(&mut add);

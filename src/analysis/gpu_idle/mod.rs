@@ -2,11 +2,12 @@
 
 mod launches;
 mod meanwhile;
+mod op_launches;
 mod phases;
 mod queue;
 
 use super::gpu::model::NONE;
-use super::gpu::stats::{Durations, share};
+use super::gpu::stats::{Durations, SumNs, share};
 use super::gpu::{GpuTrace, Named, Work};
 use super::gpu_kernels;
 use super::timeline::{integers, texts};
@@ -73,7 +74,7 @@ struct Gap {
 
 impl Gap {
     fn ns(&self) -> i64 {
-        self.end - self.start
+        self.end.saturating_sub(self.start)
     }
 }
 
@@ -121,6 +122,9 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     for table in launches::tables(named) {
         report.table(table);
     }
+    if let Some(table) = op_launches::table(named) {
+        report.table(table);
+    }
     let queues = queue::Queue::all(gpu);
     if let Some(chart) = queue::chart(named, &queues) {
         report.chart(chart);
@@ -130,7 +134,7 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
 
 fn summary(by_device: &[Vec<Gap>]) -> String {
     let sum = |is: &dyn Fn(Cause) -> bool| -> i64 {
-        by_device.iter().flatten().filter(|gap| is(gap.cause)).map(Gap::ns).sum()
+        by_device.iter().flatten().filter(|gap| is(gap.cause)).map(Gap::ns).sum_ns()
     };
     let idle = sum(&|_| true);
     let host = sum(&|cause| cause == Cause::Host);
@@ -169,7 +173,7 @@ fn cause(gpu: &GpuTrace<'_>, next: &Work, idle_from: i64) -> Cause {
         Cause::Unknown
     } else if gpu.trace.slices.ts[next.launch as usize] > idle_from {
         Cause::Host
-    } else if next.start - idle_from < KERNEL_WAIT_NS {
+    } else if next.start.saturating_sub(idle_from) < KERNEL_WAIT_NS {
         Cause::Kernel
     } else {
         Cause::Other
@@ -185,7 +189,7 @@ fn cause_table(
 ) -> Table {
     let mut rows: Vec<(&str, &str, Durations, i64)> = Vec::new();
     for (label, gaps) in labels.iter().zip(gaps) {
-        let total: i64 = gaps.iter().map(Gap::ns).sum();
+        let total: i64 = gaps.iter().map(Gap::ns).sum_ns();
         for cause in CAUSES {
             let of_cause: Vec<i64> = gaps.iter().filter(|gap| gap.cause == cause).map(Gap::ns).collect();
             if !of_cause.is_empty() {
@@ -253,7 +257,13 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
                     }),
                 ),
             ),
-            integers("start", "start", Unit::NsOffset, rows.iter().map(|gap| gap.start - start)).as_key(),
+            integers(
+                "start",
+                "start",
+                Unit::NsOffset,
+                rows.iter().map(|gap| gap.start.saturating_sub(start)),
+            )
+            .as_key(),
             integers("time", "time", Unit::Ns, rows.iter().map(|gap| gap.ns())).with_bar(),
             Column::text("cause", "cause", texts(rows.iter().map(|gap| Some(gap.cause.name())))),
             Column::text("meanwhile", "on the CPU meanwhile", texts(rows.iter().map(|gap| meanwhile(gap))))

@@ -4,7 +4,7 @@ use super::{CAUSES, Cause, Gap};
 use crate::analysis::gpu::Named;
 use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::parts::{StepWindow, step_windows};
-use crate::analysis::gpu::stats::{Durations, share};
+use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::timeline::{integers, texts};
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
@@ -34,7 +34,11 @@ pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
         };
         let windows = step_windows(gpu, device, (start, end));
         let phase = |step: &StepWindow| gpu.annotation(step.step).map(|what| what.phase);
-        times.extend(windows.iter().filter_map(|step| Some((phase(step)?, step.window.1 - step.window.0))));
+        times.extend(
+            windows
+                .iter()
+                .filter_map(|step| Some((phase(step)?, step.window.1.saturating_sub(step.window.0)))),
+        );
         for gap in gaps {
             let behind = windows.partition_point(|step| step.window.0 <= gap.start);
             let step = behind.checked_sub(1).map(|at| &windows[at]);
@@ -45,7 +49,7 @@ pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
     }
     let mut rows: Vec<Row> = Vec::new();
     for phase in [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle] {
-        let time = times.iter().filter(|of| of.0 == phase).map(|of| of.1).sum();
+        let time = times.iter().filter(|of| of.0 == phase).map(|of| of.1).sum_ns();
         for cause in CAUSES {
             let gaps: Vec<i64> =
                 found.iter().filter(|gap| gap.0 == phase && gap.1 == cause).map(|gap| gap.2).collect();

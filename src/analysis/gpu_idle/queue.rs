@@ -1,6 +1,7 @@
 //! How much work is launched and has not started yet.
 
 use crate::analysis::gpu::model::NONE;
+use crate::analysis::gpu::stats::SumNs;
 use crate::analysis::gpu::{GpuTrace, Named};
 use crate::analysis::timeline::texts;
 use crate::base::units::Unit;
@@ -65,17 +66,24 @@ impl Queue {
     /// Mean over time, from the first change to the last.
     fn mean(&self) -> Option<f64> {
         let (first, last) = (self.points.first()?, self.points.last()?);
-        let area: f64 =
-            self.points.windows(2).map(|pair| f64::from(pair[0].1) * (pair[1].0 - pair[0].0) as f64).sum();
-        (last.0 > first.0).then(|| area / (last.0 - first.0) as f64)
+        let area: f64 = self
+            .points
+            .windows(2)
+            .map(|pair| f64::from(pair[0].1) * pair[1].0.saturating_sub(pair[0].0) as f64)
+            .sum();
+        (last.0 > first.0).then(|| area / last.0.saturating_sub(first.0) as f64)
     }
 
     /// Share of time, from the first change to the last, in which nothing is queued.
     fn empty(&self) -> Option<f64> {
         let (first, last) = (self.points.first()?, self.points.last()?);
-        let empty: i64 =
-            self.points.windows(2).filter(|pair| pair[0].1 == 0).map(|pair| pair[1].0 - pair[0].0).sum();
-        (last.0 > first.0).then(|| empty as f64 / (last.0 - first.0) as f64)
+        let empty: i64 = self
+            .points
+            .windows(2)
+            .filter(|pair| pair[0].1 == 0)
+            .map(|pair| pair[1].0.saturating_sub(pair[0].0))
+            .sum_ns();
+        (last.0 > first.0).then(|| empty as f64 / last.0.saturating_sub(first.0) as f64)
     }
 }
 
@@ -99,7 +107,11 @@ pub fn chart(named: &Named<'_, '_>, queues: &[Queue]) -> Option<Chart> {
         .map(|(number, (stream, queue))| {
             let device = gpu.device_label(gpu.streams[stream].device);
             let name = format!("{device}, stream {}", gpu.stream_label(stream as u32));
-            let points = queue.points.iter().map(|(ts, length)| (ts - start, f64::from(*length))).collect();
+            let points = queue
+                .points
+                .iter()
+                .map(|(ts, length)| (ts.saturating_sub(start), f64::from(*length)))
+                .collect();
             Line { name, tone: Tone::Other(number as u8), points }.at_most(MAX_POINTS)
         })
         .collect();

@@ -1,10 +1,15 @@
 //! Kernels: by what they compute, by name, by phase.
 
+mod by_step;
 mod charts;
+mod configurations;
+mod counters;
+mod folded;
 
+use super::gpu::active::{ActiveSteps, PHASES, per_step};
 use super::gpu::annotation::Phase;
 use super::gpu::facts::Vendor;
-use super::gpu::stats::{self, Durations, share};
+use super::gpu::stats::{self, Durations, SumNs, share};
 use super::gpu::{self, Class, GpuTrace, Kind, Named, Work};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
@@ -17,11 +22,19 @@ use crate::trace::Run;
 use rustc_hash::FxHashMap;
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "gpu-kernels", title: "Kernels", applies, run, reference: None };
+    AnalysisInfo { id: "gpu-kernels", title: "Kernels", applies: has_work_or_counters, run, reference: None };
 
 /// Whether there is work of a GPU in any trace.
 pub fn applies(run: &Run) -> bool {
     run.traces.iter().any(gpu::has_work)
+}
+
+/// Whether there is that, or counters of kernels, which a profiler records in place of their times, or sums of kernels that
+/// were too many to be held.
+fn has_work_or_counters(run: &Run) -> bool {
+    applies(run)
+        || run.traces.iter().any(folded::has_work)
+        || (gpu::applies(run) && run.traces.iter().any(counters::are_in))
 }
 
 fn run(context: &Context<'_>) -> Report {
@@ -33,6 +46,9 @@ fn run(context: &Context<'_>) -> Report {
     }
     for named in Named::all(context.gpu()) {
         add(&named, &mut report);
+    }
+    for trace in context.run.traces.iter().filter(|trace| folded::has_work(trace)) {
+        folded::add(trace, &context.query.kernel_rules, &mut report);
     }
     report
 }
@@ -47,6 +63,13 @@ struct NameSums<'a> {
 
 fn add(named: &Named<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
+    if let Some(table) = counters::table(named, report) {
+        report.table(table);
+    }
+    if gpu.work.is_empty() {
+        return;
+    }
+    let steps = ActiveSteps::new(gpu);
     let mut by_name: FxHashMap<(StringId, u32, bool), Vec<i64>> = FxHashMap::default();
     for work in &gpu.work {
         let name = gpu.trace.slices.name[work.slice as usize];
@@ -63,7 +86,7 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
         .collect();
     let text = |name: StringId| gpu.trace.strings.get_opt(name).unwrap_or("");
     sums.sort_by(|a, b| (b.durations.total(), text(a.name)).cmp(&(a.durations.total(), text(b.name))));
-    let total: i64 = sums.iter().map(|sums| sums.durations.total()).sum();
+    let total: i64 = sums.iter().map(|sums| sums.durations.total()).sum_ns();
     let operations = by_operation(gpu);
     if report.summary.is_empty() {
         report.summary = summary(&operations, &sums, total, gpu);
@@ -72,14 +95,23 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     if !operations.is_empty() {
         report.chart(charts::operations(named, &operations));
     }
-    report.table(operation_table(named, &operations, total));
-    if let Some(table) = phase_table(named) {
+    report.table(operation_table(named, &operations, total, &steps));
+    if let Some(table) = phase_table(named, &steps) {
+        report.table(table);
+    }
+    if let Some(table) = by_step::operations(named) {
         report.table(table);
     }
     if let Some(chart) = charts::durations(named) {
         report.chart(chart);
     }
-    report.table(name_table(named, sums, total));
+    report.table(name_table(named, sums, total, &steps));
+    if let Some(table) = by_step::kernels_by_phase(named, &steps) {
+        report.table(table);
+    }
+    if let Some(table) = configurations::table(named, total) {
+        report.table(table);
+    }
 }
 
 fn summary(
@@ -103,7 +135,7 @@ fn summary(
 
 fn facts(named: &Named<'_, '_>, names: &[NameSums<'_>], total: i64) -> Facts {
     let sum = |is: &dyn Fn(&NameSums<'_>) -> bool| -> i64 {
-        names.iter().filter(|sums| is(sums)).map(|sums| sums.durations.total()).sum()
+        names.iter().filter(|sums| is(sums)).map(|sums| sums.durations.total()).sum_ns()
     };
     let mut facts = Facts::new(named.title("Kernels"));
     facts
@@ -144,22 +176,12 @@ fn group<'a, 'b>(
     rows
 }
 
-/// Steps that did something, for numbers per step; `None` where there are none.
-fn n_steps(gpu: &GpuTrace<'_>) -> Option<u64> {
-    let mut has_work = vec![false; gpu.steps.len()];
-    for work in &gpu.work {
-        if let Some(has_work) = has_work.get_mut(work.step as usize) {
-            *has_work = true;
-        }
-    }
-    Some(has_work.into_iter().filter(|has| *has).count() as u64).filter(|n| *n > 0)
-}
-
 /// Time of work launched in steps, by the number of the class.
 fn times_in_steps(gpu: &GpuTrace<'_>) -> Vec<i64> {
-    let mut times = vec![0; gpu.classes.all().len()];
+    let mut times = vec![0i64; gpu.classes.all().len()];
     for work in gpu.work.iter().filter(|work| gpu.step(work.step).is_some()) {
-        times[work.class as usize] += work.dur();
+        let time = &mut times[work.class as usize];
+        *time = time.saturating_add(work.dur());
     }
     times
 }
@@ -185,19 +207,24 @@ fn time_columns(rows: &[&Durations], total: i64) -> Vec<Column> {
     ]
 }
 
-fn operation_table(named: &Named<'_, '_>, rows: &[(&str, Durations)], total: i64) -> Table {
+fn operation_table(
+    named: &Named<'_, '_>,
+    rows: &[(&str, Durations)],
+    total: i64,
+    steps: &ActiveSteps,
+) -> Table {
     let gpu = named.gpu;
     let durations: Vec<&Durations> = rows.iter().map(|row| &row.1).collect();
     let mut columns = vec![Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.0))))];
     columns.extend(time_columns(&durations, total));
-    if let Some(n) = n_steps(gpu) {
+    if let Some(n) = steps.n() {
         let times = times_in_steps(gpu);
-        let per_step = |operation: &str| {
+        let of_steps = |operation: &str| {
             let of_operation =
                 gpu.classes.all().iter().zip(&times).filter(|(class, _)| class.operation == operation);
-            of_operation.map(|(_, time)| time).sum::<i64>() / i64::try_from(n).unwrap_or(i64::MAX)
+            per_step(of_operation.map(|(_, time)| *time).sum_ns(), n)
         };
-        let values = rows.iter().map(|row| Some(per_step(row.0))).collect();
+        let values = rows.iter().map(|row| of_steps(row.0)).collect();
         let column = Column::integer("per_step", "per step", Unit::Ns, values);
         columns.insert(3, column.hint("time of work launched in steps, by their number"));
     }
@@ -208,19 +235,15 @@ fn operation_table(named: &Named<'_, '_>, rows: &[(&str, Durations)], total: i64
 }
 
 /// What was computed in each phase.
-fn phase_table(named: &Named<'_, '_>) -> Option<Table> {
+fn phase_table(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Table> {
     let gpu = named.gpu;
     let phase_of = |work: &Work| gpu.annotation(work.step).map(|what| what.phase);
-    let mut rows: Vec<(Phase, &str, Durations, i64, i64)> = Vec::new();
-    for phase in [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle] {
+    let mut rows: Vec<(Phase, &str, Durations, i64)> = Vec::new();
+    for phase in PHASES {
         let of_phase = || gpu.work.iter().filter(|work| phase_of(work) == Some(phase));
-        let total: i64 = of_phase().map(Work::dur).sum();
-        let mut steps: Vec<u32> = of_phase().map(|work| work.step).collect();
-        steps.sort_unstable();
-        steps.dedup();
-        let n_steps = (steps.len() as i64).max(1);
+        let total: i64 = of_phase().map(Work::dur).sum_ns();
         for (operation, durations) in group(gpu, of_phase(), |class| &class.operation) {
-            rows.push((phase, operation, durations, total, n_steps));
+            rows.push((phase, operation, durations, total));
         }
     }
     if rows.is_empty() {
@@ -234,8 +257,13 @@ fn phase_table(named: &Named<'_, '_>) -> Option<Table> {
             Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.1)))),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.2.count())).adds_up(),
             integers("total", "total", Unit::Ns, rows.iter().map(|row| row.2.total())).with_bar().adds_up(),
-            integers("per_step", "per step", Unit::Ns, rows.iter().map(|row| row.2.total() / row.4))
-                .hint("by the steps of the phase that did something"),
+            Column::integer(
+                "per_step",
+                "per step",
+                Unit::Ns,
+                rows.iter().map(|row| per_step(row.2.total(), steps.of_phase(row.0))).collect(),
+            )
+            .hint("by the steps of the phase that did something"),
             Column::float(
                 "share",
                 "share of phase",
@@ -243,12 +271,14 @@ fn phase_table(named: &Named<'_, '_>) -> Option<Table> {
                 rows.iter().map(|row| share(row.2.total(), row.3)).collect(),
             ),
             Column::integer("mean", "mean", Unit::Ns, rows.iter().map(|row| row.2.mean()).collect()),
+            Column::integer("p50", "p50", Unit::Ns, rows.iter().map(|row| row.2.quantile(0.5)).collect()),
+            Column::integer("p99", "p99", Unit::Ns, rows.iter().map(|row| row.2.quantile(0.99)).collect()),
         ],
     );
     Some(table.caption("Work belongs to the phase of the step in which it was launched."))
 }
 
-fn name_table(named: &Named<'_, '_>, mut rows: Vec<NameSums<'_>>, total: i64) -> Table {
+fn name_table(named: &Named<'_, '_>, mut rows: Vec<NameSums<'_>>, total: i64, steps: &ActiveSteps) -> Table {
     let n_left_out = cut(&mut rows);
     let trace = named.gpu.trace;
     let durations: Vec<&Durations> = rows.iter().map(|row| &row.durations).collect();
@@ -272,6 +302,13 @@ fn name_table(named: &Named<'_, '_>, mut rows: Vec<NameSums<'_>>, total: i64) ->
             .hint("the class that wafer's trace_compare gives it"),
     ];
     columns.splice(2..2, time_columns(&durations, total));
+    if let Some(n) = steps.n() {
+        let times = by_step::times_of_names(named.gpu);
+        let key = |row: &NameSums<'_>| (row.name, row.is_kernel);
+        let values = rows.iter().map(|row| per_step(times.get(&key(row)).copied().unwrap_or(0), n)).collect();
+        let column = Column::integer("per_step", "per step", Unit::Ns, values);
+        columns.insert(4, column.hint("time of those launched in steps, by the number of steps"));
+    }
     let table =
         Table::new(named.id("kernels"), named.title("Kernels by name"), columns).sorted_by("total", true);
     with_left_out(table, n_left_out)

@@ -171,7 +171,7 @@ fn chart(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<Chart
             let points = changes.iter().map(|change| {
                 sum = sum.saturating_add(change.bytes);
                 let in_use = change.allocated.map_or(sum as f64, |bytes| bytes as f64);
-                (change.ts - start, in_use.max(0.0))
+                (change.ts.saturating_sub(start), in_use.max(0.0))
             });
             Line { name: owner.label(), tone: Tone::Other(number as u8), points: points.collect() }
                 .at_most(MAX_POINTS)
@@ -232,8 +232,8 @@ fn live_table(named: &Named<'_, '_>, owner: Owner, changes: &[Change], summary: 
             let frame = name(gpu.around(change.slice, |_, kind| kind == Kind::Python));
             let (n, bytes) = by_source.entry((op, frame)).or_default();
             *n += 1;
-            *bytes += change.bytes;
-            known += change.bytes;
+            *bytes = bytes.saturating_add(change.bytes);
+            known = i64::saturating_add(known, change.bytes);
         }
     }
     let mut rows: Vec<((StringId, StringId), (u64, i64))> = by_source.into_iter().collect();
@@ -241,8 +241,8 @@ fn live_table(named: &Named<'_, '_>, owner: Owner, changes: &[Change], summary: 
     rows.sort_by(|a, b| (b.1.1, text(a.0.0), text(a.0.1)).cmp(&(a.1.1, text(b.0.0), text(b.0.1))));
     let n_left_out = cut(&mut rows);
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
-    let at = changes.get(summary.peak_at).map_or(0, |change| change.ts - start);
-    let before = (summary.peak - known).max(0);
+    let at = changes.get(summary.peak_at).map_or(0, |change| change.ts.saturating_sub(start));
+    let before = summary.peak.saturating_sub(known).max(0);
     let table = Table::new(
         named.id("live"),
         named.title(&format!("Live at the peak: {}", owner.label())),

@@ -32,13 +32,14 @@ pub fn over_time(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
     let gpu = named.gpu;
     let start = gpu.work.first()?.start;
     let end = gpu.work.iter().map(|work| work.end).max()?;
-    let length = (end - start).checked_div(N_STRETCHES as i64)?.max(1);
+    let length = end.saturating_sub(start).checked_div(N_STRETCHES as i64)?.max(1);
     let ways = ways(gpu, start, length);
     if ways.is_empty() {
         return None;
     }
     let zero = gpu.trace.span().map_or(0, |(start, _)| start);
-    let at = |stretch: usize| start - zero + stretch as i64 * length;
+    let at =
+        |stretch: usize| start.saturating_sub(zero).saturating_add((stretch as i64).saturating_mul(length));
     let rate = |bytes: u64| bytes as f64 / (length as f64 / 1e9);
     let line = |(number, way): (usize, &Way)| {
         let points = way.bytes.iter().enumerate().map(|(stretch, bytes)| (at(stretch), rate(*bytes)));
@@ -100,19 +101,21 @@ fn ways(gpu: &GpuTrace<'_>, start: i64, length: i64) -> Vec<Way> {
         let way = &mut ways[way];
         let dur = work.dur().max(1);
         let moved_by = |ts: i64| {
-            let part = i128::from((ts - work.start).clamp(0, dur));
+            let part = i128::from(ts.saturating_sub(work.start).clamp(0, dur));
             (i128::from(bytes) * part / i128::from(dur)) as u64
         };
-        let first = ((work.start - start) / length).clamp(0, N_STRETCHES as i64);
-        let last = ((work.start + dur - 1 - start) / length).clamp(first, N_STRETCHES as i64);
+        let end = work.start.saturating_add(dur);
+        let stretch_at = |ts: i64| ts.saturating_sub(start) / length;
+        let first = stretch_at(work.start).clamp(0, N_STRETCHES as i64);
+        let last = stretch_at(end.saturating_sub(1)).clamp(first, N_STRETCHES as i64);
         for stretch in first..=last {
-            let from = start + stretch * length;
-            let to = if stretch == last { work.start + dur } else { from + length };
+            let from = start.saturating_add(stretch.saturating_mul(length));
+            let to = if stretch == last { end } else { from.saturating_add(length) };
             let from = if stretch == first { work.start } else { from };
             // What files claim may be more than there is.
             let (bytes, busy) = (&mut way.bytes[stretch as usize], &mut way.busy[stretch as usize]);
             *bytes = bytes.saturating_add(moved_by(to).saturating_sub(moved_by(from)));
-            *busy = busy.saturating_add((to.min(work.end) - from).max(0));
+            *busy = busy.saturating_add(to.min(work.end).saturating_sub(from).max(0));
         }
     }
     ways.retain(|way| way.bytes.iter().any(|bytes| *bytes > 0));

@@ -2,13 +2,14 @@
 
 mod allocations;
 mod bandwidth;
+mod rates;
 
-use super::gpu::stats::{Durations, share};
+use super::gpu::stats::{Durations, SumNs, share};
 use super::gpu::{self, Kind, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::strings::StringId;
-use crate::base::units::{Unit, format_bytes, format_ns};
+use crate::base::units::{Unit, format_bytes, format_ns, group_digits};
 use crate::report::{Column, Report, Table};
 use crate::trace::links::LinkTable;
 use rustc_hash::FxHashMap;
@@ -20,8 +21,8 @@ fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     for named in Named::all(context.gpu()) {
         let copies = copies(&named);
-        let total: i64 = copies.iter().map(|row| row.durations.total()).sum();
-        let bytes: u64 = copies.iter().filter_map(|row| row.bytes).sum();
+        let total: i64 = copies.iter().map(|row| row.durations.total()).sum_ns();
+        let bytes: u64 = copies.iter().filter_map(|row| row.bytes).fold(0, u64::saturating_add);
         if report.summary.is_empty() {
             report.summary = if copies.is_empty() {
                 "No copies were recorded.".to_string()
@@ -30,6 +31,9 @@ fn run(context: &Context<'_>) -> Report {
             };
         }
         report.table(copy_table(&named, copies, total));
+        for table in rates::tables(&named) {
+            report.table(table);
+        }
         if let Some((chart, table)) = bandwidth::over_time(&named) {
             report.chart(chart);
             report.table(table);
@@ -61,7 +65,7 @@ fn copies(named: &Named<'_, '_>) -> Vec<Copies> {
         match given.and_then(|bytes| u64::try_from(bytes).ok()) {
             Some(more) => {
                 *bytes = Some(bytes.unwrap_or(0).saturating_add(more));
-                *timed += work.dur();
+                *timed = timed.saturating_add(work.dur());
             }
             None => *n_without += 1,
         }
@@ -121,7 +125,10 @@ fn copy_table(named: &Named<'_, '_>, mut rows: Vec<Copies>, total: i64) -> Table
     .if_empty("The trace holds no copies and no fills.");
     let n_without: u64 = rows.iter().map(|row| row.n_without_bytes).sum();
     if n_without > 0 {
-        table = table.caption(format!("{n_without} of them do not say how many bytes they moved."));
+        table = table.caption(format!(
+            "{} of them do not say how many bytes they moved.",
+            group_digits(i128::from(n_without))
+        ));
     }
     with_left_out(table, n_left_out)
 }

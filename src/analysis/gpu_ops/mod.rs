@@ -1,10 +1,11 @@
 //! Operators by the GPU time they caused, by name and by their inputs.
 
+mod by_step;
 mod shapes;
 
 use super::gpu::model::NONE;
 use super::gpu::spans::{self, Span};
-use super::gpu::stats::share;
+use super::gpu::stats::{SumNs, share};
 use super::gpu::{GpuTrace, Kind, Named};
 use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
@@ -69,7 +70,7 @@ fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
     let mut not_known = (0u64, 0i64);
     for work in &gpu.work {
         if work.launch == NONE && work.op == NONE {
-            not_known = (not_known.0 + 1, not_known.1 + work.dur());
+            not_known = (not_known.0 + 1, not_known.1.saturating_add(work.dur()));
             continue;
         }
         let slice = launcher(gpu, work.launch, work.op);
@@ -87,7 +88,7 @@ fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
     let mut rows: Vec<(StringId, Sums)> = rows.into_iter().collect();
     let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
     rows.sort_by(|a, b| (b.1.direct, text(a.0)).cmp(&(a.1.direct, text(b.0))));
-    let total: i64 = rows.iter().map(|row| row.1.direct).sum();
+    let total: i64 = rows.iter().map(|row| row.1.direct).sum_ns();
     if report.summary.is_empty() {
         report.summary = match rows.first() {
             Some((name, sums)) => format!(
@@ -105,7 +106,7 @@ fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
     if not_known.0 > 0 {
         caption.push_str(&format!(
             " {} kernels, copies and fills ({}) are linked to nothing.",
-            not_known.0,
+            crate::base::units::group_digits(i128::from(not_known.0)),
             crate::base::units::format_ns(not_known.1)
         ));
     }
@@ -145,6 +146,9 @@ fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
     .caption(caption)
     .if_empty("No work is linked to what launched it.");
     report.table(with_left_out(table, n_left_out));
+    for table in by_step::tables(named, &instances) {
+        report.table(table);
+    }
     let peaks = match Peaks::with(peaks) {
         Ok(peaks) => peaks,
         Err(problem) => {
@@ -178,14 +182,14 @@ fn sums(gpu: &GpuTrace<'_>, launchers: Vec<Launcher>) -> (FxHashMap<StringId, Su
         sums.calls += 1;
         sums.work += launcher.spans.len() as u64;
         let busy = spans::total(&spans);
-        sums.direct += busy;
+        sums.direct = sums.direct.saturating_add(busy);
         instances.push(Instance {
             slice: launcher.slice,
             busy,
             kernel: launcher.kernel,
             step: launcher.step,
         });
-        sums.cpu_own += slices.self_ns[launcher.slice as usize].max(0);
+        sums.cpu_own = sums.cpu_own.saturating_add(slices.self_ns[launcher.slice as usize].max(0));
         let mut at = launcher.slice;
         below.entry(at).or_default().extend(&spans);
         while let Some(outer) = gpu.around(at, |_, kind| kind == Kind::Op) {
@@ -196,7 +200,8 @@ fn sums(gpu: &GpuTrace<'_>, launchers: Vec<Launcher>) -> (FxHashMap<StringId, Su
     for (slice, mut spans) in below {
         spans.sort_unstable();
         let total = spans::total(&spans::union(spans.into_iter()));
-        by_name.entry(slices.name[slice as usize]).or_default().subtree += total;
+        let subtree = &mut by_name.entry(slices.name[slice as usize]).or_default().subtree;
+        *subtree = subtree.saturating_add(total);
     }
     (by_name, instances)
 }

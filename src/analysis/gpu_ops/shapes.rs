@@ -1,6 +1,6 @@
 //! Operators with equal inputs: what they should cost, and what they did.
 
-use crate::analysis::gpu::stats::{Durations, share};
+use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::{GpuTrace, Named};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::strings::StringId;
@@ -69,7 +69,7 @@ pub fn blocks(
     if groups.iter().all(|group| group.key.signature == 0) {
         return None;
     }
-    let total: i64 = groups.iter().map(|group| group.busy.total()).sum();
+    let total: i64 = groups.iter().map(|group| group.busy.total()).sum_ns();
     read(gpu, &mut groups);
     let n_left_out = cut(&mut groups);
     let peak = gpu_name(gpu).and_then(|name| peaks.of(&name));
@@ -79,6 +79,10 @@ pub fn blocks(
     let inputs = |get: fn(&Inputs) -> &str| {
         texts(groups.iter().map(|group| group.inputs.as_ref().map(get).filter(|text| !text.is_empty())))
     };
+    let lacks_attention = groups.iter().any(|group| {
+        let is_attention = text(group.key.name).is_some_and(|name| name.contains("attention"));
+        is_attention && group.inputs.as_ref().is_some_and(|inputs| inputs.work.is_none())
+    });
     let category =
         |group: &Group| categories.of(text(group.key.name).unwrap_or(""), text(group.kernel)).to_string();
     let table = Table::new(
@@ -148,10 +152,18 @@ pub fn blocks(
         ],
     )
     .sorted_by("direct", true)
-    .caption(caption(gpu, peak));
+    .caption(format!(
+        "{}{}",
+        caption(gpu, peak),
+        if lacks_attention { ATTENTION_WITHOUT_WORK } else { "" }
+    ));
     let chart = chart(named, &groups, &rates, peak);
     Some((with_left_out(table, n_left_out), chart))
 }
+
+const ATTENTION_WITHOUT_WORK: &str = " Attention without FLOP/s reads keys and values from a paged cache: how many is not in its inputs, \
+                                      and the names of the steps do not say it either (vLLM and SGLang write it with detailed \
+                                      annotations).";
 
 fn caption(gpu: &GpuTrace<'_>, peak: Option<&Peak>) -> String {
     let start = "Operations and bytes follow from the shapes, by the models of TraceLens.";
@@ -326,6 +338,11 @@ fn chart(named: &Named<'_, '_>, groups: &[Group], rates: &[Rates], peak: Option<
         plot: Plot::Points(Points {
             points,
             limits,
+            legend: units
+                .iter()
+                .enumerate()
+                .map(|(at, unit)| (format!("computed by {unit}"), Tone::Other(at as u8)))
+                .collect(),
             x: Axis { label: "FLOP / byte".to_string(), unit: Unit::Plain },
             y: Axis { label: "FLOP/s".to_string(), unit: Unit::FlopsPerSecond },
         }),

@@ -64,7 +64,7 @@ pub struct RankWaits {
 impl RankWaits {
     /// Time in which data moved, nanoseconds.
     pub fn wire(&self) -> i64 {
-        self.communication - self.wait
+        self.communication.saturating_sub(self.wait)
     }
 }
 

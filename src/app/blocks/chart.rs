@@ -1,6 +1,8 @@
 //! A picture: the marks of a scene as SVG, as wide as there is room.
 
 use crate::app::browser::{self, Resizing};
+use crate::app::widgets::{Icon, Shape};
+use crate::app::words::words;
 use leptos::html::Div;
 use leptos::prelude::*;
 use tracedrop::report::Chart;
@@ -29,8 +31,20 @@ pub fn ChartBlock(#[prop(into)] chart: Signal<Option<Chart>>) -> impl IntoView {
     });
     let head = move || {
         chart.get().map(|chart| {
+            let picture = chart.clone();
             view! {
-                <h3>{chart.title}</h3>
+                <div class="chart-head">
+                    <h3>{chart.title.clone()}</h3>
+                    <button
+                        type="button"
+                        class="button button-icon button-quiet"
+                        title=words().save_svg
+                        aria-label=words().save_svg
+                        on:click=move |_| save(&picture, width.get_untracked())
+                    >
+                        <Icon shape=Shape::Export />
+                    </button>
+                </div>
                 {(!chart.caption.is_empty()).then(|| view! { <p class="table-caption">{chart.caption}</p> })}
             }
         })
@@ -47,6 +61,12 @@ pub fn ChartBlock(#[prop(into)] chart: Signal<Option<Chart>>) -> impl IntoView {
             <div node_ref=place>{drawing}</div>
         </figure>
     }
+}
+
+/// Saves the picture as it is shown, on white paper.
+fn save(chart: &Chart, width: f64) {
+    let name = chart.id.replace("_chart", "").replace('_', "-");
+    browser::download_text(&format!("{name}.svg"), &svg::picture(chart, width), "image/svg+xml");
 }
 
 fn legend(scene: &Scene) -> impl IntoView + use<> {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{
-    DataTransfer, DragEvent, File, FileList, FileSystemEntry, HtmlAnchorElement, HtmlElement,
-    HtmlInputElement, Url,
+    BlobPropertyBag, DataTransfer, DragEvent, File, FileList, FileSystemEntry, HtmlAnchorElement,
+    HtmlElement, HtmlInputElement, Url,
 };
 
 /// A file someone chose.
@@ -157,6 +157,16 @@ pub fn on_paste(text_name: &'static str, paste: impl Fn(Vec<Picked>) + 'static) 
             _ => paste(Vec::new()),
         }
     });
+}
+
+/// Saves a text under `name` where the browser keeps downloads.
+pub fn download_text(name: &str, text: &str, media_type: &str) {
+    let options = BlobPropertyBag::new();
+    options.set_type(media_type);
+    let parts = Array::of1(&JsValue::from(text));
+    if let Ok(blob) = Blob::new_with_str_sequence_and_options(&parts, &options) {
+        download(name, &blob);
+    }
 }
 
 /// Saves `blob` under `name` where the browser keeps downloads.

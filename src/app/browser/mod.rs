@@ -11,7 +11,7 @@ mod theme;
 mod worker;
 
 pub use clipboard::copy_text;
-pub use files::{Dropped, Half, Picked, download, on_drag, on_paste, picked};
+pub use files::{Dropped, Half, Picked, download, download_text, on_drag, on_paste, picked};
 pub use folders::{Folder, picked_folder};
 pub use keys::on_key;
 pub use place::{

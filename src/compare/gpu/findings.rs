@@ -6,6 +6,7 @@
 
 use super::sequence::Aligned;
 use super::steps::column_of;
+use crate::analysis::gpu::stats::SumNs;
 use crate::base::units::Unit;
 use crate::compare::align::Step;
 use crate::report::{Column, Table};
@@ -58,7 +59,7 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
         row_before += steps.len() as u64;
     }
     let mut rows: Vec<(BlockKey, Block)> = groups.into_iter().collect();
-    let stake = |block: &Block| block.alone[1] - block.alone[0];
+    let stake = |block: &Block| block.alone[1].saturating_sub(block.alone[0]);
     rows.sort_by(|a, b| {
         (Reverse(stake(&a.1).unsigned_abs()), &a.0).cmp(&(Reverse(stake(&b.1).unsigned_abs()), &b.0))
     });
@@ -84,7 +85,7 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
             "around",
             "with neighbours, B − A",
             Unit::Ns,
-            numbers(&|block| block.around[1] - block.around[0]),
+            numbers(&|block| block.around[1].saturating_sub(block.around[0])),
         )
         .hint("neighbours may have taken over the work; places beside each other share them, so rows do not add up"),
         Column::counts("first_row", "first row", Unit::Id, rows.iter().map(|row| row.1.first_row)).hint("in the table below"),
@@ -128,7 +129,7 @@ impl Place<'_> {
                 Step::Pair(..) => continue,
             };
             operations[side].push(aligned.operation(side, at));
-            alone[side] += aligned.dur(side, at);
+            alone[side] = i64::saturating_add(alone[side], aligned.dur(side, at));
         }
         let [only_a, only_b] = operations.map(|names| names.join(" + "));
         let key = (
@@ -148,8 +149,9 @@ impl Place<'_> {
         block.neighbour_differs &= differs(self.before) || differs(self.after);
         for side in [0, 1] {
             let of = |pair: (u32, u32)| aligned.dur(side, if side == 0 { pair.0 } else { pair.1 });
-            block.alone[side] += alone[side];
-            block.around[side] += alone[side] + of(self.before) + of(self.after);
+            block.alone[side] = block.alone[side].saturating_add(alone[side]);
+            block.around[side] =
+                [block.around[side], alone[side], of(self.before), of(self.after)].into_iter().sum_ns();
         }
     }
 }
@@ -171,12 +173,12 @@ pub fn choices(all: &[Aligned<'_>]) -> Table {
             let key = (aligned.slot.name(), aligned.operation(0, *a), name_a, name_b);
             let sum = groups.entry(key).or_insert((0, [0, 0], row));
             sum.0 += 1;
-            sum.1[0] += aligned.dur(0, *a);
-            sum.1[1] += aligned.dur(1, *b);
+            sum.1[0] = i64::saturating_add(sum.1[0], aligned.dur(0, *a));
+            sum.1[1] = i64::saturating_add(sum.1[1], aligned.dur(1, *b));
         }
     }
     let mut rows: Vec<_> = groups.into_iter().collect();
-    let stake = |sum: &Sum| sum.1[1] - sum.1[0];
+    let stake = |sum: &Sum| sum.1[1].saturating_sub(sum.1[0]);
     rows.sort_by(|a, b| {
         (Reverse(stake(&a.1).unsigned_abs()), a.0).cmp(&(Reverse(stake(&b.1).unsigned_abs()), b.0))
     });

@@ -27,7 +27,7 @@ pub fn operation_rows(pair: &Pair<'_>) -> Vec<Row> {
         let side = pair.side(number);
         for sum in side.sums.iter().filter(|sum| pair.slots.contains(&sum.slot)) {
             let of = &mut sums.entry((sum.slot, operation_of(side, sum.name))).or_default()[number];
-            *of = (of.0 + sum.total, of.1 + sum.count);
+            *of = (of.0.saturating_add(sum.total), of.1 + sum.count);
         }
     }
     let mut rows: Vec<Row> = sums
@@ -127,7 +127,7 @@ pub fn names(pair: &Pair<'_>) -> Table {
         for sum in side.sums.iter().filter(|sum| pair.slots.contains(&sum.slot)) {
             let Some(name) = side.names.get(sum.name as usize) else { continue };
             let of = sums.entry((sum.slot, name.text.as_str(), name.is_kernel)).or_default();
-            of.sums[number] = (of.sums[number].0 + sum.total, of.sums[number].1 + sum.count);
+            of.sums[number] = (of.sums[number].0.saturating_add(sum.total), of.sums[number].1 + sum.count);
             of.names[number] = Some(sum.name);
         }
     }
@@ -207,14 +207,14 @@ pub fn same(pair: &Pair<'_>) -> Table {
                 continue;
             };
             let of = sums.entry(&name.text).or_insert(([(0, 0); 2], operation_of(side, sum.name)));
-            of.0[number] = (of.0[number].0 + sum.total, of.0[number].1 + sum.count);
+            of.0[number] = (of.0[number].0.saturating_add(sum.total), of.0[number].1 + sum.count);
         }
     }
     let mut rows: Vec<(&str, (Sums, &str))> =
         sums.into_iter().filter(|(_, (of, _))| of[0].1 > 0 && of[1].1 > 0).collect();
     let mean = |of: (i64, u64)| per_step(of.0, of.1 as usize).unwrap_or(0);
     // What the slower or faster code is worth at the count of A.
-    let stake = |of: &Sums| (mean(of[1]) - mean(of[0])).saturating_mul(of[0].1 as i64);
+    let stake = |of: &Sums| mean(of[1]).saturating_sub(mean(of[0])).saturating_mul(of[0].1 as i64);
     rows.sort_by_key(|(name, (of, _))| (Reverse(stake(of).unsigned_abs()), *name));
     let n_left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
     rows.truncate(MAX_ROWS);
@@ -229,7 +229,7 @@ pub fn same(pair: &Pair<'_>) -> Table {
             "mean_difference",
             "B − A, mean",
             Unit::Ns,
-            integers(&|of| mean(of[1]) - mean(of[0])),
+            integers(&|of| mean(of[1]).saturating_sub(mean(of[0]))),
         ),
         Column::float(
             "ratio_of_means",

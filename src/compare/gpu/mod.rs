@@ -15,6 +15,7 @@ mod steps;
 mod words;
 
 use super::{CompareQuery, Comparison, Digest, Measure, PhaseFilter, Problem, percent};
+use crate::analysis::gpu::stats::SumNs;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Facts, Report};
 use noise::{Sample, band};
@@ -75,7 +76,7 @@ impl<'a> Pair<'a> {
         slots.sort_by_key(|slot| {
             let is_common = pair.n(0, *slot) > 0 && pair.n(1, *slot) > 0;
             let wall: i64 =
-                [0, 1].iter().map(|side| pair.sum(*side, *slot, |stretch| stretch.time.wall())).sum();
+                [0, 1].iter().map(|side| pair.sum(*side, *slot, |stretch| stretch.time.wall())).sum_ns();
             (*slot == Slot::Outside, !is_common, std::cmp::Reverse(wall), *slot)
         });
         pair.slots = slots;
@@ -94,7 +95,7 @@ impl<'a> Pair<'a> {
 
     /// Sum over the stretches of a phase.
     pub fn sum(&self, side: usize, slot: Slot, get: impl Fn(&Stretch) -> i64) -> i64 {
-        self.side(side).of_slot(slot).map(get).sum()
+        self.side(side).of_slot(slot).map(get).sum_ns()
     }
 
     /// Both sides' steps by one number each.

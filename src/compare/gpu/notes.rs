@@ -3,7 +3,7 @@
 use super::Pair;
 use super::noise::MIN_STEPS;
 use super::side::{GpuSide, Slot};
-use crate::analysis::gpu::stats::share;
+use crate::analysis::gpu::stats::{SumNs, share};
 use crate::base::units::counted;
 use crate::report::Report;
 
@@ -82,9 +82,9 @@ fn tokens(pair: &Pair<'_>, slot: Slot, report: &mut Report) {
 }
 
 fn unknown(side: &GpuSide, letter: &str, report: &mut Report) {
-    let total: i64 = side.sums.iter().map(|sum| sum.total).sum();
+    let total: i64 = side.sums.iter().map(|sum| sum.total).sum_ns();
     let is_unknown = |name: u32| side.names.get(name as usize).is_some_and(|name| name.is_unknown);
-    let unknown: i64 = side.sums.iter().filter(|sum| is_unknown(sum.name)).map(|sum| sum.total).sum();
+    let unknown: i64 = side.sums.iter().filter(|sum| is_unknown(sum.name)).map(|sum| sum.total).sum_ns();
     if let Some(share) = share(unknown, total).filter(|share| *share > MANY_UNKNOWN) {
         report.warning(format!(
             "{:.0} % of the work of {letter} is in kernels that no rule knows; they are in the operation Other.",

@@ -199,7 +199,8 @@ fn table(all: &[Aligned<'_>]) -> Table {
         rows.iter().map(|row| place(side, row).map(|at| row.0.dur(side, at))).collect()
     };
     let (a, b) = (durs(0), durs(1));
-    let difference = a.iter().zip(&b).map(|(a, b)| Some(b.unwrap_or(0) - a.unwrap_or(0))).collect();
+    let difference =
+        a.iter().zip(&b).map(|(a, b)| Some(b.unwrap_or(0).saturating_sub(a.unwrap_or(0)))).collect();
     let operations: Vec<String> = rows.iter().map(operation).collect();
     let columns = vec![
         Column::key("phase", "phase", column_of(rows.iter().map(|row| row.0.slot.name()))),

@@ -5,6 +5,7 @@ use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::facts::Vendor;
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::parts::{Activity, Parts, step_windows};
+use crate::analysis::gpu::stats::SumNs;
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::gpu::{GpuTrace, Kind, Work};
 use crate::analysis::gpu_layers;
@@ -132,12 +133,12 @@ pub struct Time {
 impl Time {
     /// All of the stretch.
     pub fn wall(&self) -> i64 {
-        self.busy() + self.idle
+        self.busy().saturating_add(self.idle)
     }
 
     /// Where anything ran.
     pub fn busy(&self) -> i64 {
-        self.computation + self.exposed_communication + self.exposed_copies
+        self.computation.saturating_add(self.exposed_communication).saturating_add(self.exposed_copies)
     }
 
     /// Adds another stretch.
@@ -169,7 +170,7 @@ impl Time {
 impl Stretch {
     /// Durations of its work added up.
     pub fn work(&self) -> i64 {
-        self.by_operation.iter().map(|(_, ns, _)| ns).sum()
+        self.by_operation.iter().map(|(_, ns, _)| *ns).sum_ns()
     }
 
     /// Pieces of work.
@@ -253,7 +254,7 @@ impl GpuSide {
 
     /// Durations of all work of the phases that pass.
     pub fn work(&self, filter: PhaseFilter) -> i64 {
-        self.sums.iter().filter(|sum| sum.slot.passes(filter)).map(|sum| sum.total).sum()
+        self.sums.iter().filter(|sum| sum.slot.passes(filter)).map(|sum| sum.total).sum_ns()
     }
 
     /// Phases with work or steps, in order.
@@ -374,7 +375,7 @@ impl Builder {
                 let (start, end) = window.window;
                 let from = waits.partition_point(|wait| wait.0 < start);
                 let idle_for_host =
-                    waits[from..].iter().take_while(|wait| wait.0 < end).map(|wait| wait.1).sum();
+                    waits[from..].iter().take_while(|wait| wait.0 < end).map(|wait| wait.1).sum_ns();
                 self.side.stretches.push(Stretch {
                     slot: slot_of(window.step),
                     device: number,
@@ -385,7 +386,7 @@ impl Builder {
             }
         }
         self.sequences(gpu, &names, &slot_of);
-        for layer in gpu_layers::layers(gpu) {
+        for layer in gpu_layers::by_attention(gpu) {
             let of = self.layers.entry((slot_of(layer.step), layer.number)).or_insert(Layer {
                 slot: slot_of(layer.step),
                 number: layer.number,
@@ -394,7 +395,7 @@ impl Builder {
                 kernels: 0,
             });
             of.steps += 1;
-            of.busy += layer.busy(gpu);
+            of.busy = of.busy.saturating_add(layer.busy(gpu));
             of.kernels += layer.work.len() as u64;
         }
     }
@@ -538,7 +539,7 @@ fn waits_for_host(gpu: &GpuTrace<'_>, device: u32) -> Vec<(i64, i64)> {
             && work.launch != NONE
             && gpu.trace.slices.ts[work.launch as usize] > until
         {
-            waits.push((until, work.start - until));
+            waits.push((until, work.start.saturating_sub(until)));
         }
         until = Some(until.map_or(work.end, |until| until.max(work.end)));
     }

@@ -3,6 +3,7 @@
 use super::noise::{RULE, Sample, verdict};
 use super::side::{Slot, Stretch};
 use super::{Pair, per_step};
+use crate::analysis::gpu::stats::SumNs;
 use crate::base::units::Unit;
 use crate::compare::tables::ratio;
 use crate::report::{Column, Table, TextCells};
@@ -28,12 +29,12 @@ impl Row {
 
     /// B less A, by step.
     pub fn difference(&self) -> Option<i64> {
-        Some(self.per_step(1)? - self.per_step(0)?)
+        Some(self.per_step(1)?.saturating_sub(self.per_step(0)?))
     }
 
     /// B less A of the totals.
     pub fn total_difference(&self) -> i64 {
-        self.total[1] - self.total[0]
+        self.total[1].saturating_sub(self.total[0])
     }
 
     /// What the difference is worth. One-sided rows say so.
@@ -98,7 +99,7 @@ pub const PARTS: [(&str, Part); 5] = [
     ("exposed communication", |stretch| stretch.time.exposed_communication),
     ("exposed copies", |stretch| stretch.time.exposed_copies),
     ("idle, waiting for the host", |stretch| stretch.time.idle_for_host),
-    ("idle, other", |stretch| stretch.time.idle - stretch.time.idle_for_host),
+    ("idle, other", |stretch| stretch.time.idle.saturating_sub(stretch.time.idle_for_host)),
 ];
 
 fn row(pair: &Pair<'_>, slot: Slot, name: &str, get: impl Fn(&Stretch) -> i64) -> Row {
@@ -142,7 +143,7 @@ pub fn phases(pair: &Pair<'_>) -> Table {
     let per_token = |side: usize, slot: Slot| -> Option<i64> {
         let known = || pair.side(side).of_slot(slot).filter(|stretch| stretch.tokens.is_some());
         let n: u64 = known().filter_map(|stretch| stretch.tokens).fold(0, u64::saturating_add);
-        per_step(known().map(|stretch| stretch.time.wall()).sum(), usize::try_from(n).ok()?)
+        per_step(known().map(|stretch| stretch.time.wall()).sum_ns(), usize::try_from(n).ok()?)
     };
     let mut columns = vec![Column::key("phase", "phase", column_of(rows.iter().map(|row| row.slot.name())))];
     for (side, letter) in ["a", "b"].into_iter().enumerate() {
@@ -236,7 +237,7 @@ pub fn by_tokens(pair: &Pair<'_>) -> Option<Table> {
             let row = Row {
                 slot,
                 name: String::new(),
-                total: [0, 1].map(|side: usize| values[side].iter().sum()),
+                total: [0, 1].map(|side: usize| values[side].iter().copied().sum_ns()),
                 count: [0, 0],
                 n: [0, 1].map(|side: usize| values[side].len()),
                 samples: [0, 1].map(|side: usize| Sample::of(values[side].iter().copied())),
@@ -268,7 +269,7 @@ pub fn layers(pair: &Pair<'_>) -> Option<Table> {
     for side in [0, 1] {
         for layer in pair.side(side).layers.iter().filter(|layer| pair.slots.contains(&layer.slot)) {
             let of = &mut groups.entry((layer.slot, layer.number)).or_default()[side];
-            *of = (of.0 + layer.steps, of.1 + layer.busy, of.2 + layer.kernels);
+            *of = (of.0 + layer.steps, of.1.saturating_add(layer.busy), of.2 + layer.kernels);
         }
     }
     if groups.len() < 2 {
@@ -285,7 +286,7 @@ pub fn layers(pair: &Pair<'_>) -> Option<Table> {
     let kernels = |side: usize| -> Vec<Option<f64>> {
         rows.iter().map(|(_, of)| (of[side].0 > 0).then(|| of[side].2 as f64 / of[side].0 as f64)).collect()
     };
-    let difference = a.iter().zip(&b).map(|(a, b)| Some((*b)? - (*a)?)).collect();
+    let difference = a.iter().zip(&b).map(|(a, b)| Some((*b)?.saturating_sub((*a)?))).collect();
     let columns = vec![
         Column::key("phase", "phase", column_of(rows.iter().map(|row| row.0.0.name()))),
         Column::counts("layer", "layer", Unit::Id, rows.iter().map(|row| u64::from(row.0.1))).as_key(),

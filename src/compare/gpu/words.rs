@@ -90,7 +90,7 @@ pub fn answer(pair: &Pair<'_>) -> Option<(Findings, Chart)> {
         caption: format!(
             "Differences per {}; they add up to {} of {} (whole nanoseconds, rounded line by line).",
             slot.one(),
-            format_signed_ns(walls[1] - walls[0]),
+            format_signed_ns(walls[1].saturating_sub(walls[0])),
             per_step_words(slot, &wall[0], &wall[1])
         ),
         empty: "Nothing changed.".to_string(),
@@ -157,7 +157,7 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
         ("idle for the host", PARTS, "host"),
     );
     part(
-        |stretch| stretch.time.idle - stretch.time.idle_for_host,
+        |stretch| stretch.time.idle.saturating_sub(stretch.time.idle_for_host),
         &|difference| {
             format!(
                 "the GPU is idle {} between what was launched",
@@ -168,7 +168,7 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
     );
     // Durations that lie over each other take no time of their own.
     part(
-        |stretch| stretch.time.busy() - stretch.work(),
+        |stretch| stretch.time.busy().saturating_sub(stretch.work()),
         &|difference| {
             if difference > 0 { "less work runs at the same time" } else { "more work runs at the same time" }
                 .to_string()

@@ -27,6 +27,9 @@ const LINKED: &[&str] = &[
     "Runtime",
 ];
 
+/// Those of them that are kernels.
+const KERNELS: &[&str] = &["kernel", "Kernel"];
+
 /// Categories of operators.
 const OPERATORS: &[&str] = &["cpu_op", "Operator"];
 
@@ -36,6 +39,8 @@ pub enum Linked {
     No,
     /// Ids, stream and bytes.
     Ids,
+    /// The same, and a hash of how a kernel was launched.
+    Kernel,
     /// A hash of the inputs of an operator.
     Inputs,
 }
@@ -61,7 +66,9 @@ impl LinkedCategories {
     #[cold]
     fn look(&mut self, category: StringId, strings: &StringTable) -> Linked {
         let text = strings.get(category);
-        let known = if LINKED.contains(&text) {
+        let known = if KERNELS.contains(&text) {
+            Linked::Kernel
+        } else if LINKED.contains(&text) {
             Linked::Ids
         } else if OPERATORS.contains(&text) {
             Linked::Inputs
@@ -89,17 +96,42 @@ pub fn signature_of(args: &[u8]) -> Option<u64> {
             b"Concrete Inputs" => 4,
             _ => return,
         };
-        let mut hasher = FxHasher::default();
-        hasher.write_u8(seed);
-        hasher.write(value);
-        // 0 stands for none.
-        hash = hash.wrapping_add(hasher.finish() | 1);
+        hash = hash.wrapping_add(hash_of(seed, value));
     });
     (hash != 0).then_some(hash)
 }
 
-/// The link that arguments hold. `None` if they hold none.
+/// 0 stands for none.
+fn hash_of(seed: u8, value: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u8(seed);
+    hasher.write(value);
+    hasher.finish() | 1
+}
+
+/// The link that arguments hold; `None` if they hold none.
 pub fn link_of(args: &[u8]) -> Option<Link> {
+    link_and(args, |_, _| {})
+}
+
+/// The same of a kernel, and a hash of its launch configuration, if it names one.
+pub fn link_of_kernel(args: &[u8]) -> (Option<Link>, Option<u64>) {
+    let mut hash = 0u64;
+    let link = link_and(args, |key, value| {
+        let seed = match key {
+            b"grid" => 1,
+            b"block" => 2,
+            b"registers per thread" => 3,
+            b"shared memory" => 4,
+            _ => return,
+        };
+        hash = hash.wrapping_add(hash_of(seed, value));
+    });
+    (link, (hash != 0).then_some(hash))
+}
+
+/// `rest` is given the other members.
+fn link_and(args: &[u8], mut rest: impl FnMut(&[u8], &[u8])) -> Option<Link> {
     const NONE: i64 = LinkTable::NONE;
     let mut link = Link { correlation: NONE, external: NONE, stream: LinkTable::NO_STREAM, bytes: NONE };
     for_each_member(args, |key, value| match key.bytes {
@@ -111,7 +143,7 @@ pub fn link_of(args: &[u8]) -> Option<Link> {
                 .and_then(|value| i32::try_from(value).ok())
                 .unwrap_or(LinkTable::NO_STREAM);
         }
-        _ => {}
+        key => rest(key, value),
     });
     let is_empty = link.correlation == NONE
         && link.external == NONE
@@ -131,6 +163,16 @@ mod tests {
         let c = signature_of(br#"{"Input type": ["float"], "Input Dims": [[3, 2]]}"#);
         assert!(a.is_some() && a == b && a != c);
         assert_eq!(signature_of(br#"{"Ev Idx": 1}"#), None);
+    }
+
+    #[test]
+    fn kernels_that_are_launched_alike_have_equal_signatures() {
+        let of = |args: &str| link_of_kernel(args.as_bytes()).1;
+        let a = of(r#"{"correlation": 1, "grid": [8, 1, 1], "block": [128, 1, 1], "queued": 0}"#);
+        let b = of(r#"{"block": [128, 1, 1], "grid": [8, 1, 1], "correlation": 2}"#);
+        let c = of(r#"{"grid": [128, 1, 1], "block": [8, 1, 1]}"#);
+        assert!(a.is_some() && a == b && a != c);
+        assert_eq!(link_of_kernel(br#"{"correlation": 3}"#), (link_of(br#"{"correlation": 3}"#), None));
     }
 
     #[test]

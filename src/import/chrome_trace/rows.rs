@@ -4,7 +4,7 @@
 //! whatever else is in the file is counted as skipped here.
 
 use super::issues::*;
-use super::links::{Linked, LinkedCategories, link_of, signature_of};
+use super::links::{Linked, LinkedCategories, link_of, link_of_kernel, signature_of};
 use super::scanner::{
     ORDER_NAME_CAT_PH_TS_DUR_PID_TID, ORDER_NAME_CAT_PH_TS_DUR_PID_TID_ARGS, RawEvent, RawId, Scope, Time,
 };
@@ -170,6 +170,15 @@ impl Rows {
                 Linked::Ids => {
                     if let Some(link) = link_of(raw) {
                         out.trace.links.push(place.offset, link);
+                    }
+                }
+                Linked::Kernel => {
+                    let (link, configuration) = link_of_kernel(raw);
+                    if let Some(link) = link {
+                        out.trace.links.push(place.offset, link);
+                    }
+                    if let Some(hash) = configuration {
+                        out.trace.signatures.push(place.offset, hash);
                     }
                 }
                 Linked::Inputs => {

@@ -1,0 +1,99 @@
+//! What operators launch, and how long that takes them: HTA's launch statistics of ATen operators, for all operators and
+//! vendors.
+
+use crate::analysis::gpu::model::NONE;
+use crate::analysis::gpu::stats::{Durations, SumNs};
+use crate::analysis::gpu::{Named, Work};
+use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::strings::StringId;
+use crate::base::units::Unit;
+use crate::report::{Column, Table};
+use rustc_hash::FxHashMap;
+
+/// Names of a sequence that are shown.
+const N_SHOWN: usize = 12;
+
+/// Operators of one name that launch the same work in the same order.
+struct Row {
+    op: StringId,
+    sequence: Vec<StringId>,
+    /// From the start of the operator to its first launch.
+    to_launch: Durations,
+    /// From the start of that call to the start of its work.
+    to_start: Durations,
+    gpu: i64,
+}
+
+/// A row for each operator and sequence. `None` where no work has an operator. Work of graphs is left out: it has none.
+pub fn table(named: &Named<'_, '_>) -> Option<Table> {
+    let gpu = named.gpu;
+    let slices = &gpu.trace.slices;
+    // Work by the operator that launched it, in order of the launches.
+    let mut by_op: Vec<(u32, i64, &Work)> = gpu
+        .work
+        .iter()
+        .filter(|work| work.op != NONE && work.launch != NONE && !gpu.is_graph_launch(work.launch))
+        .map(|work| (work.op, slices.ts[work.launch as usize], work))
+        .collect();
+    by_op.sort_by_key(|(op, ts, work)| (*op, *ts, work.start));
+    let mut found: FxHashMap<(StringId, Vec<StringId>), (Vec<i64>, Vec<i64>, i64)> = FxHashMap::default();
+    for of_op in by_op.chunk_by(|a, b| a.0 == b.0) {
+        let (op, called, first) = of_op[0];
+        let sequence = of_op.iter().map(|(_, _, work)| slices.name[work.slice as usize]).collect();
+        let (to_launch, to_start, time) = found.entry((slices.name[op as usize], sequence)).or_default();
+        to_launch.push(called.saturating_sub(slices.ts[op as usize]));
+        to_start.push(first.start.saturating_sub(called).max(0));
+        *time = time.saturating_add(of_op.iter().map(|(_, _, work)| work.dur()).sum_ns());
+    }
+    if found.is_empty() {
+        return None;
+    }
+    let mut rows: Vec<Row> = found
+        .into_iter()
+        .map(|((op, sequence), (to_launch, to_start, gpu))| Row {
+            op,
+            sequence,
+            to_launch: Durations::new(to_launch),
+            to_start: Durations::new(to_start),
+            gpu,
+        })
+        .collect();
+    let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
+    let names = |row: &Row| -> Vec<&str> { row.sequence.iter().map(|name| text(*name)).collect() };
+    rows.sort_by_cached_key(|row| {
+        (std::cmp::Reverse(row.to_launch.count()), text(row.op).to_string(), names(row).join(" "))
+    });
+    let n_left_out = cut(&mut rows);
+    let sequence = |row: &Row| {
+        let all = names(row);
+        let shown = all[..all.len().min(N_SHOWN)].join(" → ");
+        match all.len().saturating_sub(N_SHOWN) {
+            0 => shown,
+            rest => format!("{shown} → {rest} more"),
+        }
+    };
+    let table = Table::new(
+        named.id("op_launches"),
+        named.title("Launches by operator"),
+        vec![
+            Column::key("op", "operator", texts(rows.iter().map(|row| Some(text(row.op))))),
+            Column::key("sequence", "what it launches", texts(rows.iter().map(|row| Some(sequence(row))))),
+            Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.to_launch.count())).with_bar(),
+            Column::counts("work", "work a call", Unit::Count, rows.iter().map(|row| row.sequence.len() as u64))
+                .hint("kernels, copies and fills"),
+            Column::integer("to_launch", "to the launch, mean", Unit::Ns, rows.iter().map(|row| row.to_launch.mean()).collect())
+                .hint("from the start of the operator to its first call that launches something"),
+            Column::integer("to_launch_p99", "p99", Unit::Ns, rows.iter().map(|row| row.to_launch.quantile(0.99)).collect()),
+            Column::integer("to_start", "to the start, mean", Unit::Ns, rows.iter().map(|row| row.to_start.mean()).collect())
+                .hint("from that call to the start of its work on the GPU; not below 0"),
+            Column::integer("to_start_p99", "p99", Unit::Ns, rows.iter().map(|row| row.to_start.quantile(0.99)).collect()),
+            integers("gpu_time", "GPU work", Unit::Ns, rows.iter().map(|row| row.gpu)).hint("durations added up"),
+        ],
+    )
+    .sorted_by("calls", true)
+    .caption(
+        "Operators by what they launch, in order: the innermost one around each call. How long one takes to its first launch is what it \
+         costs before the GPU hears of it; the rest is the call and the queue.",
+    );
+    Some(with_left_out(table, n_left_out))
+}

@@ -1,0 +1,201 @@
+//! Kernels and operations by the steps they were launched in, and by their phases.
+
+use crate::analysis::gpu::active::{ActiveSteps, per_step};
+use crate::analysis::gpu::annotation::Phase;
+use crate::analysis::gpu::stats::{Durations, SumNs, share};
+use crate::analysis::gpu::{GpuTrace, Kind, Named};
+use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::strings::StringId;
+use crate::base::units::Unit;
+use crate::report::{Column, Table};
+use rustc_hash::FxHashMap;
+
+/// Time of work launched in steps, by its name and whether it is a kernel.
+pub fn times_of_names(gpu: &GpuTrace<'_>) -> FxHashMap<(StringId, bool), i64> {
+    let mut times: FxHashMap<(StringId, bool), i64> = FxHashMap::default();
+    for work in gpu.work.iter().filter(|work| gpu.step(work.step).is_some()) {
+        let name = gpu.trace.slices.name[work.slice as usize];
+        let time = times.entry((name, work.kind == Kind::Kernel)).or_default();
+        *time = time.saturating_add(work.dur());
+    }
+    times
+}
+
+/// Kernels, copies and fills of one name in one phase.
+struct InPhase {
+    phase: Phase,
+    name: StringId,
+    class: u32,
+    durations: Durations,
+}
+
+/// What ran in each phase, by name; `None` where steps do not say theirs.
+pub fn kernels_by_phase(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Table> {
+    let gpu = named.gpu;
+    let mut found: FxHashMap<(Phase, StringId, u32), Vec<i64>> = FxHashMap::default();
+    for work in &gpu.work {
+        let phase = gpu.annotation(work.step).map(|what| what.phase);
+        if let Some(phase) = phase.filter(|phase| *phase != Phase::Unknown) {
+            let name = gpu.trace.slices.name[work.slice as usize];
+            found.entry((phase, name, work.class)).or_default().push(work.dur());
+        }
+    }
+    if found.is_empty() {
+        return None;
+    }
+    let mut rows: Vec<InPhase> = found
+        .into_iter()
+        .map(|((phase, name, class), durations)| InPhase {
+            phase,
+            name,
+            class,
+            durations: Durations::new(durations),
+        })
+        .collect();
+    let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
+    rows.sort_by(|a, b| {
+        let key = |row: &InPhase| std::cmp::Reverse(row.durations.total());
+        (a.phase, key(a), text(a.name), a.class).cmp(&(b.phase, key(b), text(b.name), b.class))
+    });
+    let mut totals: Vec<(Phase, i64)> = Vec::new();
+    for chunk in rows.chunk_by(|a, b| a.phase == b.phase) {
+        totals.push((chunk[0].phase, chunk.iter().map(|row| row.durations.total()).sum_ns()));
+    }
+    let total_of = |phase: Phase| totals.iter().find(|of| of.0 == phase).map_or(0, |of| of.1);
+    let n_left_out = cut(&mut rows);
+    let each = |get: &dyn Fn(&Durations) -> Option<i64>| {
+        rows.iter().map(|row| get(&row.durations)).collect::<Vec<_>>()
+    };
+    let count_per_step = |row: &InPhase| {
+        let n = steps.of_phase(row.phase);
+        (n > 0).then(|| row.durations.count() as f64 / n as f64)
+    };
+    let table = Table::new(
+        named.id("kernels_by_phase"),
+        named.title("Kernels by phase"),
+        vec![
+            Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.phase.name())))),
+            Column::key("name", "name", texts(rows.iter().map(|row| Some(text(row.name))))),
+            Column::key(
+                "operation",
+                "operation",
+                texts(rows.iter().map(|row| Some(&gpu.classes.get(row.class).operation))),
+            ),
+            Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count())),
+            Column::float(
+                "count_per_step",
+                "count per step",
+                Unit::Plain,
+                rows.iter().map(count_per_step).collect(),
+            ),
+            integers("total", "total", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar(),
+            Column::integer(
+                "per_step",
+                "per step",
+                Unit::Ns,
+                rows.iter().map(|row| per_step(row.durations.total(), steps.of_phase(row.phase))).collect(),
+            )
+            .hint("by the steps of the phase that did something"),
+            Column::float(
+                "share",
+                "share of phase",
+                Unit::Ratio,
+                rows.iter().map(|row| share(row.durations.total(), total_of(row.phase))).collect(),
+            ),
+            Column::integer("mean", "mean", Unit::Ns, each(&Durations::mean)),
+            Column::integer("p50", "p50", Unit::Ns, each(&|row| row.quantile(0.5))),
+            Column::integer("p99", "p99", Unit::Ns, each(&|row| row.quantile(0.99))),
+        ],
+    );
+    let table = table.caption("Work belongs to the phase of the step in which it was launched.");
+    Some(with_left_out(table, n_left_out))
+}
+
+/// An operation in one step.
+struct InStep<'a> {
+    step: u32,
+    operation: &'a str,
+    count: u64,
+    total: i64,
+    longest: i64,
+    /// Of all work of the step.
+    whole: i64,
+}
+
+/// What was computed in each step; `None` where nothing was launched in one.
+pub fn operations(named: &Named<'_, '_>) -> Option<Table> {
+    let gpu = named.gpu;
+    // Classes differ by family too.
+    let mut names: Vec<&str> = Vec::new();
+    let number_of: Vec<usize> = gpu
+        .classes
+        .all()
+        .iter()
+        .map(|class| {
+            names.iter().position(|name| *name == class.operation).unwrap_or_else(|| {
+                names.push(&class.operation);
+                names.len() - 1
+            })
+        })
+        .collect();
+    let mut by_step: FxHashMap<u32, Vec<(u64, i64, i64)>> = FxHashMap::default();
+    for work in gpu.work.iter().filter(|work| gpu.step(work.step).is_some()) {
+        let sums = by_step.entry(work.step).or_insert_with(|| vec![(0, 0, 0); names.len()]);
+        let sums = &mut sums[number_of[work.class as usize]];
+        *sums = (sums.0 + 1, sums.1.saturating_add(work.dur()), sums.2.max(work.dur()));
+    }
+    if by_step.is_empty() {
+        return None;
+    }
+    let mut steps: Vec<(u32, Vec<(u64, i64, i64)>)> = by_step.into_iter().collect();
+    steps.sort_unstable_by_key(|(step, _)| *step);
+    let mut rows: Vec<InStep<'_>> = Vec::new();
+    for (step, sums) in &steps {
+        let whole = sums.iter().map(|of| of.1).sum_ns();
+        let first = rows.len();
+        let of_step = names.iter().zip(sums).filter(|(_, of)| of.0 > 0);
+        rows.extend(of_step.map(|(operation, (count, total, longest))| InStep {
+            step: *step,
+            operation,
+            count: *count,
+            total: *total,
+            longest: *longest,
+            whole,
+        }));
+        rows[first..].sort_by(|a, b| (b.total, a.operation).cmp(&(a.total, b.operation)));
+    }
+    let n_left_out = cut(&mut rows);
+    let step_name = |row: &InStep<'_>| gpu.step(row.step).map(|step| gpu.name(step.slice));
+    let phase = |row: &InStep<'_>| gpu.annotation(row.step).map(|what| what.phase.name());
+    let table = Table::new(
+        named.id("operations_by_step"),
+        named.title("Operations by step"),
+        vec![
+            Column::counts("number", "step", Unit::Id, rows.iter().map(|row| u64::from(row.step) + 1))
+                .as_key(),
+            Column::text("step", "name of step", texts(rows.iter().map(step_name))),
+            Column::text("phase", "phase", texts(rows.iter().map(phase))),
+            Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.operation)))),
+            Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.count)),
+            integers("total", "total", Unit::Ns, rows.iter().map(|row| row.total)).with_bar(),
+            Column::float(
+                "share",
+                "share of step",
+                Unit::Ratio,
+                rows.iter().map(|row| share(row.total, row.whole)).collect(),
+            )
+            .hint("of the durations of its work added up"),
+            Column::integer(
+                "mean",
+                "mean",
+                Unit::Ns,
+                rows.iter().map(|row| per_step(row.total, row.count)).collect(),
+            ),
+            integers("max", "longest", Unit::Ns, rows.iter().map(|row| row.longest)),
+        ],
+    );
+    let table = table.caption(
+        "Work belongs to the step in which it was launched; steps count from 1, in order of their starts.",
+    );
+    Some(with_left_out(table, n_left_out))
+}

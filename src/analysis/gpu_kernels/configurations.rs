@@ -1,0 +1,199 @@
+//! Kernels by how they were launched: how many blocks of how many threads, and what of the GPU each takes.
+
+use crate::analysis::gpu::facts::integer;
+use crate::analysis::gpu::stats::{Durations, share};
+use crate::analysis::gpu::{Kind, Named};
+use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::strings::StringId;
+use crate::base::units::Unit;
+use crate::report::{Column, Table};
+use crate::trace::builder::{for_each_element, for_each_member};
+use rustc_hash::FxHashMap;
+
+/// Configurations whose arguments are read from the file, those with the most time first.
+const MAX_READ: usize = 5_000;
+
+/// Kernels of one name that were launched alike.
+struct Group {
+    name: StringId,
+    class: u32,
+    /// Whose arguments are read for all.
+    of: u32,
+    durations: Durations,
+    launch: Launch,
+}
+
+/// What the arguments of a kernel say of its launch.
+#[derive(Default)]
+struct Launch {
+    /// Blocks in x, y and z.
+    grid: Vec<i64>,
+    /// Threads of a block in x, y and z.
+    block: Vec<i64>,
+    registers: Option<u64>,
+    shared_bytes: Option<u64>,
+    blocks_per_sm: Option<f64>,
+    warps_per_sm: Option<f64>,
+    /// 0 to 1.
+    occupancy: Option<f64>,
+}
+
+impl Launch {
+    fn read(raw: &[u8]) -> Launch {
+        let mut launch = Launch::default();
+        for_each_member(raw, |key, value| {
+            let count = || integer(value).and_then(|number| u64::try_from(number).ok());
+            match key.bytes {
+                b"grid" => launch.grid = numbers(value),
+                b"block" => launch.block = numbers(value),
+                b"registers per thread" => launch.registers = count(),
+                b"shared memory" => launch.shared_bytes = count(),
+                b"blocks per SM" => launch.blocks_per_sm = float(value),
+                b"warps per SM" => launch.warps_per_sm = float(value),
+                b"est. achieved occupancy %" => {
+                    launch.occupancy = float(value).map(|percent| percent / 100.0);
+                }
+                _ => {}
+            }
+        });
+        launch
+    }
+}
+
+fn numbers(value: &[u8]) -> Vec<i64> {
+    let mut numbers = Vec::new();
+    for_each_element(value, |element| numbers.extend(integer(element)));
+    numbers.truncate(3);
+    numbers
+}
+
+fn float(value: &[u8]) -> Option<f64> {
+    let text = std::str::from_utf8(value).ok()?.trim_matches('"');
+    text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// `8 × 1 × 1`; nothing of nothing.
+fn shown(numbers: &[i64]) -> Option<String> {
+    let texts: Vec<String> = numbers.iter().map(i64::to_string).collect();
+    (!texts.is_empty()).then(|| texts.join(" × "))
+}
+
+/// How many there are in all; `None` where the file does not say.
+fn product(numbers: &[i64]) -> Option<u64> {
+    let numbers = numbers.iter().map(|number| u64::try_from(*number).ok());
+    numbers.reduce(|a, b| a?.checked_mul(b?))?
+}
+
+/// A row for each kernel and configuration. `None` where kernels do not say how they were launched, or it can not be read.
+/// `total` is the time of all work.
+pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
+    let gpu = named.gpu;
+    let trace = gpu.trace;
+    let mut found: FxHashMap<(StringId, u32, u64), (Vec<i64>, u32)> = FxHashMap::default();
+    for work in gpu.work.iter().filter(|work| work.kind == Kind::Kernel) {
+        let at = work.slice as usize;
+        let hash = trace.signatures.get(trace.slices.offset[at]).unwrap_or(0);
+        let (durations, _) = found
+            .entry((trace.slices.name[at], work.class, hash))
+            .or_insert_with(|| (Vec::new(), work.slice));
+        durations.push(work.dur());
+    }
+    if found.keys().all(|(_, _, hash)| *hash == 0) {
+        return None;
+    }
+    let mut rows: Vec<Group> = found
+        .into_iter()
+        .map(|((name, class, _), (durations, of))| Group {
+            name,
+            class,
+            of,
+            durations: Durations::new(durations),
+            launch: Launch::default(),
+        })
+        .collect();
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.durations.total()), row.of));
+    // In the order of the file, for the cache in front of it.
+    let mut order: Vec<usize> = (0..rows.len().min(MAX_READ)).collect();
+    order.sort_by_key(|at| trace.slices.offset[rows[*at].of as usize]);
+    let mut n_read = 0u64;
+    for at in order {
+        if let Some(raw) = trace.args.get(trace.slices.args_of(rows[at].of as usize)) {
+            rows[at].launch = Launch::read(&raw);
+            n_read += 1;
+        }
+    }
+    if n_read == 0 {
+        return None;
+    }
+    let n_not_read = rows.len().saturating_sub(MAX_READ);
+    let n_left_out = cut(&mut rows);
+    let each = |get: &dyn Fn(&Durations) -> Option<i64>| {
+        rows.iter().map(|row| get(&row.durations)).collect::<Vec<_>>()
+    };
+    let count = |get: &dyn Fn(&Launch) -> Option<u64>| rows.iter().map(|row| get(&row.launch)).collect();
+    let number = |get: &dyn Fn(&Launch) -> Option<f64>| rows.iter().map(|row| get(&row.launch)).collect();
+    let mut caption = "Kernels of one name that were launched with equal grids, blocks, registers and shared memory. Occupancy is the \
+                       profiler's estimate."
+        .to_string();
+    if n_not_read > 0 {
+        caption
+            .push_str(&format!(" Of the {n_not_read} with the least time the configuration was not read."));
+    }
+    let table = Table::new(
+        named.id("configurations"),
+        named.title("Kernels by launch configuration"),
+        vec![
+            Column::key("name", "name", texts(rows.iter().map(|row| trace.strings.get_opt(row.name)))),
+            Column::key("grid", "grid", texts(rows.iter().map(|row| shown(&row.launch.grid))))
+                .hint("blocks in x, y and z"),
+            Column::key("block", "block", texts(rows.iter().map(|row| shown(&row.launch.block))))
+                .hint("threads of a block in x, y and z"),
+            Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count())),
+            integers("total", "total", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar(),
+            Column::float(
+                "share",
+                "share",
+                Unit::Ratio,
+                rows.iter().map(|row| share(row.durations.total(), total)).collect(),
+            )
+            .hint("of the durations of all work added up"),
+            Column::integer("mean", "mean", Unit::Ns, each(&Durations::mean)),
+            Column::integer("p50", "p50", Unit::Ns, each(&|row| row.quantile(0.5))),
+            Column::integer("p99", "p99", Unit::Ns, each(&|row| row.quantile(0.99))),
+            Column::unsigned("blocks", "blocks", Unit::Count, count(&|launch| product(&launch.grid))),
+            Column::unsigned(
+                "threads",
+                "threads of a block",
+                Unit::Count,
+                count(&|launch| product(&launch.block)),
+            ),
+            Column::unsigned(
+                "registers",
+                "registers of a thread",
+                Unit::Count,
+                count(&|launch| launch.registers),
+            )
+            .as_key(),
+            Column::unsigned("shared", "shared memory", Unit::Bytes, count(&|launch| launch.shared_bytes))
+                .as_key()
+                .hint("of a block"),
+            Column::float(
+                "blocks_per_sm",
+                "blocks per SM",
+                Unit::Plain,
+                number(&|launch| launch.blocks_per_sm),
+            )
+            .hint("of the whole launch; below 1 some multiprocessors have nothing to do"),
+            Column::float("warps_per_sm", "warps per SM", Unit::Plain, number(&|launch| launch.warps_per_sm)),
+            Column::float("occupancy", "occupancy", Unit::Ratio, number(&|launch| launch.occupancy)),
+            Column::text(
+                "operation",
+                "operation",
+                texts(rows.iter().map(|row| Some(&gpu.classes.get(row.class).operation))),
+            ),
+        ],
+    )
+    .sorted_by("total", true)
+    .caption(caption);
+    Some(with_left_out(table, n_left_out))
+}

@@ -1,0 +1,134 @@
+//! What can be said of kernels of a trace that has let go of its slices: sums by name, which are exact. Steps, operators,
+//! launches and what ran at one time need every event.
+
+use crate::analysis::gpu::class::{Class, Classes};
+use crate::analysis::gpu::stats::{SumNs, share};
+use crate::analysis::gpu::{Kind, kind};
+use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::strings::StringId;
+use crate::base::units::{Unit, format_ns};
+use crate::report::{Column, Report, Table};
+use crate::trace::Trace;
+use crate::trace::sums::Sums;
+use rustc_hash::FxHashMap;
+
+/// Sums of one name, or of one operation.
+struct Row<'a> {
+    name: Option<StringId>,
+    class: &'a Class,
+    sums: Sums,
+    /// The lower one; not known of an operation.
+    median: Option<i64>,
+}
+
+/// Whether a trace has let go of work of a GPU.
+pub fn has_work(trace: &Trace) -> bool {
+    trace
+        .folded
+        .as_ref()
+        .is_some_and(|folded| folded.by_name.rows.iter().any(|row| kind_of(trace, row.key.1).is_gpu_work()))
+}
+
+fn kind_of(trace: &Trace, category: StringId) -> Kind {
+    trace.strings.get_opt(category).map_or(Kind::Other, kind::Kind::of)
+}
+
+/// Adds the tables of kernels by name and by operation.
+pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
+    let Some(folded) = &trace.folded else { return };
+    let mut classes = Classes::new(kernel_rules);
+    let found: Vec<(StringId, u32, Sums, Option<i64>)> = folded
+        .by_name
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| kind_of(trace, row.key.1).is_gpu_work())
+        .map(|(at, row)| {
+            let (name, category, _) = row.key;
+            let class = classes.of(trace, name, kind_of(trace, category));
+            (name, class, row.all, folded.medians.get(at).copied())
+        })
+        .collect();
+    let total = found.iter().map(|row| row.2.total_ns).sum_ns();
+    let mut names: Vec<Row<'_>> = found
+        .iter()
+        .map(|(name, class, sums, median)| Row {
+            name: Some(*name),
+            class: classes.get(*class),
+            sums: *sums,
+            median: *median,
+        })
+        .collect();
+    let mut by_operation: FxHashMap<&str, Row<'_>> = FxHashMap::default();
+    for row in &names {
+        let of = by_operation.entry(&row.class.operation).or_insert_with(|| Row {
+            name: None,
+            class: row.class,
+            sums: Sums::default(),
+            median: None,
+        });
+        of.sums.absorb(&row.sums);
+    }
+    let mut operations: Vec<Row<'_>> = by_operation.into_values().collect();
+    let text =
+        |row: &Row<'_>| row.name.and_then(|name| trace.strings.get_opt(name)).unwrap_or("").to_string();
+    names.sort_by_cached_key(|row| (std::cmp::Reverse(row.sums.total_ns), text(row)));
+    operations.sort_by_cached_key(|row| (std::cmp::Reverse(row.sums.total_ns), row.class.operation.clone()));
+    if report.summary.is_empty()
+        && let Some(first) = operations.first()
+    {
+        report.summary = format!(
+            "{} of the {} of GPU work is {}.",
+            crate::analysis::gpu::stats::percent(share(first.sums.total_ns, total).unwrap_or(0.0)),
+            format_ns(total),
+            first.class.operation
+        );
+    }
+    report.warning(
+        "The trace has more events than are held at once, so of the GPU there are only sums by name, which are exact. How time divides \
+         into computing and idling, steps, operators, launches, memory and the critical path need all events: record fewer steps, or use \
+         the native command, which holds as many as there is memory for.",
+    );
+    let mut columns = vec![Column::key(
+        "operation",
+        "operation",
+        texts(operations.iter().map(|row| Some(&row.class.operation))),
+    )];
+    columns.extend(time_columns(&operations, total));
+    report.table(Table::new("operations", "Operations", columns).sorted_by("total", true));
+    let n_left_out = cut(&mut names);
+    let class_text = |get: &dyn Fn(&Class) -> &str| {
+        texts(names.iter().map(|row| Some(get(row.class).to_string()).filter(|text| !text.is_empty())))
+    };
+    let mut columns = vec![
+        Column::key("name", "name", texts(names.iter().map(|row| Some(text(row))))),
+        Column::key("operation", "operation", class_text(&|class| &class.operation)),
+    ];
+    columns.extend(time_columns(&names, total));
+    columns.push(Column::integer("p50", "p50", Unit::Ns, names.iter().map(|row| row.median).collect()));
+    columns.push(Column::text("family", "family", class_text(&|class| &class.family)));
+    columns.push(Column::text("library", "library", class_text(&|class| &class.library)));
+    let table = Table::new("kernels", "Kernels by name", columns).sorted_by("total", true);
+    report.table(with_left_out(table, n_left_out));
+}
+
+fn time_columns(rows: &[Row<'_>], total: i64) -> Vec<Column> {
+    let mean = |sums: &Sums| {
+        let n = i64::try_from(sums.count).ok().filter(|n| *n > 0)?;
+        Some(sums.total_ns.saturating_add(n / 2) / n)
+    };
+    vec![
+        Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.sums.count)).adds_up(),
+        integers("total", "total", Unit::Ns, rows.iter().map(|row| row.sums.total_ns)).with_bar().adds_up(),
+        Column::float(
+            "share",
+            "share",
+            Unit::Ratio,
+            rows.iter().map(|row| share(row.sums.total_ns, total)).collect(),
+        )
+        .hint("of the durations of all work added up"),
+        Column::integer("mean", "mean", Unit::Ns, rows.iter().map(|row| mean(&row.sums)).collect()),
+        integers("min", "min", Unit::Ns, rows.iter().map(|row| row.sums.min_ns)),
+        integers("max", "max", Unit::Ns, rows.iter().map(|row| row.sums.max_ns)),
+    ]
+}

@@ -1,0 +1,189 @@
+//! Layers by what repeats: the same kernels, several times over, in the order in which a step ran them.
+//!
+//! ```text
+//! a b [c d e][c d e][c d e][c d e] f      4 repetitions of 3 kernels
+//! ```
+//! A run of period `p` is a stretch in which every kernel is that of `p` places before. The run that covers the most is
+//! taken, of equal ones that with the shortest period; then what lies before and behind it is searched in the same way,
+//! since a training step repeats once forward and once backward.
+
+use super::Layer;
+use crate::analysis::gpu::{GpuTrace, Kind};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// A stretch that repeats: `n` times `period` elements from `start` on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    pub start: usize,
+    pub period: usize,
+    pub n: usize,
+}
+
+impl Run {
+    /// Elements in it.
+    pub fn len(&self) -> usize {
+        self.period * self.n
+    }
+}
+
+/// Fewer repetitions are no structure.
+const MIN_REPEATS: usize = 3;
+/// Runs that cover less than one in so many kernels of a step say nothing of it.
+const MIN_SHARE: usize = 10;
+/// Runs in one step.
+const MAX_RUNS: usize = 4;
+/// Comparisons for one search. Longer steps are searched for short periods only.
+const MAX_WORK: usize = 50_000_000;
+
+/// Layers of each step, numbered in order.
+pub fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
+    let mut by_step: FxHashMap<u32, FxHashMap<u32, Vec<usize>>> = FxHashMap::default();
+    for (i, work) in gpu.work.iter().enumerate().filter(|(_, work)| work.kind == Kind::Kernel) {
+        by_step.entry(work.step).or_default().entry(work.stream).or_default().push(i);
+    }
+    let mut steps: Vec<(u32, Vec<usize>)> = by_step
+        .into_iter()
+        .filter_map(|(step, streams)| {
+            // The stream with the most kernels is the one that is searched.
+            let main = streams.into_iter().max_by_key(|(stream, work)| (work.len(), u32::MAX - stream))?;
+            Some((step, main.1))
+        })
+        .collect();
+    steps.sort_unstable_by_key(|(step, _)| *step);
+    let mut out = Vec::new();
+    // Steps of a kind run the same kernels.
+    let mut known: FxHashMap<Vec<u32>, Vec<Run>> = FxHashMap::default();
+    for (step, work) in steps {
+        let names: Vec<u32> =
+            work.iter().map(|at| gpu.trace.slices.name[gpu.work[*at].slice as usize].0).collect();
+        let runs = known.entry(names).or_insert_with_key(|names| {
+            let by_name = runs(names);
+            if 2 * covered(&by_name) >= names.len() {
+                return by_name;
+            }
+            // Layers may differ in the tiles that were chosen for them, and not in what they do.
+            let classes: Vec<u32> = work.iter().map(|at| gpu.work[*at].class).collect();
+            let by_class = runs(&classes);
+            if covered(&by_class) > covered(&by_name) { by_class } else { by_name }
+        });
+        let mut number = 0;
+        for run in runs.iter() {
+            for kernels in work[run.start..run.start + run.len()].chunks(run.period) {
+                out.push(Layer { step, number, work: kernels.to_vec() });
+                number += 1;
+            }
+        }
+    }
+    out
+}
+
+fn covered(runs: &[Run]) -> usize {
+    runs.iter().map(Run::len).sum()
+}
+
+/// The runs of a sequence that cover the most, in order.
+pub fn runs(sequence: &[u32]) -> Vec<Run> {
+    let mut found = Vec::new();
+    let mut open: Vec<Range<usize>> = vec![0..sequence.len()];
+    while let Some(range) = open.pop() {
+        if found.len() >= MAX_RUNS {
+            break;
+        }
+        let Some(best) = best_run(&sequence[range.clone()]) else { continue };
+        if best.len() * MIN_SHARE < sequence.len() {
+            continue;
+        }
+        let start = range.start + best.start;
+        found.push(Run { start, ..best });
+        open.push(range.start..start);
+        open.push(start + best.len()..range.end);
+    }
+    found.sort_unstable_by_key(|run| run.start);
+    found
+}
+
+/// The run that covers the most; of equal ones that with the shortest period, and of those the first.
+fn best_run(sequence: &[u32]) -> Option<Run> {
+    let n = sequence.len();
+    let longest = (n / MIN_REPEATS).min(MAX_WORK / n.max(1));
+    let mut best: Option<Run> = None;
+    for period in 2..=longest {
+        let mut start = 0;
+        while start + period < n {
+            let same = (start..n - period).take_while(|at| sequence[*at] == sequence[at + period]).count();
+            let run = Run { start, period, n: same / period + 1 };
+            let is_better = best.is_none_or(|best| run.len() > best.len());
+            // One kernel over and over is no structure.
+            if run.n >= MIN_REPEATS
+                && is_better
+                && sequence[start..start + period].iter().any(|name| *name != sequence[start])
+            {
+                best = Some(run);
+            }
+            start += same + 1;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same by trying every start, period and number.
+    fn plain(sequence: &[u32]) -> Option<Run> {
+        let n = sequence.len();
+        let mut best: Option<Run> = None;
+        for period in 2..=n {
+            for start in 0..n {
+                for repeats in MIN_REPEATS.. {
+                    let Some(part) = sequence.get(start..start + period * repeats) else { break };
+                    let first = &part[..period];
+                    let repeats_it = part.chunks(period).all(|chunk| chunk == first);
+                    let is_one = first.iter().all(|name| *name == first[0]);
+                    let run = Run { start, period, n: repeats };
+                    if repeats_it && !is_one && best.is_none_or(|best| run.len() > best.len()) {
+                        best = Some(run);
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    #[test]
+    fn the_best_run_is_found() {
+        let mut state = 7u64;
+        let mut below = |n: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % n
+        };
+        for _ in 0..3000 {
+            let n_names = 1 + below(4);
+            let mut sequence: Vec<u32> = (0..below(8)).map(|_| below(n_names) as u32).collect();
+            let part: Vec<u32> = (0..1 + below(5)).map(|_| below(n_names) as u32).collect();
+            for _ in 0..below(6) {
+                sequence.extend(&part);
+            }
+            sequence.extend((0..below(8)).map(|_| below(n_names) as u32));
+            assert_eq!(best_run(&sequence), plain(&sequence), "{sequence:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_may_repeat_twice() {
+        // Forward four times three kernels, backward four times four.
+        let mut sequence = vec![100, 101];
+        (0..4).for_each(|_| sequence.extend([1, 2, 3]));
+        sequence.push(102);
+        (0..4).for_each(|_| sequence.extend([4, 5, 6, 4]));
+        sequence.push(103);
+        let wanted = [Run { start: 2, period: 3, n: 4 }, Run { start: 15, period: 4, n: 4 }];
+        assert_eq!(runs(&sequence), wanted);
+        assert_eq!(runs(&[1; 50]), []);
+        assert_eq!(runs(&[]), []);
+    }
+}

@@ -1,0 +1,274 @@
+//! What each layer did.
+
+use super::{Basis, Layer, Layers};
+use crate::analysis::gpu::active::per_step;
+use crate::analysis::gpu::stats::{Durations, SumNs, share};
+use crate::analysis::gpu::steps::NO_STEP;
+use crate::analysis::gpu::{GpuTrace, Named};
+use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::strings::StringId;
+use crate::base::units::{Unit, counted};
+use crate::report::{Column, Table};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// Phases have layers of their own: what a layer does differs.
+fn phase(gpu: &GpuTrace<'_>, step: u32) -> &'static str {
+    gpu.annotation(step).map_or("", |what| what.phase.name())
+}
+
+fn phase_column<'a>(phases: impl Iterator<Item = &'a str>) -> Column {
+    Column::key("phase", "phase", texts(phases.map(|phase| Some(phase).filter(|phase| !phase.is_empty()))))
+}
+
+/// A layer of a phase over all its steps.
+struct OfLayer {
+    phase: &'static str,
+    number: u32,
+    busy: Durations,
+    length: Durations,
+    kernels: u64,
+    steps: u64,
+}
+
+/// A row for each layer of a step.
+pub fn layers(named: &Named<'_, '_>, layers: &Layers) -> Table {
+    let gpu = named.gpu;
+    let mut by_key: FxHashMap<(&'static str, u32), Vec<&Layer>> = FxHashMap::default();
+    for layer in &layers.layers {
+        by_key.entry((phase(gpu, layer.step), layer.number)).or_default().push(layer);
+    }
+    let length = |layer: &&Layer| {
+        let first = layer.work.first().map_or(0, |at| gpu.work[*at].start);
+        layer.work.iter().map(|at| gpu.work[*at].end).max().unwrap_or(first).saturating_sub(first)
+    };
+    let mut rows: Vec<OfLayer> = by_key
+        .into_iter()
+        .map(|((phase, number), layers)| OfLayer {
+            phase,
+            number,
+            busy: Durations::new(layers.iter().map(|layer| layer.busy(gpu)).collect()),
+            length: Durations::new(layers.iter().map(length).collect()),
+            kernels: layers.iter().map(|layer| layer.work.len() as u64).sum(),
+            steps: layers.len() as u64,
+        })
+        .collect();
+    rows.sort_by_key(|row| (row.phase, row.number));
+    let n_left_out = cut(&mut rows);
+    let table = Table::new(
+        named.id("layers"),
+        named.title("Layers of a step"),
+        vec![
+            phase_column(rows.iter().map(|row| row.phase)),
+            Column::counts("layer", "layer", Unit::Id, rows.iter().map(|row| u64::from(row.number))).as_key(),
+            Column::counts("steps", "steps", Unit::Count, rows.iter().map(|row| row.steps)),
+            Column::integer("busy", "busy, mean", Unit::Ns, rows.iter().map(|row| row.busy.mean()).collect())
+                .with_bar(),
+            Column::integer(
+                "busy_max",
+                "busy, longest",
+                Unit::Ns,
+                rows.iter().map(|row| row.busy.max()).collect(),
+            ),
+            Column::integer(
+                "length",
+                "length, mean",
+                Unit::Ns,
+                rows.iter().map(|row| row.length.mean()).collect(),
+            )
+            .hint("from its first kernel to the end of its last, with the gaps"),
+            Column::float(
+                "kernels",
+                "kernels, mean",
+                Unit::Plain,
+                rows.iter().map(|row| Some(row.kernels as f64 / row.steps.max(1) as f64)).collect(),
+            ),
+        ],
+    )
+    .caption(caption(layers));
+    with_left_out(table, n_left_out)
+}
+
+fn caption(layers: &Layers) -> String {
+    let steps: BTreeSet<u32> =
+        layers.layers.iter().map(|layer| layer.step).filter(|step| *step != NO_STEP).collect();
+    let over = if steps.is_empty() {
+        "over the whole trace".to_string()
+    } else {
+        format!("in {}", counted(steps.len() as u64, "step", "steps"))
+    };
+    match layers.basis {
+        Basis::Attention => format!(
+            "From one attention kernel to the next on the stream that has the most of them, {over}. What comes before the first attention \
+             of a step is in no layer, and the last layer has what follows it, such as the sampling of tokens."
+        ),
+        Basis::Repeated => format!(
+            "Kernels that repeat in the same order on the stream that has the most of them, {over}: every repetition is a layer, from \
+             where the repeating begins. What does not repeat is in no layer. Where steps are not marked, what repeats may be whole steps."
+        ),
+    }
+}
+
+/// A row for each operation of each layer.
+pub fn operations(named: &Named<'_, '_>, layers: &Layers) -> Table {
+    let gpu = named.gpu;
+    let mut found: FxHashMap<(&'static str, u32, &str), Vec<i64>> = FxHashMap::default();
+    let mut n_layers: FxHashMap<(&'static str, u32), (u64, i64)> = FxHashMap::default();
+    for layer in &layers.layers {
+        let phase = phase(gpu, layer.step);
+        let (n, time) = n_layers.entry((phase, layer.number)).or_default();
+        *n += 1;
+        for work in layer.work.iter().map(|at| &gpu.work[*at]) {
+            let operation = gpu.class(work).operation.as_str();
+            found.entry((phase, layer.number, operation)).or_default().push(work.dur());
+            *time = time.saturating_add(work.dur());
+        }
+    }
+    let of_layer =
+        |phase: &'static str, number: u32| n_layers.get(&(phase, number)).copied().unwrap_or((0, 0));
+    let mut rows: Vec<((&'static str, u32, &str), Durations)> =
+        found.into_iter().map(|(key, durations)| (key, Durations::new(durations))).collect();
+    rows.sort_by(|a, b| (a.0.0, a.0.1, b.1.total(), a.0.2).cmp(&(b.0.0, b.0.1, a.1.total(), b.0.2)));
+    let n_left_out = cut(&mut rows);
+    let each =
+        |get: &dyn Fn(&Durations) -> Option<i64>| rows.iter().map(|row| get(&row.1)).collect::<Vec<_>>();
+    let table = Table::new(
+        named.id("layer_operations"),
+        named.title("Operations by layer"),
+        vec![
+            phase_column(rows.iter().map(|row| row.0.0)),
+            Column::counts("layer", "layer", Unit::Id, rows.iter().map(|row| u64::from(row.0.1))).as_key(),
+            Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.0.2)))),
+            Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.1.count())),
+            integers("total", "total", Unit::Ns, rows.iter().map(|row| row.1.total())).with_bar(),
+            Column::integer(
+                "per_step",
+                "per step",
+                Unit::Ns,
+                rows.iter().map(|row| per_step(row.1.total(), of_layer(row.0.0, row.0.1).0)).collect(),
+            )
+            .hint("by the steps that have the layer"),
+            Column::float(
+                "share",
+                "share of layer",
+                Unit::Ratio,
+                rows.iter().map(|row| share(row.1.total(), of_layer(row.0.0, row.0.1).1)).collect(),
+            ),
+            Column::integer("mean", "mean", Unit::Ns, each(&Durations::mean)),
+            Column::integer("p50", "p50", Unit::Ns, each(&|row| row.quantile(0.5))),
+            Column::integer("p99", "p99", Unit::Ns, each(&|row| row.quantile(0.99))),
+        ],
+    );
+    with_left_out(table, n_left_out)
+}
+
+/// A kernel in all layers of a phase.
+struct OfKernel {
+    phase: &'static str,
+    name: StringId,
+    class: u32,
+    durations: Durations,
+    layers: u64,
+    slowest: u32,
+}
+
+/// A row for each kernel, over all layers.
+pub fn kernels(named: &Named<'_, '_>, layers: &Layers) -> Table {
+    let gpu = named.gpu;
+    let mut found: FxHashMap<(&'static str, StringId, u32), Vec<(u32, i64)>> = FxHashMap::default();
+    let mut instances: FxHashMap<&'static str, u64> = FxHashMap::default();
+    for layer in &layers.layers {
+        let phase = phase(gpu, layer.step);
+        *instances.entry(phase).or_default() += 1;
+        for work in layer.work.iter().map(|at| &gpu.work[*at]) {
+            let name = gpu.trace.slices.name[work.slice as usize];
+            found.entry((phase, name, work.class)).or_default().push((layer.number, work.dur()));
+        }
+    }
+    let mut rows: Vec<OfKernel> = found
+        .into_iter()
+        .map(|((phase, name, class), mut times)| {
+            times.sort_unstable_by_key(|(number, _)| *number);
+            let mean = |layer: &[(u32, i64)]| {
+                layer.iter().map(|(_, ns)| *ns).sum_ns() / i64::try_from(layer.len()).unwrap_or(i64::MAX)
+            };
+            let by_layer: Vec<(i64, u32)> =
+                times.chunk_by(|a, b| a.0 == b.0).map(|layer| (mean(layer), layer[0].0)).collect();
+            // Of equal ones the first.
+            let slowest = by_layer.iter().max_by_key(|(mean, number)| (*mean, u32::MAX - number));
+            OfKernel {
+                phase,
+                name,
+                class,
+                layers: by_layer.len() as u64,
+                slowest: slowest.map_or(0, |(_, number)| *number),
+                durations: Durations::new(times.into_iter().map(|(_, ns)| ns).collect()),
+            }
+        })
+        .collect();
+    let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
+    rows.sort_by(|a, b| {
+        (a.phase, b.durations.total(), text(a.name), a.class).cmp(&(
+            b.phase,
+            a.durations.total(),
+            text(b.name),
+            b.class,
+        ))
+    });
+    let mut totals: FxHashMap<&'static str, i64> = FxHashMap::default();
+    for row in &rows {
+        let total = totals.entry(row.phase).or_default();
+        *total = total.saturating_add(row.durations.total());
+    }
+    let n_left_out = cut(&mut rows);
+    let each = |get: &dyn Fn(&Durations) -> Option<i64>| {
+        rows.iter().map(|row| get(&row.durations)).collect::<Vec<_>>()
+    };
+    let n_of = |phase: &str| instances.get(phase).copied().unwrap_or(0);
+    let table = Table::new(
+        named.id("layer_kernels"),
+        named.title("Kernels of layers"),
+        vec![
+            phase_column(rows.iter().map(|row| row.phase)),
+            Column::key("name", "name", texts(rows.iter().map(|row| Some(text(row.name))))),
+            Column::key(
+                "operation",
+                "operation",
+                texts(rows.iter().map(|row| Some(&gpu.classes.get(row.class).operation))),
+            ),
+            Column::float(
+                "per_layer",
+                "count per layer",
+                Unit::Plain,
+                rows.iter()
+                    .map(|row| {
+                        let n = n_of(row.phase);
+                        (n > 0).then(|| row.durations.count() as f64 / n as f64)
+                    })
+                    .collect(),
+            ),
+            Column::counts("layers", "in layers", Unit::Count, rows.iter().map(|row| row.layers))
+                .hint("how many layers of a step have it"),
+            integers("total", "total", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar(),
+            Column::float(
+                "share",
+                "share of layers",
+                Unit::Ratio,
+                rows.iter()
+                    .map(|row| share(row.durations.total(), totals.get(row.phase).copied().unwrap_or(0)))
+                    .collect(),
+            ),
+            Column::integer("mean", "mean", Unit::Ns, each(&Durations::mean)),
+            Column::integer("p50", "p50", Unit::Ns, each(&|row| row.quantile(0.5))),
+            Column::integer("p99", "p99", Unit::Ns, each(&|row| row.quantile(0.99))),
+            Column::counts(
+                "slowest",
+                "slowest in layer",
+                Unit::Id,
+                rows.iter().map(|row| u64::from(row.slowest)),
+            )
+            .hint("the layer in which its mean is the largest"),
+        ],
+    );
+    with_left_out(table, n_left_out)
+}

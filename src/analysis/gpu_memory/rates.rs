@@ -1,0 +1,225 @@
+//! How fast copies and fills were by their own account, and how fast those of each size.
+//!
+//! The first is HTA's memory bandwidth summary: at each start and end the bandwidths of all that run are added up, and what
+//! that comes to, where it is not 0, is described. Work of no time counts as 1 µs there, as in HTA. Where one ends as the
+//! next starts they do not run at one time here; in HTA it depends on the order in which it happens to sort them.
+
+use crate::analysis::gpu::stats::Durations;
+use crate::analysis::gpu::{GpuTrace, Kind, Named, Work};
+use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::units::Unit;
+use crate::report::{Column, Table};
+use crate::trace::builder::find_member;
+use crate::trace::links::LinkTable;
+use rustc_hash::FxHashMap;
+
+/// Work of no time runs for so long.
+const MIN_NS: i64 = 1000;
+
+/// `Memcpy HtoD`, `Memset`: HTA's memory kernel type.
+fn kind(name: &str) -> &str {
+    if name.starts_with("Memset") {
+        return "Memset";
+    }
+    match name.char_indices().nth(11) {
+        Some((end, _)) => name[..end].trim_end(),
+        None => name,
+    }
+}
+
+fn moves<'a, 'b>(gpu: &'a GpuTrace<'b>) -> impl Iterator<Item = &'a Work> + use<'a, 'b> {
+    gpu.work.iter().filter(|work| work.kind != Kind::Kernel)
+}
+
+/// Both tables, as far as the trace says what they need.
+pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
+    [summary(named), sizes(named)].into_iter().flatten().collect()
+}
+
+/// GB/s that a copy claims.
+fn claimed(gpu: &GpuTrace<'_>, work: &Work) -> Option<f64> {
+    let raw = gpu.trace.args.get(gpu.trace.slices.args_of(work.slice as usize))?;
+    let value = find_member(&raw, "memory bandwidth (GB/s)")?;
+    let number: f64 = std::str::from_utf8(value).ok()?.trim_matches('"').parse().ok()?;
+    (number.is_finite() && number > 0.0).then_some(number)
+}
+
+/// What bandwidths come to over time: at each start and end one value, without zeros.
+fn running(mut changes: Vec<(i64, bool, f64)>) -> Vec<f64> {
+    // Ends before starts.
+    changes.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    let (mut n, mut sum) = (0u64, 0.0);
+    let mut values = Vec::new();
+    for (_, starts, rate) in changes {
+        if starts {
+            (n, sum) = (n + 1, sum + rate);
+        } else {
+            (n, sum) = (n.saturating_sub(1), sum - rate);
+        }
+        if n == 0 {
+            // Doubles leave crumbs.
+            sum = 0.0;
+        } else if sum > 0.0 {
+            values.push(sum);
+        }
+    }
+    values
+}
+
+/// Mean, standard deviation and quantiles of bandwidths, in bytes a second, as pandas' `describe` has them.
+struct Described {
+    sorted: Vec<f64>,
+}
+
+impl Described {
+    fn new(mut values: Vec<f64>) -> Described {
+        values.iter_mut().for_each(|value| *value *= 1e9);
+        values.sort_by(f64::total_cmp);
+        Described { sorted: values }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (!self.sorted.is_empty()).then(|| self.sorted.iter().sum::<f64>() / self.sorted.len() as f64)
+    }
+
+    fn deviation(&self) -> Option<f64> {
+        let (n, mean) = (self.sorted.len(), self.mean()?);
+        let squares: f64 = self.sorted.iter().map(|value| (value - mean).powi(2)).sum();
+        (n > 1).then(|| (squares / (n - 1) as f64).sqrt())
+    }
+
+    /// Between two values by how near each is.
+    fn quantile(&self, q: f64) -> Option<f64> {
+        let place = q * self.sorted.len().checked_sub(1)? as f64;
+        let (low, high) =
+            (*self.sorted.get(place.floor() as usize)?, *self.sorted.get(place.ceil() as usize)?);
+        Some(low + (high - low) * place.fract())
+    }
+}
+
+fn summary(named: &Named<'_, '_>) -> Option<Table> {
+    let gpu = named.gpu;
+    // In the order of the file, for the cache in front of it.
+    let mut order: Vec<&Work> = moves(gpu).collect();
+    order.sort_by_key(|work| gpu.trace.slices.offset[work.slice as usize]);
+    let mut found: FxHashMap<&str, Vec<(i64, bool, f64)>> = FxHashMap::default();
+    for work in order {
+        let Some(rate) = claimed(gpu, work) else { continue };
+        let changes = found.entry(kind(gpu.name(work.slice))).or_default();
+        let dur = if work.dur() == 0 { MIN_NS } else { work.dur() };
+        changes.push((work.start, true, rate));
+        changes.push((work.start.saturating_add(dur), false, rate));
+    }
+    let mut rows: Vec<(&str, Described)> =
+        found.into_iter().map(|(kind, changes)| (kind, Described::new(running(changes)))).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    rows.sort_by_key(|row| row.0);
+    let column = |id, label: &str, get: &dyn Fn(&Described) -> Option<f64>| {
+        Column::float(id, label, Unit::BytesPerSecond, rows.iter().map(|row| get(&row.1)).collect())
+    };
+    let table = Table::new(
+        named.id("copy_rates"),
+        named.title("Bandwidth by kind of copy"),
+        vec![
+            Column::key("kind", "kind", texts(rows.iter().map(|row| Some(row.0)))),
+            Column::counts(
+                "changes",
+                "changes",
+                Unit::Count,
+                rows.iter().map(|row| row.1.sorted.len() as u64),
+            )
+            .hint("starts and ends behind which some ran"),
+            column("mean", "mean", &Described::mean).with_bar(),
+            column("deviation", "deviation", &Described::deviation),
+            column("min", "min", &|row| row.quantile(0.0)),
+            column("p25", "p25", &|row| row.quantile(0.25)),
+            column("p50", "p50", &|row| row.quantile(0.5)),
+            column("p75", "p75", &|row| row.quantile(0.75)),
+            column("max", "max", &|row| row.quantile(1.0)),
+        ],
+    );
+    Some(table.caption(
+        "By what the profiler says of each copy: at each start and end the bandwidths of all that run are added up, and described where \
+         they are not 0 (HTA's memory bandwidth summary).",
+    ))
+}
+
+/// Copies of one kind and size.
+fn sizes(named: &Named<'_, '_>) -> Option<Table> {
+    let gpu = named.gpu;
+    let mut found: FxHashMap<(&str, u64), Vec<i64>> = FxHashMap::default();
+    for work in moves(gpu) {
+        let given = gpu.link_of(work).map(|link| link.bytes).filter(|bytes| *bytes != LinkTable::NONE);
+        if let Some(bytes) = given.and_then(|bytes| u64::try_from(bytes).ok()) {
+            found.entry((gpu.name(work.slice), bytes)).or_default().push(work.dur());
+        }
+    }
+    if found.is_empty() {
+        return None;
+    }
+    let mut rows: Vec<((&str, u64), Durations)> =
+        found.into_iter().map(|(key, durations)| (key, Durations::new(durations))).collect();
+    rows.sort_by(|a, b| (b.1.total(), a.0).cmp(&(a.1.total(), b.0)));
+    let n_left_out = cut(&mut rows);
+    let moved = |row: &((&str, u64), Durations)| row.0.1.saturating_mul(row.1.count());
+    let bandwidth = |row: &((&str, u64), Durations)| {
+        (row.1.total() > 0).then(|| moved(row) as f64 / (row.1.total() as f64 / 1e9))
+    };
+    let each =
+        |get: &dyn Fn(&Durations) -> Option<i64>| rows.iter().map(|row| get(&row.1)).collect::<Vec<_>>();
+    let table = Table::new(
+        named.id("copy_sizes"),
+        named.title("Copies by size"),
+        vec![
+            Column::key("name", "name", texts(rows.iter().map(|row| Some(row.0.0)))),
+            Column::counts("size", "size", Unit::Bytes, rows.iter().map(|row| row.0.1)).as_key(),
+            Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.1.count())),
+            Column::counts("bytes", "bytes in all", Unit::Bytes, rows.iter().map(moved)),
+            integers("total", "time", Unit::Ns, rows.iter().map(|row| row.1.total())).with_bar(),
+            Column::float("bandwidth", "bandwidth", Unit::BytesPerSecond, rows.iter().map(bandwidth).collect()),
+            Column::integer("mean", "mean", Unit::Ns, each(&Durations::mean)),
+            Column::integer("p50", "p50", Unit::Ns, each(&|row| row.quantile(0.5))),
+            Column::integer("p99", "p99", Unit::Ns, each(&|row| row.quantile(0.99))),
+        ],
+    )
+    .sorted_by("total", true)
+    .caption("Copies and fills that say how many bytes they moved. Small ones take as long as it takes to start one.");
+    Some(with_left_out(table, n_left_out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bandwidths_add_up_while_copies_run() {
+        let changes = vec![
+            (0, true, 2.0),
+            (10, false, 2.0),
+            (10, true, 3.0),
+            (15, true, 1.0),
+            (20, false, 3.0),
+            (30, false, 1.0),
+        ];
+        assert_eq!(running(changes), [2.0, 3.0, 4.0, 1.0]);
+        let described = Described::new(vec![1.0, 2.0, 4.0]);
+        assert_eq!(described.quantile(0.25), Some(1.5e9));
+        assert_eq!(described.quantile(1.0), Some(4e9));
+        assert_eq!(Described::new(Vec::new()).quantile(0.5), None);
+        assert_eq!(Described::new(vec![1.0]).deviation(), None);
+    }
+
+    #[test]
+    fn kinds_are_short() {
+        for (name, wanted) in [
+            ("Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD"),
+            ("Memset (Device)", "Memset"),
+            ("dma", "dma"),
+            ("äöüäöüäöüäöüäöü", "äöüäöüäöüäö"),
+        ] {
+            assert_eq!(kind(name), wanted);
+        }
+    }
+}
