@@ -101,3 +101,19 @@ fn account(mut session: Session) -> String {
     assert!(changed.is_none(), "a file differs from itself: {changed:?}");
     out
 }
+
+/// Reads `data` as a zip archive: what is listed lies in it, and no file unpacks to more than it says.
+pub fn archive(data: &[u8]) {
+    let content = data.to_vec();
+    let Ok(archive) = tracedrop::archive::list(&content) else { return };
+    for entry in &archive.files {
+        assert!(entry.range.end <= data.len() as u64 && !entry.path.split('/').any(|name| name == ".."));
+        let mut n_bytes = 0;
+        let _ = tracedrop::archive::unpack(&content, entry, &mut |piece| {
+            n_bytes += piece.len() as u64;
+            // Nobody waits for what a hostile one claims.
+            if n_bytes > 16 << 20 { Err("enough".to_string()) } else { Ok(()) }
+        });
+        assert!(n_bytes <= entry.n_bytes);
+    }
+}
