@@ -446,6 +446,16 @@ proptest! {
     }
 }
 
+/// A call that outlasts its operator by a microsecond is not around what comes next.
+#[test]
+fn rounding_does_not_swallow_a_call() {
+    let trace = import("trace", &messy(15780119533992343482), None).unwrap();
+    let gpu = GpuTrace::new(&trace);
+    let path = CriticalPath::new(&gpu, (0, 0));
+    check(&path);
+    check_items(&trace, &gpu, (0, 0), &path);
+}
+
 #[test]
 fn every_recording_has_a_path() {
     let mut n = 0;

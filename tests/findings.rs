@@ -86,6 +86,7 @@ fn every_rule_speaks() {
             "exposed-copies",
             "launches-not-recorded",
             "far-from-roofline",
+            "few-blocks",
             "waits-for-launches",
         ]);
     }

@@ -59,17 +59,20 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// The same, so much further down.
-    pub fn moved_down(mut self, by: f64) -> Mark {
+    /// The same, so much further right and down.
+    pub fn moved(mut self, right: f64, down: f64) -> Mark {
+        let shift = |corner: &mut (f64, f64)| *corner = (corner.0 + right, corner.1 + down);
         match &mut self {
-            Mark::Rect { y, .. } | Mark::Dot { y, .. } | Mark::Text { y, .. } => *y += by,
+            Mark::Rect { x, y, .. } | Mark::Dot { x, y, .. } | Mark::Text { x, y, .. } => {
+                (*x, *y) = (*x + right, *y + down);
+            }
             Mark::Path { corners, base, .. } => {
-                corners.iter_mut().for_each(|corner| corner.1 += by);
-                *base = base.map(|base| base + by);
+                corners.iter_mut().for_each(shift);
+                *base = base.map(|base| base + down);
             }
             Mark::Rule { from, to, .. } => {
-                from.1 += by;
-                to.1 += by;
+                shift(from);
+                shift(to);
             }
         }
         self

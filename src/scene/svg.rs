@@ -38,12 +38,12 @@ const TITLE: f64 = 30.0;
 const LEGEND_ROW: f64 = 18.0;
 /// Width of a letter, near enough for leaving room.
 const LETTER: f64 = 6.6;
-/// Left of title and legend.
+/// Around everything: widths of texts are guesses.
 const MARGIN: f64 = 8.0;
 
 /// A chart as a picture of its own: its title, what the colours mean, and the drawing, on white paper.
 pub fn picture(chart: &Chart, width: f64) -> String {
-    let mut scene = layout(chart, width);
+    let mut scene = layout(chart, width - 2.0 * MARGIN);
     let legend = std::mem::take(&mut scene.legend);
     let mut marks = vec![Mark::Text { x: MARGIN, y: 20.0, anchor: Anchor::Start, text: chart.title.clone() }];
     let (mut x, mut y) = (MARGIN, TITLE);
@@ -57,8 +57,13 @@ pub fn picture(chart: &Chart, width: f64) -> String {
         x += needed;
     }
     let head = if marks.len() > 1 { y + LEGEND_ROW + 6.0 } else { TITLE };
-    marks.extend(scene.marks.into_iter().map(|mark| mark.moved_down(head)));
-    let scene = Scene { width: scene.width, height: scene.height + head, marks, legend: Vec::new() };
+    marks.extend(scene.marks.into_iter().map(|mark| mark.moved(MARGIN, head)));
+    let scene = Scene {
+        width: scene.width + 2.0 * MARGIN,
+        height: scene.height + head + MARGIN,
+        marks,
+        legend: Vec::new(),
+    };
     let mut out = String::new();
     write(&scene, &chart.title, &mut out);
     out

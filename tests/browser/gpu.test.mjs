@@ -1,5 +1,6 @@
 // Reports on GPUs, with the sample of the start page.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { NARROW, WIDE, accessibilityProblems, openPage, pageTests, siteAndBrowser } from './support.mjs';
 
 const given = siteAndBrowser();
@@ -85,13 +86,50 @@ pageTest('a rule of one’s own classifies kernels, is remembered, and can be re
   await page.waitForFunction(() => !document.querySelector('.report:not([hidden])')?.textContent.includes('House blend'));
 });
 
+pageTest('a picture is saved as SVG', async (page) => {
+  await openSample(page);
+  await showReport(page, 'GPU time');
+  const picture = report(page).locator('figure').filter({ has: page.getByRole('heading', { name: 'Where the time went' }) });
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    picture.getByRole('button', { name: 'Save this picture as SVG' }).click(),
+  ]);
+  assert.equal(download.suggestedFilename(), 'breakdown.svg');
+  const text = await readFile(await download.path(), 'utf8');
+  assert.match(text, /^<svg /);
+  for (const part of ['http://www.w3.org/2000/svg', '>Where the time went</text>', '>computation</text>', '>idle</text>']) {
+    assert.ok(text.includes(part), part);
+  }
+});
+
+pageTest('the critical path is of the range that is asked for', async (page) => {
+  await openSample(page);
+  await showReport(page, 'Critical path');
+  const summary = report(page).locator('.report-summary');
+  assert.match(await summary.textContent(), /the longest of 10 steps/);
+  await page.getByText('Choose the range that the path is of').click();
+  const field = report(page).getByRole('textbox', { name: /A part of the name of a range/ });
+  await field.fill('execute_context @ 2');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.waitForFunction(() =>
+    document.querySelector('.report:not([hidden]) .report-summary')?.textContent.includes('"execute_context" 2 (of 0 to 9)'),
+  );
+  await field.fill('no such range');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await report(page).getByText(/not of what was asked for/).waitFor();
+  await page.getByRole('button', { name: 'Remove' }).click();
+  await page.waitForFunction(() =>
+    document.querySelector('.report:not([hidden]) .report-summary')?.textContent.includes('the longest of 10 steps'),
+  );
+});
+
 for (const colorScheme of ['light', 'dark']) {
   for (const [name, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
     pageTest(`axe finds nothing in the reports on GPUs, ${colorScheme}, ${name}`, async (unused) => {
       await unused.close();
       const page = await openPage(given.browser, given.site.url, { colorScheme, viewport });
       await openSample(page);
-      for (const title of ['Findings', 'GPU time', 'Kernels', 'Operators', 'Idle and launch']) {
+      for (const title of ['Findings', 'GPU time', 'Kernels', 'Operators', 'Layers', 'Idle and launch', 'Critical path']) {
         await showReport(page, title);
         assert.equal((await accessibilityProblems(page)).join('\n'), '', title);
         // Nothing sticks out to the side.

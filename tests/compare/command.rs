@@ -61,3 +61,45 @@ fn every_format_is_written() {
         "{groups:.200}"
     );
 }
+
+/// Pictures are files of their own, in a folder that is made.
+#[test]
+fn pictures_are_written_to_a_folder() {
+    let folder = std::env::temp_dir().join(format!("tracedrop-pictures-{}", std::process::id()));
+    let place = folder.to_str().unwrap();
+    let report = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_tracedrop"))
+            .current_dir(own_dir("pytorch"))
+            .arg("report")
+            .args(args)
+            .output();
+        output.unwrap()
+    };
+    let names = || -> Vec<String> {
+        let names = std::fs::read_dir(&folder).unwrap();
+        let mut names: Vec<String> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let output = report(&[A, "--report", "gpu-kernels", "--format", "svg", "-o", place]);
+    assert!(
+        output.status.success() && output.stdout.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(names(), ["gpu-kernels-durations.svg", "gpu-kernels-operations.svg"]);
+    let text = std::fs::read_to_string(folder.join("gpu-kernels-operations.svg")).unwrap();
+    assert!(text.starts_with("<svg ") && text.contains(">Time by operation</text>"));
+    // Of several files each has its own.
+    assert!(report(&[A, B, "--report", "gpu-breakdown", "--format", "svg", "-o", place]).status.success());
+    assert_eq!(names().iter().filter(|name| name.contains("json.gz-gpu-breakdown")).count(), 2);
+    assert!(compare(&[A, B, "--format", "svg", "-o", place]).status.success());
+    assert!(names().iter().any(|name| name.starts_with("compare-gpu")));
+    std::fs::remove_dir_all(&folder).unwrap();
+    // A folder and another format, or none and this one, are no call.
+    for wrong in [&[A, "--format", "svg"][..], &[A, "-o", place]] {
+        assert_eq!(report(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+    assert_eq!(code(&[A, B, "--format", "svg"]), 2);
+}

@@ -20,7 +20,7 @@ fn odd_time(random: &mut Random) -> String {
 }
 
 /// A trace of `n` events of every kind that reports look at, at odd times.
-fn odd_trace(random: &mut Random, n: u64) -> String {
+fn odd_trace(random: &mut Random, n: u64, rank: u64) -> String {
     let mut events: Vec<String> = Vec::new();
     for i in 0..n {
         let correlation = random.below(n / 2 + 1) + 1;
@@ -39,7 +39,7 @@ fn odd_trace(random: &mut Random, n: u64) -> String {
                 0,
                 stream,
                 json!({"correlation": correlation, "stream": stream, "Collective name": "allreduce", "In msg nelems": i64::MAX,
-                       "dtype": "Float", "Group size": 2, "Process Group Ranks": "[0, 1]"}),
+                       "dtype": "Float", "Group size": 2, "Process Group Ranks": "[0, 1]", "Process Group Name": "0"}),
             ),
             4 => (
                 "gpu_memcpy",
@@ -92,7 +92,10 @@ fn odd_trace(random: &mut Random, n: u64) -> String {
             r#"{{"ph": "X", "cat": "{cat}", "name": "{name}", "pid": {pid}, "tid": {tid}, "ts": {ts}, "dur": {dur}, "args": {args}}}"#
         ));
     }
-    format!(r#"{{"schemaVersion": 1, "traceEvents": [{}]}}"#, events.join(",\n"))
+    format!(
+        r#"{{"schemaVersion": 1, "distributedInfo": {{"backend": "nccl", "rank": {rank}, "world_size": 2}}, "traceEvents": [{}]}}"#,
+        events.join(",\n")
+    )
 }
 
 fn check(traces: Vec<Trace>, path: &str) {
@@ -113,10 +116,10 @@ fn no_time_is_too_far() {
     let mut n_with_work = 0;
     for round in 0..150 {
         let n = 20 + random.below(200);
-        let text = odd_trace(&mut random, n);
+        let text = odd_trace(&mut random, n, 0);
         let trace = import("odd.json", text.as_bytes(), None).unwrap();
         n_with_work += usize::from(!trace.links.is_empty());
-        let other = import("other.json", odd_trace(&mut random, n).as_bytes(), None).unwrap();
+        let other = import("other.json", odd_trace(&mut random, n, 1).as_bytes(), None).unwrap();
         check(vec![trace.clone()], if round % 2 == 0 { "" } else { "execute_context @ 0..9" });
         check(vec![trace, other], "");
     }

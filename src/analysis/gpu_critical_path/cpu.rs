@@ -4,7 +4,7 @@ use super::graph::{Edge, EdgeKind, Event, EventId, Graph, Node, end_of, start_of
 use crate::analysis::gpu::spans::Span;
 use crate::analysis::gpu::{GpuTrace, Kind};
 use crate::base::strings::StringId;
-use crate::trace::slices::Class;
+use crate::trace::slices::{Class, SliceId};
 use crate::trace::tracks::TrackId;
 use rustc_hash::FxHashMap;
 
@@ -63,13 +63,24 @@ pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span) {
         if number == threads.len() {
             threads.push(Thread::default());
         }
-        threads[number].close(graph, &is_blocking, start);
+        threads[number].close(graph, &is_blocking, start, |slice| is_inside(gpu, i, slice));
         threads[number].enter(graph, event);
     }
     for thread in &mut threads {
-        thread.close(graph, &is_blocking, i64::MAX);
+        thread.close(graph, &is_blocking, i64::MAX, |_| false);
     }
     graph.n_cpu = graph.events.len();
+}
+
+/// Whether `outer` is around a slice.
+fn is_inside(gpu: &GpuTrace<'_>, slice: usize, outer: u32) -> bool {
+    let parents = &gpu.trace.slices.parent;
+    let mut at = parents[slice].some();
+    // What is around a slice has a smaller number.
+    while let Some(SliceId(around)) = at.filter(|around| around.0 > outer) {
+        at = parents[around as usize].some();
+    }
+    at == Some(SliceId(outer))
 }
 
 impl Thread {
@@ -85,9 +96,14 @@ impl Thread {
         self.last = Some(start);
     }
 
-    /// Closes what has ended at `now`.
-    fn close(&mut self, graph: &mut Graph, is_blocking: &[bool], now: i64) {
-        while let Some(event) = self.open.pop_if(|event| graph.events[*event as usize].end <= now) {
+    /// Closes what has ended at `now`, and what is not around the slice that begins then: by rounding, times may say that
+    /// the one before lasts a little longer.
+    fn close(&mut self, graph: &mut Graph, is_blocking: &[bool], now: i64, is_around: impl Fn(u32) -> bool) {
+        let has_ended = |graph: &Graph, event: EventId| {
+            let event = &graph.events[event as usize];
+            event.end <= now || !is_around(event.slice)
+        };
+        while let Some(event) = self.open.pop_if(|event| has_ended(graph, *event)) {
             let end = end_of(event);
             if let Some(from) = self.last {
                 let is_free = is_blocking[event as usize];

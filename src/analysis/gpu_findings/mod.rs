@@ -56,6 +56,7 @@ const RULES: &[Rule] = &[
     steps::slow_steps,
     work::far_from_roofline,
     work::unfused,
+    work::few_blocks,
     work::largest,
 ];
 

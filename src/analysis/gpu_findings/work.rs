@@ -80,6 +80,41 @@ pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     findings.push(with_facts(finding, facts));
 }
 
+/// Kernels that are too small for the GPU: some multiprocessors get no block of theirs.
+pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+    let Some(table) = evidence.reader.table("gpu-kernels", "configurations") else { return };
+    let lost = |row: &Row<'_>| {
+        let unused = row.float("unused").filter(|unused| *unused > 0.0)?;
+        Some((row.integer("total")? as f64 * unused) as i64)
+    };
+    let rows: Vec<(i64, Row<'_>)> = table.rows().filter_map(|row| Some((lost(&row)?, row))).collect();
+    // Kernels of several streams run at one time.
+    let at_stake = rows.iter().map(|(lost, _)| *lost).sum_ns().min(evidence.time);
+    let Some((_, most)) = rows.iter().max_by_key(|(lost, _)| *lost) else { return };
+    if !evidence.is_worth_saying(at_stake) {
+        return;
+    }
+    let sum = |column: &str| rows.iter().filter_map(|(_, row)| row.integer(column)).sum_ns();
+    let (total, count) = (sum("total"), sum("count"));
+    let name = most.text("name");
+    let text = format!(
+        "{} with fewer blocks than the GPU has multiprocessors take {} of the time, in which {} of the GPU has nothing to do; most in {}, \
+         launched as {} blocks. Larger batches or tiles, or work on other streams, would fill it.",
+        counted(count.max(0) as u64, "kernel", "kernels"),
+        percent(evidence.share(total)),
+        percent(at_stake as f64 / total.max(1) as f64),
+        shortened(&name, IN_A_SENTENCE),
+        most.text("grid"),
+    );
+    let mut facts = Facts::default();
+    facts.push("total", "GPU time", total, Unit::Ns);
+    facts.push("count", "kernels", count, Unit::Count);
+    facts.push("unused", "without a block, of the largest", most.float("unused").unwrap_or(0.0), Unit::Ratio);
+    let mut finding = evidence.finding("few-blocks", text, Some(at_stake));
+    finding.rows = Some(table.rows_of(&name));
+    findings.push(with_facts(finding, facts));
+}
+
 /// Where most of the work is. No time is at stake by that alone.
 pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table("gpu-kernels", "operations") else { return };

@@ -132,6 +132,15 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
     };
     let count = |get: &dyn Fn(&Launch) -> Option<u64>| rows.iter().map(|row| get(&row.launch)).collect();
     let number = |get: &dyn Fn(&Launch) -> Option<f64>| rows.iter().map(|row| get(&row.launch)).collect();
+    // As many as the first GPU has, where the kernels do not say: all of a host are alike.
+    let n_sms = gpu.facts.gpus.first().and_then(|gpu| gpu.n_sms).filter(|n| *n > 0);
+    let unused = |row: &Group| {
+        if gpu.classes.get(row.class).is_communication {
+            return None;
+        }
+        let by_grid = || Some(product(&row.launch.grid)? as f64 / n_sms? as f64);
+        Some((1.0 - row.launch.blocks_per_sm.or_else(by_grid)?).clamp(0.0, 1.0))
+    };
     let mut caption = "Kernels of one name that were launched with equal grids, blocks, registers and shared memory. Occupancy is the \
                        profiler's estimate."
         .to_string();
@@ -183,7 +192,9 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
                 Unit::Plain,
                 number(&|launch| launch.blocks_per_sm),
             )
-            .hint("of the whole launch; below 1 some multiprocessors have nothing to do"),
+            .hint("of the whole launch"),
+            Column::float("unused", "SMs without a block", Unit::Ratio, rows.iter().map(unused).collect())
+                .hint("share of the multiprocessors that have nothing to do; not of kernels that communicate, which take few on purpose"),
             Column::float("warps_per_sm", "warps per SM", Unit::Plain, number(&|launch| launch.warps_per_sm)),
             Column::float("occupancy", "occupancy", Unit::Ratio, number(&|launch| launch.occupancy)),
             Column::text(

@@ -359,5 +359,13 @@ fn limits(peak: &Peak, units: &[&str]) -> Vec<Limit> {
         let corners = vec![(1e-6, bandwidth * 1e-6), (knee, flops), (1e9_f64.max(knee * 10.0), flops)];
         Some(Limit { name: (*unit).to_string(), corners })
     };
-    units.iter().filter_map(limit).collect()
+    let mut limits: Vec<Limit> = Vec::new();
+    for limit in units.iter().filter_map(limit) {
+        // Units that are equally fast share a line.
+        match limits.iter_mut().find(|known| known.corners == limit.corners) {
+            Some(known) => known.name = format!("{}, {}", known.name, limit.name),
+            None => limits.push(limit),
+        }
+    }
+    limits
 }
