@@ -409,6 +409,9 @@ impl Tab {
 
     fn start_with(self, afresh: bool) {
         let Some(source) = self.source.with_value(Clone::clone) else { return };
+        // What was asked of it, if it is read again.
+        let asked = self.document.with_untracked(|document| Some(document.as_ref()?.query.clone()));
+        let query = asked.unwrap_or_else(first_query);
         self.document.set(None);
         self.exporting.set(None);
         self.digest.set(None);
