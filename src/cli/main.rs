@@ -159,6 +159,8 @@ enum Format {
     Csv,
     /// One file that shows everything in a browser, without a network.
     Html,
+    /// A picture of the first report, or of the one that --report names.
+    Svg,
 }
 
 /// Tables that can be read and extended.
@@ -212,6 +214,7 @@ impl Format {
             Format::Json => &export::json::INFO,
             Format::Csv => &export::csv::INFO,
             Format::Html => &export::html::INFO,
+            Format::Svg => &export::svg::INFO,
         }
     }
 }

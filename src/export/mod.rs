@@ -13,6 +13,7 @@ pub mod index;
 pub mod json;
 pub mod markdown;
 pub mod mrm_run;
+pub mod svg;
 pub mod terminal;
 
 use crate::analysis::{ANALYSES, Query, TextFormat};
@@ -24,6 +25,7 @@ use std::io::{self, Write};
 pub const EXPORTERS: &[&ExporterInfo] = &[
     &markdown::INFO,
     &html::INFO,
+    &svg::INFO,
     &json::INFO,
     &csv::INFO,
     &chrome_trace::INFO,
