@@ -48,6 +48,8 @@ pub enum Request {
     Compare { sides: [Vec<u8>; 2], query: CompareQuery },
     /// Compare again: for another question, or with A as B and B as A.
     CompareAgain { ticket: u32, query: CompareQuery, is_swapped: bool },
+    /// Hold these limits against the trace, see [`crate::compare::limits::hold`].
+    Hold { ticket: u32, limits: String },
 }
 
 /// A file to be read.
@@ -182,6 +184,41 @@ pub enum Response {
         ticket: u32,
         side: Vec<u8>,
     },
+    /// What became of the limits.
+    Held {
+        ticket: u32,
+        budget: BudgetView,
+    },
+}
+
+/// Limits that were held against a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetView {
+    pub limits: Vec<LimitView>,
+}
+
+/// A limit and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitView {
+    /// As it was written.
+    pub text: String,
+    pub held: HeldView,
+}
+
+/// What became of a limit, with the reason in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HeldView {
+    Kept(String),
+    Passed(String),
+    /// It can not be held against this trace.
+    Unknown(String),
+}
+
+impl BudgetView {
+    /// Whether there are limits and all of them are kept. One that nobody can tell is not kept.
+    pub fn is_kept(&self) -> bool {
+        !self.limits.is_empty() && self.limits.iter().all(|limit| matches!(limit.held, HeldView::Kept(_)))
+    }
 }
 
 /// An index that the browser keeps.
