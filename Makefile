@@ -6,9 +6,10 @@ SHELL := /bin/bash
 
 # Everything the site is made of, folders too: a deleted file makes its folder newer.
 SITE_SOURCES := $(shell find src www -not -name '.*') index.html Trunk.toml Cargo.toml Cargo.lock \
-	$(wildcard tools/*.sh) tools/bin/wasm-opt tools/finish-site.mjs tools/package-lock.json
+	$(wildcard tools/*.sh) tools/bin/wasm-opt tools/finish-site.mjs tools/build-hash.mjs \
+	tools/make-package.mjs tools/package-lock.json $(wildcard embed/*)
 
-.PHONY: help setup setup-site serve quick dist screenshots check test test-native test-browser test-big test-fuzz readers bench bench-peers fuzz clean
+.PHONY: help setup setup-site serve quick dist zip screenshots check test test-native test-browser test-big test-fuzz readers bench bench-peers fuzz clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,11 +28,15 @@ quick: setup-site ## the same without optimizing, for trying things out
 	@TRACEDROP_QUICK=1 tools/wasm.sh trunk build --quiet --dist target/quick
 	@exec node tools/serve.mjs target/quick
 
-dist: dist/index.html ## build the static site into dist/ and print its sizes
+dist: dist/index.html ## build the static site into dist/, the package trace-drop into target/npm/, and print sizes
 	@tools/sizes.sh
+
+zip: dist/index.html ## the files of a release, in target/release-files/: the site as a zip, the package, the number of the build
+	@tools/release.sh
 
 dist/index.html: $(SITE_SOURCES) | setup-site
 	@tools/wasm.sh trunk build --quiet
+	@node tools/make-package.mjs
 
 screenshots: dist/index.html ## write pictures of the page to tests/browser/output/
 	@tools/setup.sh all
@@ -48,7 +53,7 @@ test-native:
 test-browser: dist/index.html
 	@tools/setup.sh all
 	@tools/sizes.sh
-	@. target/env.sh; export TRACEDROP_CHROME; node tests/browser/run.mjs $(ONLY)
+	@. target/env.sh; export TRACEDROP_CHROME TRACEDROP_MKDOCS; node tests/browser/run.mjs $(ONLY)
 
 test-big: dist/index.html ## a trace of 2.5 GB in the page (GIGABYTES=2.5)
 	@tools/setup.sh all

@@ -1,16 +1,29 @@
 // The last step of a build, run by Trunk on its staging folder: what Trunk does not do by itself.
 // - The worker's files and the samples get names that change with their content, as Trunk gives the app's,
 //   so that a cache never mixes two versions; index.html learns the names and the version.
-// - The icon goes into index.html.
+// - The icons go into index.html and into the manifest.
+// - The service worker learns which files there are, with their checksums.
+// - tracedrop.html is made: the same page with everything in one file, for places without a server and for frames.
+// - trace-drop.js is laid beside it: an element for other pages.
+// - All files together give the number of the build.
 // - The result is checked: no inline script or style, no address outside the site's own folder.
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { NO_BUILD, buildHash, filesIn } from './build-hash.mjs';
 
 const site = process.env.TRUNK_STAGING_DIR;
 const source = process.env.TRUNK_SOURCE_DIR;
 const sha = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest('hex').slice(0, 16);
+const integrity = (data) => `sha256-${createHash('sha256').update(data).digest('base64')}`;
 const read = (...path) => readFileSync(join(...path));
+const write = (name, data) => writeFileSync(join(site, name), data);
+/** `text` with `to` in place of `from`, which has to be in it once. */
+const replaced = (where, text, from, to) => {
+  if (text.split(from).length !== 2) throw new Error(`${where} has to have this once: ${from}`);
+  return text.replace(from, () => to);
+};
 
 const workerJs = read(site, 'worker.js');
 const workerWasm = read(site, 'worker_bg.wasm');
@@ -21,15 +34,17 @@ renameSync(join(site, 'worker_bg.wasm'), join(site, `${worker}_bg.wasm`));
 const samples = `samples-${sha(...readdirSync(join(site, 'samples')).sort().flatMap((name) => [name, read(site, 'samples', name)]))}`;
 renameSync(join(site, 'samples'), join(site, samples));
 
+// --- index.html --------------------------------------------------------------------------------------------------
+
 const version = /^version = "(.*)"$/m.exec(read(source, 'Cargo.toml').toString())[1];
 const icon = read(source, 'www/icons/tracedrop.svg').toString().replace(/\s*\n\s*/g, '');
 
 let html = read(site, 'index.html').toString();
-const replace = (from, to) => {
-  if (html.split(from).length !== 2) throw new Error(`index.html has to have this once: ${from}`);
-  html = html.replace(from, () => to);
-};
-replace('<meta name="tracedrop-files"', `<meta name="tracedrop-files" data-version="${version}" data-worker-js="./${worker}.js" data-worker-wasm="./${worker}_bg.wasm" data-samples="./${samples}/"`);
+const replace = (from, to) => (html = replaced('index.html', html, from, to));
+replace(
+  '<meta name="tracedrop-files"',
+  `<meta name="tracedrop-files" data-version="${version}" data-build="${NO_BUILD}" data-worker-js="./${worker}.js" data-worker-wasm="./${worker}_bg.wasm" data-samples="./${samples}/"`,
+);
 replace('href="www/icons/tracedrop.svg"', `href="data:image/svg+xml,${encodeURIComponent(icon)}"`);
 
 const markup = html.replace(/<!--[^]*?-->/g, '');
@@ -41,4 +56,68 @@ for (const tag of markup.match(/<[a-z][^>]*>/gi)) {
     if (!address.startsWith('./') && !address.startsWith('data:')) throw new Error(`not relative to the page: ${tag}`);
   }
 }
-writeFileSync(join(site, 'index.html'), html);
+write('index.html', html);
+
+// --- the manifest ------------------------------------------------------------------------------------------------
+
+// With its icons in it: browsers ask for them late, when the page may no longer ask for anything.
+const manifest = JSON.parse(read(source, 'www/tracedrop.webmanifest'));
+for (const image of manifest.icons) {
+  image.src = `data:${image.type};base64,${read(source, 'www', image.src).toString('base64')}`;
+}
+write('tracedrop.webmanifest', JSON.stringify(manifest));
+
+// --- the service worker ------------------------------------------------------------------------------------------
+
+const kept = Object.fromEntries(filesIn(site).map((name) => [name, name === 'index.html' ? '' : integrity(read(site, name))]));
+const serviceWorker = read(source, 'www/service-worker.js').toString();
+write('service-worker.js', replaced('service-worker.js', serviceWorker, 'const FILES = {};', `const FILES = ${JSON.stringify(kept, null, 2)};`));
+
+// --- everything in one file --------------------------------------------------------------------------------------
+
+/** A file as text inside a page: a block of data, which is no script for the browser. boot.js reads it. */
+const block = (name, type) =>
+  `<script type="text/plain" data-file="./${name}" data-type="${type}">${gzipSync(read(site, name), { level: 9 }).toString('base64')}</script>`;
+const fileOf = (pattern) => pattern.exec(markup)[1];
+const appJs = fileOf(/data-app-js="\.\/([^"]*)"/);
+if (/^\s*(?:import|export)\b[^;]*\bfrom\s*['"]/m.test(read(site, appJs).toString())) throw new Error(`${appJs} loads further scripts`);
+const styles = [...markup.matchAll(/<link rel="stylesheet" href="\.\/([^"]*)"[^>]*>/g)];
+const bootTag = /<script type="module" src="\.\/([^"]*)"[^>]*><\/script>/.exec(markup);
+if (styles.length === 0 || !bootTag) throw new Error('index.html has other links to styles and boot.js than expected');
+
+const style = `\n${styles.map(([, name]) => read(site, name).toString()).join('\n')}`;
+const boot = `\n${read(site, bootTag[1])}`;
+for (const [what, text] of [['style', style], ['script', boot]]) {
+  if (text.includes(`</${what}`)) throw new Error(`this can not stand in a page: </${what}`);
+}
+const blocks = [
+  block(appJs, 'text/javascript'),
+  block(fileOf(/data-app-wasm="\.\/([^"]*)"/), 'application/wasm'),
+  block(`${worker}.js`, 'text/javascript'),
+  block(`${worker}_bg.wasm`, 'application/wasm'),
+  ...filesIn(join(site, samples)).map((name) => block(`${samples}/${name}`, 'application/json')),
+];
+let whole = html.replace(/\n *<!--[^]*?-->/g, '');
+for (const [tag] of [...styles, bootTag]) whole = replaced('index.html', whole, tag, '');
+whole = replaced('index.html', whole, /<link rel="manifest"[^>]*>/.exec(whole)[0], '').replace(/\n\s*\n/g, '\n');
+whole = replaced(
+  'index.html',
+  whole,
+  /content="(default-src[^"]*)"/.exec(whole)[0],
+  // Nothing is fetched, ever. The app's script is taken from this file by way of a blob: URL, before the lock.
+  `content="default-src 'none'; script-src '${integrity(boot)}' blob: 'wasm-unsafe-eval'; style-src '${integrity(style)}'; img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"`,
+);
+whole = replaced('index.html', whole, '</head>', `<style>${style}</style>\n</head>`);
+whole = replaced('index.html', whole, '</body>', `${blocks.join('\n')}\n<script type="module">${boot}</script>\n</body>`);
+write('tracedrop.html', whole);
+
+// --- for other pages ---------------------------------------------------------------------------------------------
+
+write('trace-drop.js', read(source, 'embed/trace-drop.js'));
+
+// --- the number of the build -------------------------------------------------------------------------------------
+
+const build = buildHash(site);
+for (const name of ['index.html', 'tracedrop.html', 'service-worker.js']) {
+  write(name, replaced(name, read(site, name).toString(), NO_BUILD, build));
+}

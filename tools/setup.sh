@@ -21,7 +21,8 @@ has cargo && has rustc || stop "cargo is missing" "the project is written in Rus
 # Whatever can change the outcome, in one number.
 stamp=$(
   {
-    cat tools/setup.sh tools/lib.sh tools/versions.sh tools/wasm-std.sh tools/package-lock.json tests/browser/package-lock.json
+    cat tools/setup.sh tools/lib.sh tools/versions.sh tools/wasm-std.sh tools/package-lock.json tests/browser/package-lock.json \
+      examples/mkdocs/requirements.txt
     wasm_bindgen_version
     rustc -vV
     [ ! -x /usr/bin/rustc ] || /usr/bin/rustc -V
@@ -39,7 +40,7 @@ up_to_date() {
     . "$env_file"
     [ -x "$TRACEDROP_TRUNK" ] && [ -x "$TRACEDROP_WASM_BINDGEN" ] && [ -x "$TRACEDROP_WASM_OPT" ] || exit 1
     [ -z "$TRACEDROP_STD" ] || [ -d "$TRACEDROP_STD" ] || exit 1
-    [ "$want" = site ] || { [ -x "$TRACEDROP_CHROME" ] && [ -d tests/browser/node_modules/playwright-core ]; }
+    [ "$want" = site ] || { [ -x "$TRACEDROP_CHROME" ] && [ -x "$TRACEDROP_MKDOCS" ] && [ -d tests/browser/node_modules/playwright-core ]; }
   )
 }
 up_to_date && exit 0
@@ -143,6 +144,23 @@ if [ "$want" = all ]; then
   fi
 fi
 
+# MkDocs builds the example of embedding that the browser tests walk.
+mkdocs=
+if [ "$want" = all ]; then
+  mkdocs_version=$(sed -n 's/^mkdocs==//p' examples/mkdocs/requirements.txt)
+  mkdocs_dir=$cache/mkdocs-$mkdocs_version
+  mkdocs=$mkdocs_dir/bin/mkdocs
+  if [ ! -x "$mkdocs" ]; then
+    say "setup: mkdocs $mkdocs_version"
+    has python3 && python3 -c 'import ensurepip, venv' 2>/dev/null ||
+      install_packages "Python 3 with venv (builds the example site of the browser tests)" python3 python3-venv
+    rm -rf "$mkdocs_dir"
+    python3 -m venv "$mkdocs_dir" && "$mkdocs_dir/bin/pip" install --quiet --disable-pip-version-check -r examples/mkdocs/requirements.txt >&2 ||
+      stop "mkdocs $mkdocs_version is missing" "pip could not install it (its output is above)" \
+        "check that pip can reach its index, then: rm -rf $mkdocs_dir; make setup"
+  fi
+fi
+
 # --- the answer --------------------------------------------------------------------------------------------------
 
 {
@@ -154,6 +172,7 @@ fi
     "TRACEDROP_WASM_OPT=$opt_dir/wasm-opt" \
     "TRACEDROP_STD=$std" \
     "TRACEDROP_CHROME=$chrome" \
+    "TRACEDROP_MKDOCS=$mkdocs" \
     "TRACEDROP_WASM_PATH=${cargo_dir:+$cargo_dir:}$trunk_dir:$bindgen_dir:$opt_dir" \
     "TRACEDROP_WASM_RUSTC=$wasm_rustc" \
     "TRACEDROP_WASM_LINKER=$linker" \

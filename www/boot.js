@@ -1,4 +1,5 @@
-// Starts the page: fetches all of it, locks the door, runs the app. The only JavaScript written by hand.
+// Starts the page: fetches all of it, locks the door, runs the app. The only JavaScript of the page written by hand
+// (www/service-worker.js runs beside it).
 //
 // Why it exists. A trace must not leave the computer, and a promise is not enough: the browser itself shall refuse.
 // index.html starts with a policy that allows requests to the page's own server only. Here everything the page will
@@ -6,20 +7,40 @@
 // only ever add up, so nothing that runs later can take it back, and workers started afterwards inherit both.
 // Rust cannot do this: the lock has to be in place before the app's wasm runs.
 //
+// In tracedrop.html the files stand in the page itself, and the first policy already allows no request.
+//
 // What the app is given (src/app/browser/ is the other side):
 //
 //   globalThis.tracedrop = {
 //     version,        // of the package, as in Cargo.toml
+//     build,          // which build this is: SHA-256 as hexadecimal digits
 //     startWorker(),  // a new Worker that is already compiling; post to it at once, nothing gets lost.
 //                     // Whatever stops it arrives as its `error` event, also a failed start and a lost promise.
 //     samples,        // [{ id, title, description, format, name, blob }], as listed in www/samples/index.json
+//     given,          // [File]: shared with the installed page, or named by `src` in the address of a frame
+//     lost,           // why some of that is missing: '', or words of the browser
+//     keptOffline,    // the browser has the whole site, or is about to
+//     whenNewer(tell),// calls `tell` once a newer build is ready to take over
+//     takeNewer(),    // has it take over and loads the page again
 //     locked: true,   // the second policy is in place
 //   }
 
 const boot = document.getElementById('boot');
 const files = document.querySelector('meta[name="tracedrop-files"]').dataset;
 
+/** The file as it stands in the page, in tracedrop.html. */
+function fromPage(address) {
+  const block = document.querySelector(`script[data-file="${CSS.escape(address)}"]`);
+  if (!block) return null;
+  const packed = Uint8Array.from(atob(block.textContent), (letter) => letter.charCodeAt(0));
+  block.remove();
+  const body = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Response(body, { headers: { 'content-type': block.dataset.type } });
+}
+
 async function get(address) {
+  const inPage = fromPage(address);
+  if (inPage) return inPage;
   let response;
   try {
     response = await fetch(address);
@@ -38,6 +59,12 @@ async function compile(address) {
     : WebAssembly.compile(await response.arrayBuffer());
 }
 
+/** The app's script as a module. */
+async function load(address) {
+  const inPage = fromPage(address);
+  return import(inPage ? URL.createObjectURL(await inPage.blob()) : new URL(address, document.baseURI));
+}
+
 async function fetchSamples(folder) {
   const list = await (await get(`${folder}index.json`)).json();
   return Promise.all(
@@ -47,16 +74,135 @@ async function fetchSamples(folder) {
   );
 }
 
+/**
+ * Has the browser keep the site, so that it starts without a network. Gives the registration once everything is kept,
+ * `null` where that can not be: in a frame in a sandbox, in some private windows, on a server without https.
+ */
+async function keepSite() {
+  try {
+    const registration = await navigator.serviceWorker.register('./service-worker.js', { updateViaCache: 'none' });
+    const { installing } = registration;
+    if (installing && !registration.active) {
+      await new Promise((settled) => {
+        const look = () => installing.state !== 'installing' && settled();
+        installing.addEventListener('statechange', look);
+        look();
+      });
+    }
+    registration.active?.postMessage(`started ${files.build}`);
+    return registration.active || registration.waiting ? registration : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Tells the browser what it takes to install the page. It asks for that late, so it gets it from memory. */
+async function describeApp() {
+  const link = document.querySelector('link[rel="manifest"]');
+  if (!link || !location.protocol.startsWith('http')) return;
+  try {
+    const manifest = await (await get(link.getAttribute('href'))).json();
+    // From memory nothing is relative to the page.
+    const here = (path) => new URL(path, document.baseURI).href;
+    for (const key of ['start_url', 'scope']) manifest[key] = here(manifest[key]);
+    for (const part of [...manifest.file_handlers, manifest.share_target]) part.action = here(part.action);
+    link.href = URL.createObjectURL(new Blob([JSON.stringify(manifest)], { type: 'application/manifest+json' }));
+  } catch (error) {
+    // The page works without being installed.
+    console.info(error);
+  }
+}
+
+/** Files that were shared with the installed page and are kept by www/service-worker.js until they are taken here. */
+async function takeShared(id) {
+  const folder = new URL('./', document.baseURI).pathname;
+  const shelf = `tracedrop-shared ${folder}`;
+  if (!(await caches.has(shelf))) return [];
+  const cache = await caches.open(shelf);
+  const taken = [];
+  for (const request of await cache.keys()) {
+    const [from, at] = new URL(request.url).pathname.slice(`${folder}shared/`.length).split('/');
+    // What nobody came for within an hour is forgotten.
+    if (from !== id && Date.now() - parseInt(from, 10) < 3_600_000) continue;
+    const response = await cache.match(request);
+    await cache.delete(request);
+    if (from !== id) continue;
+    const name = decodeURIComponent(response.headers.get('x-name'));
+    const lastModified = Number(response.headers.get('x-modified'));
+    taken[at] = new File([await response.blob()], name, { lastModified });
+  }
+  return taken;
+}
+
+function isOurs(other) {
+  try {
+    return other.location.origin === location.origin && self.origin !== 'null';
+  } catch {
+    return false;
+  }
+}
+
+/** What the address of the page brings along: shared files, or for a frame a trace on the page's own server. */
+async function takeGiven() {
+  const asked = new URLSearchParams(location.search);
+  const shared = asked.get('shared');
+  const source = asked.get('mode') === 'embed' && asked.get('src');
+  try {
+    if (shared) {
+      history.replaceState(null, '', location.pathname + location.hash);
+      if (shared === 'failed') throw new Error('the browser could not keep it');
+      return { given: await takeShared(shared), lost: '' };
+    }
+    if (source) {
+      // Else any site could learn something of what lies here, by what such a frame tells it.
+      if (!isOurs(parent)) throw new Error('frames on other sites are given traces by messages, not by address');
+      const address = new URL(source, document.baseURI);
+      const name = decodeURIComponent(address.pathname.split('/').pop()) || 'trace';
+      return { given: [new File([await (await get(address.href)).blob()], name)], lost: '' };
+    }
+    return { given: [], lost: '' };
+  } catch (error) {
+    return { given: [], lost: error.message };
+  }
+}
+
+/** Two functions for the app: `whenNewer` and `takeNewer`. */
+function newerBuilds(registration) {
+  // The lock takes the way to the service worker off the page.
+  const workers = registration && navigator.serviceWorker;
+  return {
+    whenNewer(tell) {
+      if (!registration) return;
+      const look = () => registration.waiting && registration.active && tell();
+      registration.addEventListener('updatefound', () => registration.installing?.addEventListener('statechange', look));
+      look();
+      // Another window had it take over: this one still runs the build before.
+      const before = workers.controller;
+      workers.addEventListener('controllerchange', () => before && tell());
+    },
+    takeNewer() {
+      const again = () => location.reload();
+      if (!registration?.waiting) return again();
+      workers.addEventListener('controllerchange', again, { once: true });
+      // Where this page is under no service worker, nothing changes for it.
+      setTimeout(again, 1500);
+      registration.waiting.postMessage('activate');
+    },
+  };
+}
+
 function lock() {
   const policy = document.createElement('meta');
   policy.httpEquiv = 'Content-Security-Policy';
   policy.content =
-    "default-src 'none'; script-src 'wasm-unsafe-eval'; img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'";
+    "default-src 'none'; script-src 'wasm-unsafe-eval'; img-src data: blob:; manifest-src blob:; worker-src blob:; base-uri 'none'; form-action 'none'";
   document.head.append(policy);
 
-  // What policies have no word for, or browsers do not know yet: calls between browsers, new windows, and a page
-  // that goes somewhere by itself, with something in the address. Links that a person clicks still work. (This part is a guard against mistakes: the
+  // What policies have no word for, or browsers do not know yet: calls between browsers, new windows, a page
+  // that goes somewhere by itself, with something in the address, and the service worker, which may fetch and takes no
+  // orders to. Links that a person clicks still work. (This part is a guard against mistakes: the
   // policy binds all code whatever it does, these lines bind only code that does not set out to get around them.)
+  Object.defineProperty(Navigator.prototype, 'serviceWorker', { value: undefined });
   delete globalThis.RTCPeerConnection;
   delete globalThis.webkitRTCPeerConnection;
   globalThis.open = () => null;
@@ -90,13 +236,18 @@ function workerStart() {
 
 async function main() {
   if (!globalThis.WebAssembly) throw new Error('this browser has no WebAssembly, or it is switched off');
-  const [app, appModule, workerScript, workerModule, samples] = await Promise.all([
-    import(new URL(files.appJs, document.baseURI)),
+  const inFrame = new URLSearchParams(location.search).get('mode') === 'embed';
+  const [app, appModule, workerScript, workerModule, samples, { given, lost }, registration] = await Promise.all([
+    load(files.appJs),
     compile(files.appWasm),
     get(files.workerJs).then((response) => response.text()),
     compile(files.workerWasm),
-    fetchSamples(files.samples),
+    inFrame ? [] : fetchSamples(files.samples),
+    takeGiven(),
+    inFrame ? null : keepSite(),
+    inFrame ? null : describeApp(),
   ]);
+  const { whenNewer, takeNewer } = newerBuilds(registration);
 
   lock();
 
@@ -105,7 +256,13 @@ async function main() {
   );
   globalThis.tracedrop = Object.freeze({
     version: files.version,
+    build: files.build,
     samples: Object.freeze(samples),
+    given: Object.freeze(given),
+    lost,
+    keptOffline: registration !== null,
+    whenNewer,
+    takeNewer,
     locked: true,
     startWorker() {
       const worker = new Worker(workerUrl);

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use tracedrop::engine::protocol::{
-    self, DocumentView, Failure, FormatView, KeptView, LeftOutView, NamedFile, Progress, Request, Response,
+    self, BudgetView, DocumentView, Failure, FormatView, KeptView, LeftOutView, NamedFile, Progress, Request,
+    Response,
 };
 use tracedrop::report::view::TableRows;
 
@@ -55,6 +56,8 @@ pub enum Answer {
         left_out: Vec<LeftOutView>,
         is_cut: bool,
     },
+    /// What became of limits.
+    Held(BudgetView),
 }
 
 /// A worker that serves one tab. Dropping it ends the worker and forgets who waits.
@@ -178,6 +181,7 @@ impl Mail {
                 let files = files.into_iter().zip(blobs).collect();
                 self.answer(ticket, Answer::Archive { files, left_out, is_cut });
             }
+            Some(Response::Held { ticket, budget }) => self.answer(ticket, Answer::Held(budget)),
             Some(Response::Refused { ticket, failure }) => self.answer(ticket, Answer::Refused(failure)),
             None => self.die(String::new()),
         }

@@ -8,6 +8,7 @@ mod archives;
 mod blocks;
 mod browser;
 mod client;
+mod embed;
 mod own_table;
 mod pool;
 mod screens;
@@ -19,8 +20,9 @@ mod widgets;
 mod words;
 
 use browser::Dropped;
+use embed::Embed;
 use leptos::prelude::*;
-use screens::{DropOverlay, Header, KeysDialog, Panel, StartScreen};
+use screens::{DropOverlay, FrameScreen, Header, KeysDialog, NewerNotice, Panel, PrivacyScreen, StartScreen};
 use state::App as State;
 use widgets::{Tips, Toasts};
 use words::words;
@@ -31,6 +33,40 @@ pub fn App() -> impl IntoView {
     let app = State::new();
     provide_context(app);
     app.warm_up();
+    browser::on_system_theme(move || app.theme.notify());
+    let remembers = app.embed.is_none();
+    Effect::new(move |_| browser::apply_theme(app.theme.get(), remembers));
+    Effect::new(move |_| {
+        let name = app.active.get().and_then(|id| app.tab(id)).map(|tab| tab.label());
+        browser::set_title(&(words().page_title)(name.as_deref()));
+    });
+    match app.embed {
+        Some(embed) => view! { <Frame app embed /> }.into_any(),
+        None => view! { <WholePage app /> }.into_any(),
+    }
+}
+
+/// What is shown in a frame of another page: one trace of that page, and nothing to open another with.
+#[component]
+fn Frame(app: State, embed: Embed) -> impl IntoView {
+    // A file that is let go here shall not take the place of the frame.
+    browser::on_drag(|_| {}, |_| {});
+    app.serve_host(embed);
+    view! {
+        <main id="main" tabindex="-1">
+            <FrameScreen embed />
+            <For each=move || app.tabs.get() key=|tab| tab.id let:tab>
+                <Panel tab />
+            </For>
+        </main>
+        <Toasts />
+        <Tips />
+    }
+}
+
+/// The page by itself.
+#[component]
+fn WholePage(app: State) -> impl IntoView {
     browser::on_drag(
         move |half| {
             if app.hover.get_untracked() != half {
@@ -43,19 +79,16 @@ pub fn App() -> impl IntoView {
         true => app.alert(words().nothing_pasted.to_string()),
         false => app.take(Dropped { files, ..Dropped::default() }),
     });
-    browser::on_system_theme(move || app.theme.notify());
-    Effect::new(move |_| browser::apply_theme(app.theme.get()));
-    Effect::new(move |_| {
-        let name = app.active.get().and_then(|id| app.tab(id)).map(|tab| tab.label());
-        browser::set_title(&(words().page_title)(name.as_deref()));
-    });
     shortcuts::listen(app);
+    app.open_what_came_along();
 
     view! {
         <a class="skip-link" href="#main">{words().skip_to_content}</a>
         <Header />
+        <NewerNotice />
         <main id="main" tabindex="-1">
             <StartScreen />
+            <PrivacyScreen />
             <For each=move || app.tabs.get() key=|tab| tab.id let:tab>
                 <Panel tab />
             </For>

@@ -3,6 +3,7 @@
 use super::against::Sides;
 use super::browser::{self, Half, Local, Picked, Port, Spot, Theme};
 use super::client::{Answer, Client, Event};
+use super::embed::{self, Embed};
 use super::pool::{Helper, Pool};
 use super::shelf::Shelf;
 use super::words::words;
@@ -52,6 +53,10 @@ pub struct App {
     pub hover: RwSignal<Option<Half>>,
     /// The dialog of keys is open.
     pub keys: RwSignal<bool>,
+    /// The page on what leaves the browser shows, in place of the start screen.
+    pub privacy: RwSignal<bool>,
+    /// What a frame of another page knows; `None` where the page stands by itself.
+    pub embed: Option<Embed>,
     pub toasts: RwSignal<Vec<Toast>>,
     pub tip: RwSignal<Option<Tip>>,
     /// What is kept of files that were opened before.
@@ -183,13 +188,16 @@ pub struct Tab {
 
 impl App {
     pub fn new() -> App {
+        let asked = browser::asked();
         App {
             tabs: RwSignal::default(),
             active: RwSignal::new(None),
             formats: RwSignal::default(),
-            theme: RwSignal::new(browser::stored_theme()),
+            theme: RwSignal::new(asked.as_ref().map_or_else(browser::stored_theme, embed::theme_of)),
             hover: RwSignal::new(None),
             keys: RwSignal::new(false),
+            privacy: RwSignal::new(false),
+            embed: asked.map(Embed::new),
             toasts: RwSignal::default(),
             tip: RwSignal::new(None),
             shelf: Shelf::new(),
@@ -213,7 +221,9 @@ impl App {
         self.spare.set_value(client.ok());
         self.pool.update_value(Pool::start);
         // What is kept can wait until everything else is ready.
-        browser::after(SHELF_AFTER_MS, move || self.shelf.refresh());
+        if self.embed.is_none() {
+            browser::after(SHELF_AFTER_MS, move || self.shelf.refresh());
+        }
     }
 
     fn id(self) -> u32 {
@@ -265,6 +275,7 @@ impl App {
             tab.top_px.set_value(browser::window_top());
         }
         self.tip.set(None);
+        self.privacy.set(false);
         if self.active.get_untracked() != id {
             self.active.set(id);
             let top = id.and_then(|id| self.tab(id)).map_or(0.0, |tab| tab.top_px.get_value());
@@ -276,6 +287,31 @@ impl App {
         if let Some(tab) = self.active_tab().filter(|tab| tab.phase.get_untracked() == Phase::Waiting) {
             tab.start();
         }
+    }
+
+    /// Shows the page on what leaves the browser.
+    pub fn show_privacy(self) {
+        self.show(None);
+        self.privacy.set(true);
+        browser::after(0, || {
+            browser::scroll_window_to(0.0);
+            browser::focus_first("#main");
+        });
+    }
+
+    /// Opens files that came with the start of the page, and those that the system hands to it later.
+    pub fn open_what_came_along(self) {
+        match browser::given_files() {
+            Ok(files) if files.is_empty() => {}
+            Ok(files) => self.open(files),
+            Err(why) => self.alert((words().not_given)(&why)),
+        }
+        browser::on_launch(move |files, n_lost| {
+            if n_lost > 0 {
+                self.alert((words().not_launched)(n_lost as u64));
+            }
+            self.open(files);
+        });
     }
 
     /// Shows the tab at a place of the strip.
@@ -446,8 +482,11 @@ impl Tab {
     fn open_file(self, client: &Client, file: Picked, query: Query, afresh: bool) {
         let Picked { ref blob, modified_ms, ref beside, .. } = file;
         // An index would not have what lies beside the file.
-        let is_large =
-            blob.size() >= MIN_KEPT_BYTES && beside.is_empty() && self.app.shelf.keeps.get_untracked();
+        // In a frame nothing is kept either: what another page shows is its own.
+        let is_large = self.app.embed.is_none()
+            && blob.size() >= MIN_KEPT_BYTES
+            && beside.is_empty()
+            && self.app.shelf.keeps.get_untracked();
         let keep = modified_ms.filter(|_| is_large).map(|modified_ms| Keep { modified_ms, afresh });
         let ports = if blob.size() < MIN_HELPED_BYTES { Vec::new() } else { self.take_helpers() };
         let (files, blobs) = as_sent(vec![file], keep);
@@ -629,7 +668,8 @@ impl Tab {
                 | Answer::Copied { .. }
                 | Answer::Kept(_)
                 | Answer::Side(_)
-                | Answer::Archive { .. } => {}
+                | Answer::Archive { .. }
+                | Answer::Held(_) => {}
             },
         );
     }

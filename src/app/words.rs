@@ -2,7 +2,7 @@
 //!
 //! Another language is another constant of [`Words`], and a choice in [`words`].
 
-use super::browser::Theme;
+use super::browser::{Outcome, Theme, WayOut};
 use tracedrop::base::text;
 use tracedrop::base::units::{Unit, counted, format_bytes, group_digits};
 use tracedrop::compare::PhaseFilter;
@@ -215,6 +215,68 @@ pub struct Words {
 
     pub keys_title: &'static str,
     pub keys: &'static [(&'static str, Keys)],
+
+    /// Why files that came with the start of the page are missing.
+    pub not_given: fn(&str) -> String,
+    pub not_launched: fn(u64) -> String,
+    /// Id of a report.
+    pub no_such_report: fn(&str) -> String,
+    pub frame_waits: &'static str,
+    pub budget_kept: fn(usize) -> String,
+    /// Limits that are not kept, and all of them.
+    pub budget_passed: fn(usize, usize) -> String,
+    pub budget_empty: &'static str,
+    pub limit_kept: &'static str,
+    pub limit_passed: &'static str,
+    pub limit_unknown: &'static str,
+    pub newer_title: &'static str,
+    /// Number of files that are open.
+    pub newer_about: fn(usize) -> String,
+    pub newer_take: &'static str,
+    pub newer_later: &'static str,
+    pub privacy: PrivacyWords,
+}
+
+/// What the page on privacy says.
+pub struct PrivacyWords {
+    pub link: &'static str,
+    pub see_for_yourself: &'static str,
+    /// The first digits of the build.
+    pub build: fn(&str) -> String,
+    pub works_offline: &'static str,
+
+    pub title: &'static str,
+    pub lead: &'static str,
+    pub address: &'static str,
+    pub address_hint: &'static str,
+    pub no_address: &'static str,
+    pub try_all: &'static str,
+    pub try_again: &'static str,
+    /// Attempts made, and all of them.
+    pub trying: fn(usize, usize) -> String,
+    /// Attempts refused, and all of them.
+    pub result: fn(usize, usize) -> String,
+    pub table: &'static str,
+    pub way: &'static str,
+    pub own_server: &'static str,
+    /// Host of the other address.
+    pub elsewhere: fn(&str) -> String,
+    /// Name, and how it is tried.
+    pub ways: fn(WayOut) -> (&'static str, &'static str),
+    pub not_tried: &'static str,
+    pub refused: &'static str,
+    pub absent: &'static str,
+    pub failed: &'static str,
+    pub through: &'static str,
+    /// What the browser said.
+    pub said: fn(&Outcome) -> String,
+    pub not_blocked_title: &'static str,
+    pub not_blocked: &'static [&'static str],
+    pub before_title: &'static str,
+    pub before: &'static [&'static str],
+    pub check_title: &'static str,
+    pub check: &'static [&'static str],
+    pub this_build: &'static str,
 }
 
 /// The words in the language of the page.
@@ -587,6 +649,118 @@ static ENGLISH: Words = Words {
             ],
         ),
     ],
+
+    not_given: |why| {
+        format!(
+            "What was shared with this page, or named in its address, could not be opened: {why}. Open the file itself instead."
+        )
+    },
+    not_launched: |n| {
+        format!(
+            "The browser could not read {} that it was asked to open with Tracedrop. Drop them on the page instead.",
+            counted(n, "file", "files")
+        )
+    },
+    no_such_report: |id| format!("this trace has no report {id}; the first one is shown"),
+    frame_waits: "Waiting for a trace from the page around this one.",
+    budget_kept: |n| format!("Within budget: {}", counted(n as u64, "limit is kept", "limits are kept")),
+    budget_passed: |n, all| {
+        format!("Over budget: {n} of {} not kept", counted(all as u64, "limit is", "limits are"))
+    },
+    budget_empty: "There is no limit in what was given as limits.",
+    limit_kept: "kept",
+    limit_passed: "passed",
+    limit_unknown: "can not be told",
+    newer_title: "A new version of Tracedrop is ready.",
+    newer_about: |n| match n {
+        0 => String::new(),
+        n => format!("Loading it closes {}.", counted(n as u64, "open file", "open files")),
+    },
+    newer_take: "Reload",
+    newer_later: "Later",
+    privacy: PRIVACY,
+};
+
+const PRIVACY: PrivacyWords = PrivacyWords {
+    link: "What leaves this page",
+    see_for_yourself: "See for yourself",
+    build: |digits| format!("build {digits}"),
+    works_offline: ", kept for use without a network",
+
+    title: "What leaves this page: nothing. Try it",
+    lead: "Your browser has been told to refuse this page every connection, also to its own server. Here the page does its best to \
+           send a few words out, in every way it has, and shows what the browser made of it.",
+    address: "Another address to try",
+    address_hint: "Put in one of your own if you wish to watch its log.",
+    no_address: "This is not an address on the web. Try one that starts with https:// or http://",
+    try_all: "Try every way out",
+    try_again: "Try again",
+    trying: |done, all| format!("Trying: {done} of {all}"),
+    result: |refused, all| match all - refused {
+        0 => format!("All {all} attempts were refused."),
+        n => format!(
+            "{n} of {all} attempts were not refused. Please do not open anything confidential here, and tell us which browser this is."
+        ),
+    },
+    table: "Ways out",
+    way: "Way",
+    own_server: "To this page's own server",
+    elsewhere: |host| format!("To {host}"),
+    ways: |way| match way {
+        WayOut::Fetch => ("fetch", "a request with a body"),
+        WayOut::Xhr => ("XMLHttpRequest", "the older way to make one"),
+        WayOut::WebSocket => ("WebSocket", "an open line"),
+        WayOut::EventSource => ("EventSource", "a stream from a server"),
+        WayOut::Beacon => ("Beacon", "sent even when the page is left"),
+        WayOut::Image => ("Image", "its address would say something"),
+        WayOut::Frame => ("Frame", "a page inside this one"),
+        WayOut::Form => ("Form", "sent off without a click"),
+        WayOut::Script => ("Script", "loaded late"),
+        WayOut::Style => ("Style sheet", "loaded late"),
+        WayOut::Font => ("Font", "loaded late"),
+        WayOut::Worker => ("Worker", "started from an address"),
+        WayOut::FetchInWorker => ("fetch in a worker", "where traces are read"),
+        WayOut::Wasm => ("WebAssembly", "a module that is given fetch"),
+        WayOut::WebRtc => ("WebRTC", "calls between browsers"),
+        WayOut::ServiceWorker => ("Service worker", "which may use the network"),
+        WayOut::Window => ("New window", "opened by the page"),
+    },
+    not_tried: "Not tried yet",
+    refused: "Refused",
+    absent: "Not there",
+    failed: "Not refused",
+    through: "Got through",
+    said: |outcome| match outcome {
+        Outcome::Policy(directive) => format!("by {directive}"),
+        Outcome::Thrown(words) => words.clone(),
+        Outcome::Absent => "taken off this page".to_string(),
+        Outcome::Failed(words) if words.is_empty() => "it failed for another reason".to_string(),
+        Outcome::Failed(words) => format!("it failed for another reason: {words}"),
+        Outcome::Through => "nothing stopped it".to_string(),
+    },
+    not_blocked_title: "What a browser can not block",
+    not_blocked: &[
+        "Links that you click, and addresses that you type: the browser goes there, and the address could say something. No link of \
+         this page is made from a trace.",
+        "What you take out yourself: exports that you save, rows that you copy.",
+        "Extensions that you have installed: they may read every page.",
+        "A page that goes somewhere by itself. This one stops itself from doing so; a policy has no word for it. The same holds for \
+         WebRTC, new windows and the service worker, which are taken off the page before a trace can be opened.",
+    ],
+    before_title: "What happened before",
+    before: &[
+        "The page fetched its own files from its own server: programs, styles, samples. Then it was locked, and only then it started.",
+        "A service worker keeps these files for use without a network. From time to time the browser asks the server whether \
+         there is a newer version, and sends nothing of the page with it. The worker fetches the files of the site, and takes no other order.",
+        "Traces are read in this browser. It keeps what was read of large ones on this computer, if you let it.",
+    ],
+    check_title: "How to check it without trusting this page",
+    check: &[
+        "Open the developer tools of your browser (F12), look at the network, and open a trace: no request is made.",
+        "Switch the network off after the page has loaded: everything works.",
+        "Compare the build below with the one that you get from the sources, or with what is published beside a release: node tools/build-hash.mjs dist.",
+    ],
+    this_build: "This build",
 };
 
 fn theme_name(theme: Theme) -> &'static str {

@@ -141,11 +141,10 @@ fn write(args: &CompareArgs, compared: &mut Compared) -> io::Result<()> {
         args.color == Color::Auto && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let width = args.width.map_or_else(terminal_width, usize::from);
     let options = Options { width: width as u32, color, ..Options::default() };
-    let exporter = match (args.format.exporter(), &args.output) {
-        (Some(exporter), _) => exporter,
-        (None, Some(folder)) => return pictures::write(compared.reports(), folder, "", args.input.quiet),
-        (None, None) => return Ok(()),
-    };
+    if let Some(folder) = &args.output {
+        return pictures::write(compared.reports(), folder, "", args.input.quiet);
+    }
+    let exporter = args.format.exporter();
     let mut out = LineEnd { inner: io::BufWriter::new(io::stdout().lock()), last: b'\n' };
     compared.export(exporter, &options, &mut out)?;
     if out.last != b'\n' && exporter.is_text() {

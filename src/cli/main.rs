@@ -161,7 +161,7 @@ pub struct InputArgs {
     pub quiet: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     Terminal,
     Markdown,
@@ -171,7 +171,8 @@ enum Format {
     Html,
     /// Each table as a Parquet file, all of them in a zip archive.
     Parquet,
-    /// The pictures, a file each, into the folder of `--output`.
+    /// A picture of the first report, or of the one that --report names; with `--output` the pictures in all reports, a file each,
+    /// into that folder.
     Svg,
 }
 
@@ -219,30 +220,23 @@ enum Color {
 }
 
 impl Format {
-    /// What is wrong with having a folder for pictures, or none; `None` if it is right.
+    /// What is wrong with having a folder for pictures; `None` if nothing is.
     fn is_without_place(self, has_folder: bool) -> Option<String> {
-        match (self, has_folder) {
-            (Format::Svg, false) => {
-                Some("--format svg needs --output DIR, the folder for the pictures".to_string())
-            }
-            (Format::Svg, true) | (_, false) => None,
-            (_, true) => {
-                Some("--output goes with --format svg; the other formats go to standard output".to_string())
-            }
-        }
+        let is_wrong = has_folder && self != Format::Svg;
+        is_wrong
+            .then(|| "--output goes with --format svg; the other formats go to standard output".to_string())
     }
 
-    /// `None` of pictures, which are files of their own.
-    fn exporter(self) -> Option<&'static ExporterInfo> {
-        Some(match self {
-            Format::Svg => return None,
+    fn exporter(self) -> &'static ExporterInfo {
+        match self {
             Format::Terminal => &export::terminal::INFO,
             Format::Markdown => &export::markdown::INFO,
             Format::Json => &export::json::INFO,
             Format::Csv => &export::csv::INFO,
             Format::Parquet => &export::parquet::INFO,
             Format::Html => &export::html::INFO,
-        })
+            Format::Svg => &export::svg::INFO,
+        }
     }
 }
 
@@ -327,7 +321,11 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
         Ok(query) => query,
         Err(message) => return Ok(usage(message)),
     };
-    if matches!(args.format, Format::Html | Format::Parquet) && files.len() > 1 && !args.together {
+    if args.output.is_none()
+        && matches!(args.format, Format::Html | Format::Parquet | Format::Svg)
+        && files.len() > 1
+        && !args.together
+    {
         let what =
             "several documents of that format do not fit into one stream; give one trace, or --together";
         return Ok(usage(what.to_string()));
@@ -501,14 +499,10 @@ fn write_report(
             Some(text) => out.write_all(text.as_bytes())?,
             None => return Ok(Some(usage(no_table(session, id)))),
         },
-        None => {
-            if let Some(exporter) = args.format.exporter() {
-                session.export(exporter, &options, &mut out)?;
-            }
-        }
+        None => session.export(args.format.exporter(), &options, &mut out)?,
     }
     // The JSON of the reference ends without a line end; a shell wants one.
-    if out.last != b'\n' && args.format.exporter().is_none_or(ExporterInfo::is_text) {
+    if out.last != b'\n' && args.format.exporter().is_text() {
         out.write_all(b"\n")?;
     }
     Ok(None)

@@ -1,6 +1,6 @@
 //! Limits on how much may change, for continuous integration: `gpu.per_step > 3%`.
 
-use super::{Comparison, Measure};
+use super::{CompareQuery, Comparison, Digest, Measure, compare};
 use crate::base::units::{Unit, format_float};
 
 /// How much of a measure may change.
@@ -75,6 +75,36 @@ impl Limit {
         })
     }
 
+    /// Whether it is passed by what `side` holds by itself: the number is one for the measure, not for a change. An error in
+    /// words if there is no such measure, or it has no such unit.
+    pub fn hold(&self, measures: &[Measure]) -> Result<Outcome, String> {
+        let Some(Measure { id, what, unit, a, .. }) =
+            measures.iter().find(|measure| measure.id == self.measure)
+        else {
+            return Err(format!(
+                "there is no '{}' in this trace; tracedrop compare TRACE TRACE --list names what there is",
+                self.measure
+            ));
+        };
+        let limit = match self.size {
+            Size::Percent(_) => return Err("a percentage needs another trace to compare with".to_string()),
+            Size::Units(limit) => limit,
+            Size::Ns(limit) if *unit == Unit::Ns => limit,
+            Size::Ns(_) => return Err(format!("{id} is no time")),
+        };
+        let words = format!("{what}: {}", format_float(*a, *unit));
+        Ok(if self.is_beyond(*a, limit) { Outcome::Passed(words) } else { Outcome::Kept(words) })
+    }
+
+    fn is_beyond(&self, value: f64, limit: f64) -> bool {
+        match (self.is_above, self.is_equal_too) {
+            (true, false) => value > limit,
+            (true, true) => value >= limit,
+            (false, false) => value < limit,
+            (false, true) => value <= limit,
+        }
+    }
+
     /// Whether it is passed. A change within the noise passes none; where noise can not be told, all of the change
     /// counts. An error in words if there is no such measure, or it has no such unit.
     pub fn check(&self, comparison: &Comparison) -> Result<Outcome, String> {
@@ -98,12 +128,7 @@ impl Limit {
                 return Err(format!("'{}': {} is no time", self.text, self.measure));
             }
         };
-        let is_beyond = match (self.is_above, self.is_equal_too) {
-            (true, false) => change > limit,
-            (true, true) => change >= limit,
-            (false, false) => change < limit,
-            (false, true) => change <= limit,
-        };
+        let is_beyond = self.is_beyond(change, limit);
         let shown = |value: f64| format_float(value, measure.unit);
         let numbers =
             format!("{}: {} in A, {} in B, {}", self.measure, shown(a), shown(b), super::percent(a, b));
@@ -118,6 +143,36 @@ impl Limit {
             (false, _) => Outcome::Kept(numbers),
         })
     }
+}
+
+/// A limit on one trace, and what became of it: an error in words if it can not be held against it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Held {
+    /// As it was written.
+    pub text: String,
+    pub outcome: Result<Outcome, String>,
+}
+
+/// Holds the limits of a small file against one trace: one limit a line, as for a change but for the number itself;
+/// empty lines, and those that start with `#`, say nothing.
+///
+/// ```text
+/// # budget.txt
+/// gpu.per_step > 12 ms
+/// slices.slices.self > 2 s
+/// ```
+pub fn hold(side: &Digest, text: &str) -> Vec<Held> {
+    // Compared with itself a side has every measure, and as A its own numbers.
+    let measures = compare(side, side, &CompareQuery::default()).map(|comparison| comparison.measures);
+    let measures = measures.unwrap_or_default();
+    text.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| Held {
+            text: line.to_string(),
+            outcome: Limit::parse(line).and_then(|limit| limit.hold(&measures)),
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -152,8 +207,27 @@ mod tests {
         assert_eq!(passed("n > 1", None), Ok(true));
         assert_eq!(passed("n > 1000%", None), Ok(true));
         assert!(passed("n > 1 ms", None).is_err() && passed("m > 1", None).is_err());
+        let held = |text: &str| {
+            let outcome = Limit::parse(text).unwrap().hold(&comparison(None).measures);
+            outcome.map(|outcome| matches!(outcome, Outcome::Passed(_)))
+        };
+        assert_eq!(held("gpu.per_step > 99 ns"), Ok(true));
+        assert_eq!(held("gpu.per_step > 100 ns"), Ok(false));
+        assert_eq!(held("gpu.per_step >= 100"), Ok(true));
+        assert_eq!(held("n < 1"), Ok(true));
+        assert!(held("gpu.per_step > 3%").is_err() && held("n > 1 s").is_err() && held("m > 1").is_err());
         for wrong in ["", "a", "a >", "> 3", "a > x%", "a > inf", "a = 3"] {
             assert!(Limit::parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_file_of_limits_has_one_a_line() {
+        let held = hold(&Digest::default(), "# a budget\n\n gpu.per_step > 12 ms \r\nnonsense\n");
+        let texts: Vec<&str> = held.iter().map(|held| held.text.as_str()).collect();
+        assert_eq!(texts, ["gpu.per_step > 12 ms", "nonsense"]);
+        // A side that holds nothing keeps no limit.
+        assert!(held.iter().all(|held| held.outcome.is_err()));
+        assert!(hold(&Digest::default(), "").is_empty());
     }
 }

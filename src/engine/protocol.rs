@@ -50,6 +50,8 @@ pub enum Request {
     CompareAgain { ticket: u32, query: CompareQuery, is_swapped: bool },
     /// Which files are in the zip archive whose `Blob` comes with this message?
     ListArchive { ticket: u32 },
+    /// Hold these limits against the trace, see [`crate::compare::limits::hold`].
+    Hold { ticket: u32, limits: String },
 }
 
 /// A file to be read.
@@ -202,6 +204,41 @@ pub enum Response {
         /// There are more files than are looked at.
         is_cut: bool,
     },
+    /// What became of the limits.
+    Held {
+        ticket: u32,
+        budget: BudgetView,
+    },
+}
+
+/// Limits that were held against a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetView {
+    pub limits: Vec<LimitView>,
+}
+
+/// A limit and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitView {
+    /// As it was written.
+    pub text: String,
+    pub held: HeldView,
+}
+
+/// What became of a limit, with the reason in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HeldView {
+    Kept(String),
+    Passed(String),
+    /// It can not be held against this trace.
+    Unknown(String),
+}
+
+impl BudgetView {
+    /// Whether there are limits and all of them are kept. One that nobody can tell is not kept.
+    pub fn is_kept(&self) -> bool {
+        !self.limits.is_empty() && self.limits.iter().all(|limit| matches!(limit.held, HeldView::Kept(_)))
+    }
 }
 
 /// An index that the browser keeps.

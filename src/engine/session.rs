@@ -1,12 +1,16 @@
 //! One file from its first byte to its reports.
 
 use super::Side;
-use super::protocol::{DocumentView, FileAccount, FileView, IndexView, LeftOutView, RankView, TableId};
+use super::protocol::{
+    BudgetView, DocumentView, FileAccount, FileView, HeldView, IndexView, LeftOutView, LimitView, RankView,
+    TableId,
+};
 use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, ledger_view, report_view, stem_of, together};
 use crate::analysis::gpu::facts::RunFacts;
 use crate::analysis::{self, Query};
 use crate::compare::Digest;
+use crate::compare::limits::{self, Held, Outcome};
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
 use crate::import::{FormatInfo, Import, ImportError, ImportProgress};
 use crate::index::{self, Head, Identity, Index};
@@ -385,6 +389,22 @@ impl Session {
             accounts: self.accounts(),
             left_out: self.left_out.clone(),
         })
+    }
+}
+
+impl Session {
+    /// Holds the limits of a small file against this. An error if the tables can not be read from the index.
+    pub fn hold(&mut self, limits: &str) -> Result<BudgetView, ImportError> {
+        let held = limits::hold(&self.side()?.digest, limits);
+        let view = |held: Held| LimitView {
+            text: held.text,
+            held: match held.outcome {
+                Ok(Outcome::Kept(words)) => HeldView::Kept(words),
+                Ok(Outcome::Passed(words)) => HeldView::Passed(words),
+                Err(words) => HeldView::Unknown(words),
+            },
+        };
+        Ok(BudgetView { limits: held.into_iter().map(view).collect() })
     }
 }
 

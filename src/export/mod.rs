@@ -14,6 +14,7 @@ pub mod json;
 pub mod markdown;
 pub mod mrm_run;
 pub mod parquet;
+pub mod svg;
 pub mod terminal;
 
 use crate::analysis::{ANALYSES, Query, TextFormat};
@@ -25,6 +26,7 @@ use std::io::{self, Write};
 pub const EXPORTERS: &[&ExporterInfo] = &[
     &markdown::INFO,
     &html::INFO,
+    &svg::INFO,
     &json::INFO,
     &csv::INFO,
     &parquet::INFO,

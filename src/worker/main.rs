@@ -147,6 +147,7 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
     match request {
         Request::Open { files, query } => open(state.clone(), files, query, data),
         Request::Side { ticket } => side(state, ticket),
+        Request::Hold { ticket, limits } => hold(state, ticket, &limits),
         Request::Compare { sides, query } => compare(state, &sides, &query),
         Request::CompareAgain { ticket, query, is_swapped } => {
             compare_again(state, ticket, &query, is_swapped);
@@ -248,6 +249,20 @@ fn side(state: &State, ticket: u32) {
     };
     post(&match side {
         Ok(side) => Response::Side { ticket, side: protocol::encode(&side) },
+        Err(failure) => Response::Refused { ticket, failure },
+    });
+}
+
+/// Holds limits against this tab's trace.
+fn hold(state: &State, ticket: u32, limits: &str) {
+    let budget = match state.session.borrow_mut().as_mut() {
+        Some(session) => session.hold(limits).map_err(Failure::from),
+        None => {
+            Err(failure("not-read", "there is nothing to hold limits against yet", "wait until it is read"))
+        }
+    };
+    post(&match budget {
+        Ok(budget) => Response::Held { ticket, budget },
         Err(failure) => Response::Refused { ticket, failure },
     });
 }

@@ -26,6 +26,11 @@ for (let block = 0; block < 10; block++) {
 
 const SCREENS = {
   start: async () => {},
+  privacy: async (page) => {
+    await page.getByRole('button', { name: 'What leaves this page' }).click();
+    await page.getByRole('button', { name: 'Try every way out' }).click();
+    await page.locator('.privacy-state').filter({ hasText: 'attempts' }).waitFor({ timeout: 120_000 });
+  },
   gpu: (page) => sample(page, 'gpu-serving.json'),
   roofline: async (page) => {
     await sample(page, 'gpu-serving.json');

@@ -3,25 +3,31 @@
 mod clipboard;
 mod files;
 mod folders;
+mod host;
 mod keys;
+mod launch;
 mod place;
 mod start;
 mod storage;
 mod theme;
+mod ways_out;
 mod worker;
 
 pub use clipboard::copy_text;
 pub use files::{Dropped, Half, Picked, download, download_text, on_drag, on_paste, picked};
 pub use folders::{Folder, picked_folder};
+pub use host::{Asked, FromHost, Told, asked, mark_as_frame, on_height, on_host, tell_host};
 pub use keys::on_key;
+pub use launch::{given_files, on_launch};
 pub use place::{
     Resizing, Spot, after, blur, catch_focus, focus_first, focus_inside, focus_sibling, focused_inside,
     is_target, lead_to, on_resize, press, reveal, root_font_px, scroll_to, scroll_top_of, scroll_window_to,
     set_title, show_dialog, size_of, spot_below, window_top,
 };
-pub use start::{local_time, now_ms, samples, version};
+pub use start::{build, is_kept_offline, local_time, now_ms, samples, take_newer, version, when_newer};
 pub use storage::{remember, remembered};
 pub use theme::{Theme, apply_theme, on_system_theme, stored_theme};
+pub use ways_out::{Outcome, WayOut, own_address, try_way_out, web_address};
 pub use worker::{Attached, Port, WorkerHandle, channel, n_processors};
 
 use leptos::prelude::{LocalStorage, StoredValue};

@@ -1,9 +1,9 @@
 //! What `www/boot.js` hands to the page.
 
 use super::Blob;
-use js_sys::{Array, Reflect};
+use js_sys::{Array, Function, Reflect};
 use leptos::prelude::window;
-use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 
 /// A trace that comes with the page.
 #[derive(Clone, Debug)]
@@ -25,6 +25,37 @@ fn text(of: &JsValue, key: &str) -> String {
 
 pub fn version() -> String {
     given().map(|given| text(&given, "version")).unwrap_or_default()
+}
+
+/// Which build of the site this is: SHA-256 as hexadecimal digits.
+pub fn build() -> String {
+    given().map(|given| text(&given, "build")).unwrap_or_default()
+}
+
+/// Whether the browser keeps the site, so that it starts without a network.
+pub fn is_kept_offline() -> bool {
+    given().and_then(|given| Reflect::get(&given, &"keptOffline".into())).is_ok_and(|kept| kept.is_truthy())
+}
+
+fn call(name: &str, argument: &JsValue) {
+    let Ok(given) = given() else { return };
+    if let Some(function) =
+        Reflect::get(&given, &name.into()).ok().and_then(|it| it.dyn_into::<Function>().ok())
+    {
+        // These functions throw nothing.
+        let _ = function.call1(&given, argument);
+    }
+}
+
+/// Calls `tell` when a newer build of the site is ready to take over.
+pub fn when_newer(tell: impl Fn() + 'static) {
+    // The page listens as long as it lives.
+    call("whenNewer", &Closure::<dyn FnMut()>::new(tell).into_js_value());
+}
+
+/// Loads the page again, with the newer build.
+pub fn take_newer() {
+    call("takeNewer", &JsValue::UNDEFINED);
 }
 
 pub fn samples() -> Vec<Sample> {

@@ -38,8 +38,8 @@ fn media(query: &str) -> Option<MediaQueryList> {
     window().match_media(query).ok().flatten()
 }
 
-/// Shows the page in `theme` and remembers it.
-pub fn apply_theme(theme: Theme) {
+/// Shows the page in `theme`, and remembers it if asked to.
+pub fn apply_theme(theme: Theme, remembers: bool) {
     let shown = match theme {
         Theme::System if media(MORE_CONTRAST).is_some_and(|media| media.matches()) => Theme::Contrast,
         other => other,
@@ -47,7 +47,9 @@ pub fn apply_theme(theme: Theme) {
     if let Some(root) = document().document_element() {
         let _ = root.set_attribute("data-theme", shown.id());
     }
-    remember(STORED_AS, (theme != Theme::System).then(|| theme.id()));
+    if remembers {
+        remember(STORED_AS, (theme != Theme::System).then(|| theme.id()));
+    }
 }
 
 /// Calls `act` when the system starts or stops asking for more contrast; light and dark are left to the style sheet.

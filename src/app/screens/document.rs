@@ -40,9 +40,11 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
     let is_comparison = Memo::new(move |_| {
         document.with(|document| document.as_ref().is_some_and(|document| document.sides.is_some()))
     });
+    // In a frame that was asked for one report.
+    let is_alone = move || tab.app.embed.is_some_and(|embed| embed.report.with(Option::is_some));
     let still_reading = move || tab.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping));
     view! {
-        <div class="document" class:document-one=move || reports.with(|reports| reports.len() < 2)>
+        <div class="document" class:document-one=move || is_alone() || reports.with(|reports| reports.len() < 2)>
             <Show when=move || is_comparison.get() fallback=move || view! { <FileCard tab document /> }>
                 <SidesCard tab document />
             </Show>
@@ -56,7 +58,7 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                     }
                 }
             >
-                <Show when=move || reports.with(|reports| { reports.len() > 1 })>
+                <Show when=move || !is_alone() && reports.with(|reports| { reports.len() > 1 })>
                     <ReportList tab reports shown />
                 </Show>
                 <div class="reports">

@@ -7,11 +7,14 @@ use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
 use leptos::prelude::*;
 
+/// So many digits tell builds apart.
+const SHORT_BUILD: usize = 16;
+
 #[component]
 pub fn StartScreen() -> impl IntoView {
     let app = app();
     view! {
-        <div class="start" hidden=move || app.active.get().is_some()>
+        <div class="start" hidden=move || app.active.get().is_some() || app.privacy.get()>
             <div class="start-promise">
                 <h1>{words().headline}</h1>
                 <p class="start-lead">{words().lead}</p>
@@ -26,7 +29,7 @@ pub fn StartScreen() -> impl IntoView {
                 " "
                 {words().folder_hint}
             </p>
-            <p class="start-lock"><Icon shape=Shape::Lock /> <span><strong>{words().stays_here}</strong> " " {words().why_it_stays}</span></p>
+            <p class="start-lock"><Icon shape=Shape::Lock /> <span><strong>{words().stays_here}</strong> " " {words().why_it_stays} " " <button type="button" class="link" on:click=move |_| app.show_privacy()>{words().privacy.see_for_yourself}</button></span></p>
             <KeptFiles />
             <Samples />
             <section class="start-section" aria-labelledby="formats-title">
@@ -35,10 +38,26 @@ pub fn StartScreen() -> impl IntoView {
             </section>
             <KeepChoice />
             <footer class="start-foot">
-                <span>{(words().version)(&browser::version())}</span>
+                <Build />
+                <button type="button" class="link" on:click=move |_| app.show_privacy()>{words().privacy.link}</button>
                 <button type="button" class="link" on:click=move |_| app.keys.set(true)>{words().keys_title} " " <kbd>"?"</kbd></button>
             </footer>
         </div>
+    }
+}
+
+/// Version and build of the page, and whether it starts without a network.
+#[component]
+fn Build() -> impl IntoView {
+    let build = browser::build();
+    let short = build.chars().take(SHORT_BUILD).collect::<String>();
+    view! {
+        <span>
+            {(words().version)(&browser::version())}
+            {", "}
+            <span title=build data-testid="build">{(words().privacy.build)(&short)}</span>
+            {browser::is_kept_offline().then_some(words().privacy.works_offline)}
+        </span>
     }
 }
 

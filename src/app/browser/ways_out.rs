@@ -1,0 +1,379 @@
+//! Ways in which a page could send something away, tried for real. What the browser makes of each is what it says
+//! itself: the error it throws, and the part of the policy it names when it refuses.
+
+use super::place::after;
+use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array, WebAssembly};
+use leptos::prelude::{document, window};
+use std::cell::RefCell;
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{
+    Element, Event, EventSource, EventTarget, FontFace, HtmlElement, HtmlFormElement, HtmlImageElement,
+    MessageEvent, RequestInit, RequestMode, SecurityPolicyViolationEvent, Url, WebSocket, Worker,
+    XmlHttpRequest,
+};
+
+/// One way to send something away, or to have something fetched whose address says it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WayOut {
+    Fetch,
+    Xhr,
+    WebSocket,
+    EventSource,
+    Beacon,
+    Image,
+    Frame,
+    Form,
+    Script,
+    Style,
+    Font,
+    Worker,
+    FetchInWorker,
+    Wasm,
+    WebRtc,
+    ServiceWorker,
+    Window,
+}
+
+impl WayOut {
+    pub const ALL: [WayOut; 17] = [
+        WayOut::Fetch,
+        WayOut::Xhr,
+        WayOut::WebSocket,
+        WayOut::EventSource,
+        WayOut::Beacon,
+        WayOut::Image,
+        WayOut::Frame,
+        WayOut::Form,
+        WayOut::Script,
+        WayOut::Style,
+        WayOut::Font,
+        WayOut::Worker,
+        WayOut::FetchInWorker,
+        WayOut::Wasm,
+        WayOut::WebRtc,
+        WayOut::ServiceWorker,
+        WayOut::Window,
+    ];
+}
+
+/// What became of an attempt.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The browser refused, and named this part of the policy.
+    Policy(String),
+    /// The call ended with this error before anything was sent.
+    Thrown(String),
+    /// There is no such thing in this page.
+    Absent,
+    /// It failed, and nobody said that the policy was the reason: something may have been sent.
+    Failed(String),
+    /// It worked, or nothing kept it from working.
+    Through,
+}
+
+impl Outcome {
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Outcome::Policy(_) | Outcome::Thrown(_) | Outcome::Absent)
+    }
+}
+
+/// The browser reports a refusal within so long after the call failed.
+const REPORT_MS: u32 = 300;
+/// What has not been refused by then counts as let through.
+const PATIENCE_MS: u32 = 2_500;
+const STEP_MS: u32 = 20;
+
+/// The body that the attempts would send.
+const BODY: &str = "tracedrop tries to get out";
+
+/// `(module (import "m" "f" (func)) (func (export "g") call 0))`
+const CALLING_MODULE: &[u8] = &[
+    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, // magic, version
+    1, 4, 1, 0x60, 0, 0, // one type: nothing to nothing
+    2, 7, 1, 1, 0x6d, 1, 0x66, 0, 0, // import "m" "f" of that type
+    3, 2, 1, 0, // one function of that type
+    7, 5, 1, 1, 0x67, 0, 1, // export "g": the second function
+    10, 6, 1, 4, 0, 0x10, 0, 0x0b, // which calls the first one
+];
+
+/// What is known of an attempt so far; told by whoever hears of it first.
+#[derive(Clone, Default)]
+struct Seen(Rc<RefCell<Option<Outcome>>>);
+
+impl Seen {
+    fn tell(&self, outcome: Outcome) {
+        let mut seen = self.0.borrow_mut();
+        // The policy's word explains a failure; nothing takes back that something got through.
+        let is_better = match &*seen {
+            None => true,
+            Some(Outcome::Failed(_)) => !matches!(outcome, Outcome::Failed(_)),
+            Some(_) => false,
+        };
+        if is_better {
+            *seen = Some(outcome);
+        }
+    }
+
+    fn get(&self) -> Option<Outcome> {
+        self.0.borrow().clone()
+    }
+
+    /// For an event that means `outcome`. The browser holds the function as long as it needs it.
+    fn on(&self, target: &EventTarget, event: &str, outcome: Outcome) {
+        let seen = self.clone();
+        let listener = Closure::once_into_js(move |_: Event| seen.tell(outcome));
+        // A target that takes no listener never tells anything, and the attempt counts as let through.
+        let _ = target.add_event_listener_with_callback(event, listener.unchecked_ref());
+    }
+
+    fn when(&self, promise: Promise) {
+        let seen = self.clone();
+        spawn_local(async move {
+            seen.tell(match JsFuture::from(promise).await {
+                Ok(_) => Outcome::Through,
+                Err(error) => Outcome::Failed(words_of(&error)),
+            });
+        });
+    }
+}
+
+/// What has to be taken away again after an attempt.
+enum Trace {
+    Nothing,
+    Elements(Vec<Element>),
+    Socket(WebSocket),
+    Source(EventSource),
+    Worker(Worker, Option<String>),
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        match self {
+            Trace::Nothing => {}
+            Trace::Elements(elements) => elements.iter().for_each(Element::remove),
+            Trace::Socket(socket) => drop(socket.close()),
+            Trace::Source(source) => source.close(),
+            Trace::Worker(worker, script) => {
+                worker.terminate();
+                if let Some(script) = script {
+                    let _ = Url::revoke_object_url(script);
+                }
+            }
+        }
+    }
+}
+
+/// The page's own server, with a name that no file has.
+pub fn own_address() -> String {
+    let base = document().base_uri().ok().flatten().unwrap_or_default();
+    Url::new_with_base("./way-out", &base).map(|url| url.href()).unwrap_or_default()
+}
+
+/// `address` as the browser writes it; `None` if it is not one of the web.
+pub fn web_address(address: &str) -> Option<String> {
+    let url = Url::new(address.trim()).ok()?;
+    matches!(url.protocol().as_str(), "http:" | "https:").then(|| url.href())
+}
+
+/// Tries `way` to `address` and says what the browser made of it.
+pub async fn try_way_out(way: WayOut, address: &str) -> Outcome {
+    let seen = Seen::default();
+    let told = seen.clone();
+    let origin = Url::new(address).map(|url| url.origin()).unwrap_or_default();
+    let host = origin.split_once("://").map_or(String::new(), |(_, host)| host.to_string());
+    let on_refusal = Closure::<dyn FnMut(SecurityPolicyViolationEvent)>::new(
+        move |event: SecurityPolicyViolationEvent| {
+            // Only what this attempt asked for: a page may be refused other things meanwhile.
+            if event.blocked_uri().contains(&host) {
+                told.tell(Outcome::Policy(event.effective_directive()));
+            }
+        },
+    );
+    const REFUSAL: &str = "securitypolicyviolation";
+    let listener = on_refusal.as_ref().unchecked_ref();
+    let _ = document().add_event_listener_with_callback(REFUSAL, listener);
+    // Taken away when this is over.
+    let _trace = start(way, address, &seen).unwrap_or_else(|error| {
+        seen.tell(if error.is_undefined() { Outcome::Absent } else { Outcome::Thrown(words_of(&error)) });
+        Trace::Nothing
+    });
+    let mut waited = 0;
+    let outcome = loop {
+        match seen.get() {
+            Some(Outcome::Failed(_)) if waited < PATIENCE_MS - REPORT_MS => {
+                waited = PATIENCE_MS - REPORT_MS;
+            }
+            Some(outcome @ Outcome::Failed(_)) if waited >= PATIENCE_MS => break outcome,
+            None if waited >= PATIENCE_MS => break Outcome::Through,
+            Some(Outcome::Failed(_)) | None => {}
+            Some(outcome) => break outcome,
+        }
+        sleep(STEP_MS).await;
+        waited += STEP_MS;
+    };
+    let _ = document().remove_event_listener_with_callback(REFUSAL, listener);
+    outcome
+}
+
+/// Begins an attempt. An error that is `undefined` means that there is no such way in this page.
+fn start(way: WayOut, address: &str, seen: &Seen) -> Result<Trace, JsValue> {
+    Ok(match way {
+        WayOut::Fetch => {
+            seen.when(fetch(address));
+            Trace::Nothing
+        }
+        WayOut::Xhr => {
+            let request = XmlHttpRequest::new()?;
+            seen.on(&request, "load", Outcome::Through);
+            seen.on(&request, "error", Outcome::Failed(String::new()));
+            request.open("POST", address)?;
+            request.send_with_opt_str(Some(BODY))?;
+            Trace::Nothing
+        }
+        WayOut::WebSocket => {
+            let socket = WebSocket::new(&address.replacen("http", "ws", 1))?;
+            seen.on(&socket, "open", Outcome::Through);
+            seen.on(&socket, "error", Outcome::Failed(String::new()));
+            Trace::Socket(socket)
+        }
+        WayOut::EventSource => {
+            let source = EventSource::new(address)?;
+            seen.on(&source, "open", Outcome::Through);
+            seen.on(&source, "error", Outcome::Failed(String::new()));
+            Trace::Source(source)
+        }
+        WayOut::Beacon => {
+            // It says that it is on its way even when it is refused a moment later.
+            if !window().navigator().send_beacon_with_opt_str(address, Some(BODY))? {
+                seen.tell(Outcome::Failed(String::new()));
+            }
+            Trace::Nothing
+        }
+        WayOut::Image => {
+            let image = HtmlImageElement::new()?;
+            seen.on(&image, "load", Outcome::Through);
+            seen.on(&image, "error", Outcome::Failed(String::new()));
+            image.set_src(address);
+            Trace::Elements(vec![image.into()])
+        }
+        WayOut::Frame => Trace::Elements(vec![add("iframe", &[("src", address)])?]),
+        WayOut::Form => {
+            const NAME: &str = "way-out";
+            let frame = add("iframe", &[("name", NAME)])?;
+            let form = add("form", &[("action", address), ("method", "post"), ("target", NAME)])?;
+            form.unchecked_ref::<HtmlFormElement>().submit()?;
+            Trace::Elements(vec![frame, form])
+        }
+        WayOut::Script => loaded(seen, add("script", &[("src", address)])?),
+        WayOut::Style => loaded(seen, add("link", &[("rel", "stylesheet"), ("href", address)])?),
+        WayOut::Font => {
+            seen.when(FontFace::new_with_str("Way Out", &format!("url({address:?})"))?.load()?);
+            Trace::Nothing
+        }
+        WayOut::Worker => {
+            let worker = Worker::new(address)?;
+            seen.on(&worker, "error", Outcome::Failed(String::new()));
+            Trace::Worker(worker, None)
+        }
+        WayOut::FetchInWorker => {
+            // The policy reports to where the request was made, so the worker passes on what it hears.
+            let script = format!(
+                "onsecuritypolicyviolation = (event) => postMessage(['policy', event.effectiveDirective]);\
+                 fetch({}, {{ method: 'POST', mode: 'no-cors', body: 'x' }})\
+                 .then(() => postMessage(['through', '']), (error) => postMessage(['failed', error.message]));",
+                js_sys::JSON::stringify(&address.into())?
+            );
+            let blob = web_sys::Blob::new_with_str_sequence(&Array::of1(&script.into()))?;
+            let script = Url::create_object_url_with_blob(&blob)?;
+            let worker = Worker::new(&script)?;
+            let told = seen.clone();
+            let listener = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+                let Ok(said) = event.data().dyn_into::<Array>() else { return };
+                let words = said.get(1).as_string().unwrap_or_default();
+                told.tell(match said.get(0).as_string().as_deref() {
+                    Some("policy") => Outcome::Policy(words),
+                    Some("through") => Outcome::Through,
+                    _ => Outcome::Failed(words),
+                });
+            });
+            // Given to the browser, which drops it with the worker.
+            worker.set_onmessage(Some(listener.into_js_value().unchecked_ref()));
+            Trace::Worker(worker, Some(script))
+        }
+        WayOut::Wasm => {
+            let (address, told) = (address.to_string(), seen.clone());
+            let call = Closure::once_into_js(move || told.when(fetch(&address)));
+            let (imports, functions) = (Object::new(), Object::new());
+            Reflect::set(&functions, &"f".into(), &call)?;
+            Reflect::set(&imports, &"m".into(), &functions)?;
+            let module = WebAssembly::Module::new(&Uint8Array::from(CALLING_MODULE).into())?;
+            let instance = WebAssembly::Instance::new(&module, &imports)?;
+            Reflect::get(&instance.exports(), &"g".into())?.dyn_into::<Function>()?.call0(&JsValue::NULL)?;
+            Trace::Nothing
+        }
+        WayOut::WebRtc => absent(&window(), "RTCPeerConnection")?,
+        WayOut::ServiceWorker => absent(&window().navigator(), "serviceWorker")?,
+        WayOut::Window => {
+            if window().open_with_url_and_target(address, "_blank")?.is_none() {
+                seen.tell(Outcome::Absent);
+            }
+            Trace::Nothing
+        }
+    })
+}
+
+fn fetch(address: &str) -> Promise {
+    let options = RequestInit::new();
+    options.set_method("POST");
+    options.set_mode(RequestMode::NoCors);
+    options.set_body(&BODY.into());
+    window().fetch_with_str_and_init(address, &options)
+}
+
+/// A way that the page takes off itself, as no policy covers it.
+fn absent(of: &JsValue, name: &str) -> Result<Trace, JsValue> {
+    match Reflect::get(of, &name.into())?.is_undefined() {
+        true => Err(JsValue::UNDEFINED),
+        false => Ok(Trace::Nothing),
+    }
+}
+
+/// Adds an element to the page where nobody sees it.
+fn add(tag: &str, attributes: &[(&str, &str)]) -> Result<Element, JsValue> {
+    let element = document().create_element(tag)?;
+    for (name, value) in attributes {
+        element.set_attribute(name, value)?;
+    }
+    if let Some(element) = element.dyn_ref::<HtmlElement>() {
+        element.set_hidden(true);
+    }
+    let body = document().body().ok_or(JsValue::NULL)?;
+    body.append_child(&element)?;
+    Ok(element)
+}
+
+fn loaded(seen: &Seen, element: Element) -> Trace {
+    seen.on(&element, "load", Outcome::Through);
+    seen.on(&element, "error", Outcome::Failed(String::new()));
+    Trace::Elements(vec![element])
+}
+
+fn words_of(error: &JsValue) -> String {
+    match error.dyn_ref::<js_sys::Error>() {
+        Some(error) => format!("{}: {}", String::from(error.name()), String::from(error.message())),
+        None => Reflect::get(error, &"message".into())
+            .ok()
+            .and_then(|message| message.as_string())
+            .unwrap_or_else(|| format!("{error:?}")),
+    }
+}
+
+async fn sleep(ms: u32) {
+    let promise = Promise::new(&mut |done, _| {
+        after(u64::from(ms), move || drop(done.call0(&JsValue::NULL)));
+    });
+    // Such a promise is never broken.
+    let _ = JsFuture::from(promise).await;
+}

@@ -1,0 +1,173 @@
+//! The page in a frame of another one: it shows what its host sends and nothing else, remembers nothing, and tells the
+//! host how high it is and what became of the trace.
+
+use super::browser::{self, Asked, FromHost, Theme, Told};
+use super::client::Answer;
+use super::state::{App, Phase, Source, Tab};
+use super::words::words;
+use leptos::prelude::*;
+use tracedrop::engine::protocol::{BudgetView, HeldView, Request};
+
+/// What only a frame knows.
+#[derive(Clone, Copy)]
+pub struct Embed {
+    /// Id of the report that is shown alone.
+    pub report: RwSignal<Option<String>>,
+    /// Limits that the host sent.
+    limits: RwSignal<Option<String>>,
+    /// What became of them.
+    pub budget: RwSignal<Option<BudgetView>>,
+}
+
+impl Embed {
+    pub fn new(asked: Asked) -> Embed {
+        browser::mark_as_frame(asked.show.as_deref());
+        Embed {
+            report: RwSignal::new(asked.report),
+            limits: RwSignal::new(None),
+            budget: RwSignal::new(None),
+        }
+    }
+}
+
+/// The theme of that id, or the system's.
+pub fn theme_of(asked: &Asked) -> Theme {
+    theme(asked.theme.as_deref().unwrap_or_default()).unwrap_or(Theme::System)
+}
+
+fn theme(id: &str) -> Option<Theme> {
+    Theme::ALL.into_iter().find(|theme| theme.id() == id)
+}
+
+fn text(text: impl Into<String>) -> Told {
+    Told::Text(text.into())
+}
+
+fn problem(what: &str, hint: &str) {
+    browser::tell_host("problem", vec![("what", text(what)), ("hint", text(hint))]);
+}
+
+impl App {
+    /// Begins to serve the page around this one.
+    pub fn serve_host(self, embed: Embed) {
+        browser::on_host(move |message| match message {
+            FromHost::Open(files) => {
+                let open: Vec<u32> = self.tabs.with_untracked(|tabs| tabs.iter().map(|tab| tab.id).collect());
+                open.into_iter().for_each(|id| self.close(id));
+                embed.budget.set(None);
+                self.open_given(files);
+            }
+            FromHost::Report(id) => {
+                embed.report.set(id.clone());
+                if let Some(tab) = self.active_tab() {
+                    tab.show_asked(id);
+                }
+            }
+            FromHost::Theme(id) => match theme(&id) {
+                Some(theme) => self.choose_theme(theme),
+                None => problem(&format!("there is no theme {id}"), ""),
+            },
+            FromHost::Limits(limits) => embed.limits.set(Some(limits)),
+            FromHost::Unknown(why) => problem(&why, ""),
+        });
+        match browser::given_files() {
+            Ok(files) if files.is_empty() => {}
+            Ok(files) => self.open_given(files),
+            Err(why) => {
+                problem(&why, "");
+                self.alert((words().not_given)(&why));
+            }
+        }
+        Effect::new(move |_| self.tell_of_document(embed));
+        Effect::new(move |_| self.hold_limits(embed));
+        browser::on_height(|height| browser::tell_host("height", vec![("height", Told::Number(height))]));
+        browser::tell_host(
+            "ready",
+            vec![("version", text(browser::version())), ("build", text(browser::build()))],
+        );
+    }
+
+    /// One tab, of one file or of several together.
+    fn open_given(self, mut files: Vec<browser::Picked>) {
+        let source = match files.len() {
+            1 => files.pop().map(Source::File),
+            _ => Some(Source::Together(files)),
+        };
+        if let Some(source) = source {
+            self.open_tab(source);
+        }
+    }
+
+    fn shown_tab(self) -> Option<Tab> {
+        let id = self.active.get();
+        self.tabs.with(|tabs| tabs.iter().find(|tab| Some(tab.id) == id).copied())
+    }
+
+    /// Tells the host when a trace is read, or can not be, and shows the report that was asked for.
+    fn tell_of_document(self, embed: Embed) {
+        let Some(tab) = self.shown_tab() else { return };
+        match tab.phase.get() {
+            Phase::Done => {
+                let Some(document) = tab.document.get_untracked() else { return };
+                let list = document
+                    .reports
+                    .iter()
+                    .map(|report| vec![("id", text(&report.id)), ("title", text(&report.title))])
+                    .collect();
+                browser::tell_host(
+                    "read",
+                    vec![("name", text(tab.name.get_untracked())), ("reports", Told::List(list))],
+                );
+                tab.show_asked(embed.report.get_untracked());
+            }
+            Phase::Failed(failure) => problem(&failure.what, &failure.hint),
+            Phase::Died(why) => problem(words().died_what, &why),
+            Phase::Waiting | Phase::Reading | Phase::Stopping => tab.report.set(embed.report.get_untracked()),
+        }
+    }
+
+    /// Holds the limits against the trace as soon as both are there.
+    fn hold_limits(self, embed: Embed) {
+        let Some(limits) = embed.limits.get() else { return };
+        let Some(tab) = self.shown_tab() else { return };
+        if tab.phase.get() != Phase::Done {
+            return;
+        }
+        tab.ask(
+            |ticket| Request::Hold { ticket, limits },
+            move |answer| match answer {
+                Answer::Held(budget) => {
+                    let list = budget.limits.iter().map(|limit| {
+                        let (state, words) = match &limit.held {
+                            HeldView::Kept(words) => ("kept", words),
+                            HeldView::Passed(words) => ("passed", words),
+                            HeldView::Unknown(words) => ("unknown", words),
+                        };
+                        vec![("limit", text(&limit.text)), ("state", text(state)), ("words", text(words))]
+                    });
+                    let state = if budget.is_kept() { "green" } else { "red" };
+                    browser::tell_host(
+                        "limits",
+                        vec![("state", text(state)), ("limits", Told::List(list.collect()))],
+                    );
+                    embed.budget.set(Some(budget));
+                }
+                Answer::Refused(failure) => problem(&failure.what, &failure.hint),
+                _ => {}
+            },
+        );
+    }
+}
+
+impl Tab {
+    /// Shows the report that was asked for; says so if there is none of that id.
+    fn show_asked(self, id: Option<String>) {
+        if let Some(id) = &id
+            && let Some(document) = self.document.get_untracked()
+            && !document.reports.iter().any(|report| report.id == *id)
+        {
+            problem(&(words().no_such_report)(id), "");
+        }
+        self.report.set(id);
+    }
+}

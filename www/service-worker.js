@@ -1,0 +1,103 @@
+// Keeps one build of the site in the browser, so that it starts without a network, and takes files that are shared
+// with the installed page. Runs beside the page; tools/finish-site.mjs fills in which build and which files.
+//
+// What must stay true:
+// - A page is made of files of one build. Every file is held against its checksum before it is kept; when one does not
+//   fit, as while a new version is being uploaded, none is kept and the browser tries again later.
+// - A new build waits until no page of the old one is open, or until someone asks for it (`activate`). Where pages of
+//   the old build are open then, its files stay until they are closed.
+// - It asks the network for the files listed here and for nothing else, and no message makes it do so: the page is
+//   under a policy that allows no request, and this is not a way around it.
+
+/** Also in index.html; over all files of the site, see tools/build-hash.mjs. */
+const BUILD = '0000000000000000000000000000000000000000000000000000000000000000';
+/** Path from here → checksum. index.html, which names the build, has none. */
+const FILES = {};
+
+const FOLDER = new URL('./', self.location).pathname;
+/** Other copies of the site may live on the same server. */
+const PREFIX = `tracedrop ${FOLDER} `;
+const CACHE = PREFIX + BUILD;
+const SHARED = `tracedrop-shared ${FOLDER}`;
+const INDEX = 'index.html';
+/** Names that change with what is in the file, so that any build's will do. */
+const OF_CONTENT = /-[0-9a-f]{16}[./_]/;
+
+async function load(path) {
+  const integrity = FILES[path];
+  const ask = async (cache) => {
+    const response = await fetch(FOLDER + path, { cache, ...(integrity && { integrity }) });
+    if (!response.ok) throw new Error(`${path}: the server said ${response.status}`);
+    return response;
+  };
+  // The page has just fetched the same files; what a cache on the way has kept too long does not fit its checksum.
+  const response = OF_CONTENT.test(path) ? await ask('default').catch(() => ask('reload')) : await ask('no-cache');
+  const body = await response.blob();
+  if (!integrity && !(await body.text()).includes(BUILD)) throw new Error(`${path} is of another build`);
+  // Made anew, since a page may not be answered with a response that came by way of a redirect.
+  return new Response(body, { headers: { 'content-type': response.headers.get('content-type') ?? body.type } });
+}
+
+async function keep() {
+  const cache = await caches.open(CACHE);
+  try {
+    await Promise.all(Object.keys(FILES).map(async (path) => cache.put(FOLDER + path, await load(path))));
+  } catch (error) {
+    await caches.delete(CACHE);
+    throw error;
+  }
+}
+
+/** Forgets other builds, unless a page is open that may be of one; `nOwn` pages are known to be of this one. */
+async function forgetOthers(nOwn) {
+  const open = await clients.matchAll({ type: 'window', includeUncontrolled: true });
+  if (open.filter(({ url }) => new URL(url).pathname.startsWith(FOLDER)).length > nOwn) return;
+  const names = await caches.keys();
+  await Promise.all(names.filter((name) => name.startsWith(PREFIX) && name !== CACHE).map((name) => caches.delete(name)));
+}
+
+async function kept(path, request) {
+  const own = await (await caches.open(CACHE)).match(FOLDER + path);
+  if (own) return own;
+  for (const name of path === INDEX ? [] : await caches.keys()) {
+    const other = name.startsWith(PREFIX) && (await (await caches.open(name)).match(FOLDER + path));
+    if (other) return other;
+  }
+  // The browser may have thrown away what was kept. A file of another build in its place is refused.
+  return path in FILES && path !== INDEX ? load(path) : fetch(request);
+}
+
+/** Puts shared files where the page finds them when it starts: www/boot.js takes them from there. */
+async function takeShared(request) {
+  const id = `${Date.now()}-${Math.random().toString(36).slice(2)}`;
+  try {
+    const files = (await request.formData()).getAll('traces').filter((entry) => entry instanceof File);
+    const cache = await caches.open(SHARED);
+    for (const [at, file] of files.entries()) {
+      const headers = { 'x-name': encodeURIComponent(file.name), 'x-modified': String(file.lastModified) };
+      await cache.put(`${FOLDER}shared/${id}/${at}`, new Response(file, { headers }));
+    }
+    return Response.redirect(`${FOLDER}?shared=${id}`, 303);
+  } catch {
+    return Response.redirect(`${FOLDER}?shared=failed`, 303);
+  }
+}
+
+addEventListener('install', (event) => event.waitUntil(keep()));
+
+addEventListener('activate', (event) => event.waitUntil(forgetOthers(0)));
+
+addEventListener('message', (event) => {
+  if (event.data === 'activate') skipWaiting();
+  if (event.data === `started ${BUILD}`) event.waitUntil(forgetOthers(1));
+});
+
+addEventListener('fetch', (event) => {
+  const { request } = event;
+  const { origin, pathname } = new URL(request.url);
+  if (origin !== self.location.origin || !pathname.startsWith(FOLDER)) return;
+  const path = pathname.slice(FOLDER.length) || INDEX;
+  if (request.method === 'POST' && path === 'share-target') return event.respondWith(takeShared(request));
+  if (request.method !== 'GET' || !(path in FILES || OF_CONTENT.test(path))) return;
+  event.respondWith(kept(path, request));
+});
