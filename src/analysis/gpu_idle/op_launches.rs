@@ -24,6 +24,15 @@ struct Row {
     gpu: i64,
 }
 
+/// Times of operators that launch the same.
+#[derive(Default)]
+struct Delays {
+    /// See [`Row`].
+    to_launch: Vec<i64>,
+    to_start: Vec<i64>,
+    gpu: i64,
+}
+
 /// A row for each operator and sequence. `None` where no work has an operator. Work of graphs is left out: it has none.
 pub fn table(named: &Named<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
@@ -36,26 +45,26 @@ pub fn table(named: &Named<'_, '_>) -> Option<Table> {
         .map(|work| (work.op, slices.ts[work.launch as usize], work))
         .collect();
     by_op.sort_by_key(|(op, ts, work)| (*op, *ts, work.start));
-    let mut found: FxHashMap<(StringId, Vec<StringId>), (Vec<i64>, Vec<i64>, i64)> = FxHashMap::default();
+    let mut found: FxHashMap<(StringId, Vec<StringId>), Delays> = FxHashMap::default();
     for of_op in by_op.chunk_by(|a, b| a.0 == b.0) {
         let (op, called, first) = of_op[0];
         let sequence = of_op.iter().map(|(_, _, work)| slices.name[work.slice as usize]).collect();
-        let (to_launch, to_start, time) = found.entry((slices.name[op as usize], sequence)).or_default();
-        to_launch.push(called.saturating_sub(slices.ts[op as usize]));
-        to_start.push(first.start.saturating_sub(called).max(0));
-        *time = time.saturating_add(of_op.iter().map(|(_, _, work)| work.dur()).sum_ns());
+        let delays = found.entry((slices.name[op as usize], sequence)).or_default();
+        delays.to_launch.push(called.saturating_sub(slices.ts[op as usize]));
+        delays.to_start.push(first.start.saturating_sub(called).max(0));
+        delays.gpu = delays.gpu.saturating_add(of_op.iter().map(|(_, _, work)| work.dur()).sum_ns());
     }
     if found.is_empty() {
         return None;
     }
     let mut rows: Vec<Row> = found
         .into_iter()
-        .map(|((op, sequence), (to_launch, to_start, gpu))| Row {
+        .map(|((op, sequence), delays)| Row {
             op,
             sequence,
-            to_launch: Durations::new(to_launch),
-            to_start: Durations::new(to_start),
-            gpu,
+            to_launch: Durations::new(delays.to_launch),
+            to_start: Durations::new(delays.to_start),
+            gpu: delays.gpu,
         })
         .collect();
     let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");

@@ -122,6 +122,9 @@ struct InStep<'a> {
     whole: i64,
 }
 
+/// Count, sum of durations and the longest of them.
+type OfOperation = (u64, i64, i64);
+
 /// What was computed in each step; `None` where nothing was launched in one.
 pub fn operations(named: &Named<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
@@ -138,7 +141,7 @@ pub fn operations(named: &Named<'_, '_>) -> Option<Table> {
             })
         })
         .collect();
-    let mut by_step: FxHashMap<u32, Vec<(u64, i64, i64)>> = FxHashMap::default();
+    let mut by_step: FxHashMap<u32, Vec<OfOperation>> = FxHashMap::default();
     for work in gpu.work.iter().filter(|work| gpu.step(work.step).is_some()) {
         let sums = by_step.entry(work.step).or_insert_with(|| vec![(0, 0, 0); names.len()]);
         let sums = &mut sums[number_of[work.class as usize]];
@@ -147,7 +150,7 @@ pub fn operations(named: &Named<'_, '_>) -> Option<Table> {
     if by_step.is_empty() {
         return None;
     }
-    let mut steps: Vec<(u32, Vec<(u64, i64, i64)>)> = by_step.into_iter().collect();
+    let mut steps: Vec<(u32, Vec<OfOperation>)> = by_step.into_iter().collect();
     steps.sort_unstable_by_key(|(step, _)| *step);
     let mut rows: Vec<InStep<'_>> = Vec::new();
     for (step, sums) in &steps {

@@ -10,7 +10,6 @@
 use super::Layer;
 use crate::analysis::gpu::{GpuTrace, Kind};
 use rustc_hash::FxHashMap;
-use std::ops::Range;
 
 /// A stretch that repeats: `n` times `period` elements from `start` on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,19 +84,20 @@ fn covered(runs: &[Run]) -> usize {
 /// The runs of a sequence that cover the most, in order.
 pub fn runs(sequence: &[u32]) -> Vec<Run> {
     let mut found = Vec::new();
-    let mut open: Vec<Range<usize>> = vec![0..sequence.len()];
-    while let Some(range) = open.pop() {
+    // From where on, and up to where.
+    let mut open: Vec<(usize, usize)> = vec![(0, sequence.len())];
+    while let Some((from, to)) = open.pop() {
         if found.len() >= MAX_RUNS {
             break;
         }
-        let Some(best) = best_run(&sequence[range.clone()]) else { continue };
+        let Some(best) = best_run(&sequence[from..to]) else { continue };
         if best.len() * MIN_SHARE < sequence.len() {
             continue;
         }
-        let start = range.start + best.start;
+        let start = from + best.start;
         found.push(Run { start, ..best });
-        open.push(range.start..start);
-        open.push(start + best.len()..range.end);
+        open.push((from, start));
+        open.push((start + best.len(), to));
     }
     found.sort_unstable_by_key(|run| run.start);
     found

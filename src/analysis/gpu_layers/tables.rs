@@ -172,10 +172,13 @@ struct OfKernel {
     slowest: u32,
 }
 
+/// Phase, name and class.
+type KernelKey = (&'static str, StringId, u32);
+
 /// A row for each kernel, over all layers.
 pub fn kernels(named: &Named<'_, '_>, layers: &Layers) -> Table {
     let gpu = named.gpu;
-    let mut found: FxHashMap<(&'static str, StringId, u32), Vec<(u32, i64)>> = FxHashMap::default();
+    let mut found: FxHashMap<KernelKey, Vec<(u32, i64)>> = FxHashMap::default();
     let mut instances: FxHashMap<&'static str, u64> = FxHashMap::default();
     for layer in &layers.layers {
         let phase = phase(gpu, layer.step);

@@ -47,7 +47,7 @@ fn claimed(gpu: &GpuTrace<'_>, work: &Work) -> Option<f64> {
 /// What bandwidths come to over time: at each start and end one value, without zeros.
 fn running(mut changes: Vec<(i64, bool, f64)>) -> Vec<f64> {
     // Ends before starts.
-    changes.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    changes.sort_by_key(|change| (change.0, change.1));
     let (mut n, mut sum) = (0u64, 0.0);
     let mut values = Vec::new();
     for (_, starts, rate) in changes {
