@@ -343,7 +343,7 @@ fn report_together(
     files: &[Place],
     open: &dyn Fn(&Place) -> Option<Session>,
 ) -> io::Result<ExitCode> {
-    let sessions: Vec<Session> = files.iter().filter_map(|file| open(file)).collect();
+    let sessions: Vec<Session> = files.iter().filter_map(open).collect();
     let n_read = sessions.len();
     if n_read == 0 {
         return Ok(ExitCode::from(1));
