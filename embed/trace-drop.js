@@ -52,7 +52,7 @@ export class TraceDrop extends HTMLElement {
 
   constructor() {
     super();
-    this.#shadow = this.attachShadow({ mode: 'closed' });
+    this.#shadow = this.attachShadow({ mode: 'open' });
     this.#shadow.adoptedStyleSheets = [STYLE];
     this.#problem = Object.assign(document.createElement('p'), { hidden: true });
     this.#problem.setAttribute('part', 'problem');

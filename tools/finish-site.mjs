@@ -81,8 +81,11 @@ const block = (name, type) =>
 const fileOf = (pattern) => pattern.exec(markup)[1];
 const appJs = fileOf(/data-app-js="\.\/([^"]*)"/);
 if (/^\s*(?:import|export)\b[^;]*\bfrom\s*['"]/m.test(read(site, appJs).toString())) throw new Error(`${appJs} loads further scripts`);
-const styles = [...markup.matchAll(/<link rel="stylesheet" href="\.\/([^"]*)"[^>]*>/g)];
-const bootTag = /<script type="module" src="\.\/([^"]*)"[^>]*><\/script>/.exec(markup);
+/** Tags that `is` describes, with the address in each. In whatever order Trunk writes attributes. */
+const tagsWith = (pattern, is) =>
+  [...markup.matchAll(pattern)].filter(([tag]) => is.test(tag)).map(([tag]) => [tag, /\s(?:src|href)="?\.\/([^"\s>]*)/.exec(tag)?.[1]]);
+const styles = tagsWith(/<link\b[^>]*>/g, /\srel="?stylesheet\b/);
+const [bootTag] = tagsWith(/<script\b[^>]*>\s*<\/script>/g, /\stype="?module\b/);
 if (styles.length === 0 || !bootTag) throw new Error('index.html has other links to styles and boot.js than expected');
 
 const style = `\n${styles.map(([, name]) => read(site, name).toString()).join('\n')}`;

@@ -280,7 +280,7 @@ fn start(way: WayOut, address: &str, seen: &Seen) -> Result<Trace, JsValue> {
         WayOut::FetchInWorker => {
             // The policy reports to where the request was made, so the worker passes on what it hears.
             let script = format!(
-                "onsecuritypolicyviolation = (event) => postMessage(['policy', event.effectiveDirective]);\
+                "addEventListener('securitypolicyviolation', (event) => postMessage(['policy', event.effectiveDirective]));\
                  fetch({}, {{ method: 'POST', mode: 'no-cors', body: 'x' }})\
                  .then(() => postMessage(['through', '']), (error) => postMessage(['failed', error.message]));",
                 js_sys::JSON::stringify(&address.into())?
