@@ -7,6 +7,7 @@ mod compare;
 mod content;
 mod crew;
 mod mrm;
+mod part;
 mod read;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -22,6 +23,7 @@ use tracedrop::export::{self, EXPORTERS, ExporterInfo, Options};
 use tracedrop::gpu::{kernels, peaks};
 use tracedrop::import::{FORMATS, perf_text};
 use tracedrop::memory::telemetry::RuleSet;
+use tracedrop::trace::cut::Cut;
 
 /// Reads traces and says what is slow.
 #[derive(Parser)]
@@ -129,6 +131,12 @@ struct ExportArgs {
     /// With `--to mrm-run`: what the run is called [default: as in the trace, else after its file].
     #[arg(long, value_name = "ID")]
     run_id: Option<String>,
+    /// Of a trace, only what touches this stretch: milliseconds from its start, or with a unit (`1.5s..2s`, `300us..`).
+    #[arg(long, value_name = "START..END", value_parser = part::window)]
+    window: Option<(i64, i64)>,
+    /// Of a trace, only slices that are inside fewer than so many others.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_depth: Option<u32>,
     #[command(flatten)]
     input: InputArgs,
     #[command(flatten)]
@@ -499,6 +507,13 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         ids.push(mrm::RUN_DIRECTORY);
         return Ok(usage(format!("unknown format '{}' for --to; there are: {}", args.to, ids.join(", "))));
     };
+    let cut = Cut { window: args.window, max_depth: args.max_depth };
+    if !cut.is_all() && !exporter.takes_part() {
+        return Ok(usage(format!(
+            "--window and --max-depth leave out events, and '{}' has none",
+            exporter.id
+        )));
+    }
     if let Some(output) = &args.output
         && is_same_file(output, &args.file)
     {
@@ -525,7 +540,7 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     if session.exports_without_args(exporter) {
         eprintln!("tracedrop: {}: note: {WITHOUT_ARGS}", read::shown(&args.file));
     }
-    session.export(exporter, &Options { now_ms: now_ms(), ..Options::default() }, &mut out)?;
+    session.export(exporter, &Options { now_ms: now_ms(), cut, ..Options::default() }, &mut out)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

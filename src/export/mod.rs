@@ -13,11 +13,13 @@ pub mod index;
 pub mod json;
 pub mod markdown;
 pub mod mrm_run;
+pub mod stacks;
 pub mod terminal;
 
 use crate::analysis::{ANALYSES, Query, TextFormat};
 use crate::report::Document;
 use crate::trace::Run;
+use crate::trace::cut::Cut;
 use std::io::{self, Write};
 
 /// The exporters, in the order of the page's menu.
@@ -27,6 +29,11 @@ pub const EXPORTERS: &[&ExporterInfo] = &[
     &json::INFO,
     &csv::INFO,
     &chrome_trace::INFO,
+    &chrome_trace::PACKED_INFO,
+    &stacks::speedscope::INFO,
+    &stacks::firefox::INFO,
+    &stacks::collapsed::INFO,
+    &stacks::collapsed::SAMPLES_INFO,
     &index::INFO,
     &terminal::INFO,
 ];
@@ -70,11 +77,13 @@ pub struct Options {
     pub flows: Option<bool>,
     /// What time it is, in milliseconds since the Unix epoch; 0 if that is not known.
     pub now_ms: u64,
+    /// The part of a trace that is written, by exporters for which [`ExporterInfo::takes_part`] holds.
+    pub cut: Cut,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { width: 100, color: false, max_rows: 40, flows: None, now_ms: 0 }
+        Options { width: 100, color: false, max_rows: 40, flows: None, now_ms: 0, cut: Cut::default() }
     }
 }
 
@@ -89,7 +98,27 @@ pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
     if let Some(text) = reference_text(exporter, input) {
         return out.write_all(text.as_bytes());
     }
-    (exporter.write)(input, out)
+    if input.options.cut.is_all() || !exporter.takes_part() {
+        return (exporter.write)(input, out);
+    }
+    let traces = input.run.traces.iter().map(|trace| input.options.cut.of(trace));
+    let part = Run { traces: traces.collect() };
+    (exporter.write)(&Input { run: &part, ..*input }, out)
+}
+
+impl ExporterInfo {
+    /// Whether it writes the events of a trace, of which a part can be left out.
+    pub fn takes_part(&self) -> bool {
+        let of_events = [
+            &chrome_trace::INFO,
+            &chrome_trace::PACKED_INFO,
+            &stacks::speedscope::INFO,
+            &stacks::firefox::INFO,
+            &stacks::collapsed::INFO,
+            &stacks::collapsed::SAMPLES_INFO,
+        ];
+        of_events.iter().any(|exporter| exporter.id == self.id)
+    }
 }
 
 fn reference_text(exporter: &ExporterInfo, input: &Input<'_>) -> Option<String> {
