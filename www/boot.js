@@ -14,6 +14,7 @@
 //                     // Whatever stops it arrives as its `error` event, also a failed start and a lost promise.
 //     samples,        // [{ id, title, description, format, name, blob }], as listed in www/samples/index.json
 //     locked: true,   // the second policy is in place
+//     openPerfetto(), // after a click: a window of https://ui.perfetto.dev, or null; no other can be opened
 //   }
 
 const boot = document.getElementById('boot');
@@ -46,6 +47,10 @@ async function fetchSamples(folder) {
     ),
   );
 }
+
+// The one address that a window is opened at; nothing is added to it. What is handed over to it is shown beforehand.
+const PERFETTO = 'https://ui.perfetto.dev/';
+const openWindow = globalThis.open.bind(globalThis);
 
 function lock() {
   const policy = document.createElement('meta');
@@ -107,6 +112,7 @@ async function main() {
     version: files.version,
     samples: Object.freeze(samples),
     locked: true,
+    openPerfetto: () => (navigator.userActivation?.isActive === false ? null : openWindow(PERFETTO, '_blank')),
     startWorker() {
       const worker = new Worker(workerUrl);
       worker.postMessage({ module: workerModule });

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use tracedrop::engine::protocol::{
-    self, DocumentView, Failure, FormatView, KeptView, Progress, Request, Response,
+    self, DocumentView, Failure, FormatView, KeptView, PreviewView, Progress, Request, Response,
 };
 use tracedrop::report::view::TableRows;
 
@@ -49,6 +49,8 @@ pub enum Answer {
     Kept(Option<Vec<KeptView>>),
     /// What a comparison takes of the trace; means nothing here.
     Side(Vec<u8>),
+    /// The texts that would go out.
+    Preview(PreviewView),
 }
 
 /// A worker that serves one tab. Dropping it ends the worker and forgets who waits.
@@ -158,6 +160,7 @@ impl Mail {
             Some(Response::Digest(digest)) => self.tell(Event::Digest(digest)),
             Some(Response::Stale(failure)) => self.tell(Event::Stale(failure)),
             Some(Response::Side { ticket, side }) => self.answer(ticket, Answer::Side(side)),
+            Some(Response::Preview { ticket, preview }) => self.answer(ticket, Answer::Preview(preview)),
             Some(Response::Refused { ticket, failure }) => self.answer(ticket, Answer::Refused(failure)),
             None => self.die(String::new()),
         }

@@ -7,6 +7,7 @@ mod against;
 mod blocks;
 mod browser;
 mod client;
+mod landing;
 mod own_table;
 mod pool;
 mod screens;
@@ -48,6 +49,7 @@ pub fn App() -> impl IntoView {
         browser::set_title(&(words().page_title)(name.as_deref()));
     });
     shortcuts::listen(app);
+    app.open_links();
 
     view! {
         <a class="skip-link" href="#main">{words().skip_to_content}</a>

@@ -11,16 +11,21 @@ pub mod csv;
 pub mod html;
 pub mod index;
 pub mod json;
+pub mod link;
 pub mod markdown;
 pub mod mrm_run;
+pub mod redact;
 pub mod stacks;
 pub mod terminal;
 
 use crate::analysis::{ANALYSES, Query, TextFormat};
 use crate::report::Document;
-use crate::trace::Run;
 use crate::trace::cut::Cut;
+use crate::trace::{Run, Trace};
+use redact::{Redacted, Redactor};
+use std::cell::RefCell;
 use std::io::{self, Write};
+use std::rc::Rc;
 
 /// The exporters, in the order of the page's menu.
 pub const EXPORTERS: &[&ExporterInfo] = &[
@@ -65,7 +70,7 @@ pub struct Input<'a> {
 }
 
 /// What the person chose; each exporter uses a part.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Options {
     /// Columns of the terminal.
     pub width: u32,
@@ -79,31 +84,61 @@ pub struct Options {
     pub now_ms: u64,
     /// The part of a trace that is written, by exporters for which [`ExporterInfo::takes_part`] holds.
     pub cut: Cut,
+    /// What is taken out.
+    pub redact: redact::Classes,
+    /// What goes into a link.
+    pub link: link::LinkOptions,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { width: 100, color: false, max_rows: 40, flows: None, now_ms: 0, cut: Cut::default() }
+        Options {
+            width: 100,
+            color: false,
+            max_rows: 40,
+            flows: None,
+            now_ms: 0,
+            cut: Cut::default(),
+            redact: redact::Classes::default(),
+            link: link::LinkOptions::default(),
+        }
     }
 }
 
-/// The exporter of that `id`.
+/// The exporter of that `id`: one of [`EXPORTERS`], or a link, which is no file and may be refused.
 pub fn find(id: &str) -> Option<&'static ExporterInfo> {
-    EXPORTERS.iter().copied().find(|exporter| exporter.id == id)
+    EXPORTERS.iter().copied().chain([&link::INFO]).find(|exporter| exporter.id == id)
 }
 
 /// Writes `input` with `exporter`. Where a report is laid out byte for byte as by the tool it comes from,
 /// that text alone is written.
 pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(text) = reference_text(exporter, input) {
-        return out.write_all(text.as_bytes());
-    }
-    if input.options.cut.is_all() || !exporter.takes_part() {
+    let Options { cut, redact: classes, .. } = input.options;
+    let cut = if exporter.takes_part() { *cut } else { Cut::default() };
+    if cut.is_all() && classes.is_none() {
+        if let Some(text) = reference_text(exporter, input) {
+            return out.write_all(text.as_bytes());
+        }
         return (exporter.write)(input, out);
     }
-    let traces = input.run.traces.iter().map(|trace| input.options.cut.of(trace));
-    let part = Run { traces: traces.collect() };
-    (exporter.write)(&Input { run: &part, ..*input }, out)
+    if !classes.is_none() && exporter.id == index::INFO.id {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "from an index nothing can be taken out"));
+    }
+    let redactor = Rc::new(RefCell::new(Redactor::new(*classes)));
+    let part = |trace| {
+        let part = if cut.is_all() { Trace::clone(trace) } else { cut.of(trace) };
+        if classes.is_none() { part } else { redact::redacted(&part, *classes, &redactor) }
+    };
+    let run = Run { traces: input.run.traces.iter().map(part).collect() };
+    if classes.is_none() {
+        return (exporter.write)(&Input { run: &run, ..*input }, out);
+    }
+    let redacted = Redacted::new(input.document, input.run, &mut redactor.borrow_mut());
+    let options = redact::options(input.options, &mut redactor.borrow_mut());
+    (exporter.write)(
+        &Input { run: &run, document: &redacted.document(), query: input.query, options: &options },
+        out,
+    )
 }
 
 impl ExporterInfo {

@@ -7,7 +7,7 @@ use leptos::ev;
 use leptos::prelude::{document, set_timeout, window, window_event_listener};
 use std::time::Duration;
 use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::spawn_local;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
     DataTransfer, DragEvent, File, FileList, FileSystemEntry, HtmlAnchorElement, HtmlElement,
     HtmlInputElement, Url,
@@ -148,6 +148,14 @@ pub fn on_paste(text_name: &'static str, paste: impl Fn(Vec<Picked>) + 'static) 
             Ok(blob) if !text.is_empty() => paste(vec![Picked::of_blob(text_name.to_string(), blob)]),
             _ => paste(Vec::new()),
         }
+    });
+}
+
+/// The text in `blob`; `None` if it can not be read.
+pub fn text_of_blob(blob: &Blob, done: impl FnOnce(Option<String>) + 'static) {
+    let text = blob.text();
+    spawn_local(async move {
+        done(JsFuture::from(text).await.ok().and_then(|text| text.as_string()));
     });
 }
 

@@ -1,19 +1,23 @@
 //! All that the page does with the browser beyond elements and their events; `web-sys` is used nowhere else.
 
+mod address;
 mod clipboard;
 mod files;
 mod folders;
 mod keys;
+mod perfetto;
 mod place;
 mod start;
 mod storage;
 mod theme;
 mod worker;
 
+pub use address::{address_with, fragment, on_fragment};
 pub use clipboard::copy_text;
-pub use files::{Dropped, Half, Picked, download, on_drag, on_paste, picked};
+pub use files::{Dropped, Half, Picked, download, on_drag, on_paste, picked, text_of_blob};
 pub use folders::{Folder, picked_folder};
 pub use keys::on_key;
+pub use perfetto::{HandedOver, PERFETTO, hand_over};
 pub use place::{
     Resizing, Spot, after, blur, focus_first, focus_inside, focus_sibling, focused_inside, is_target,
     lead_to, on_resize, press, reveal, root_font_px, scroll_to, scroll_top_of, scroll_window_to, set_title,
