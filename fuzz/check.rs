@@ -3,8 +3,8 @@
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::compare::CompareQuery;
-use tracedrop::engine::{Compared, Session, Shown};
-use tracedrop::export::Options;
+use tracedrop::engine::{Compared, Linked, Session, Shown};
+use tracedrop::export::{self, Options, link};
 use tracedrop::import::FormatInfo;
 use tracedrop::import::crew::{Crew, Next};
 use tracedrop::import::parts::Part;
@@ -115,5 +115,19 @@ pub fn archive(data: &[u8]) {
             if n_bytes > 16 << 20 { Err("enough".to_string()) } else { Ok(()) }
         });
         assert!(n_bytes <= entry.n_bytes);
+    }
+}
+
+/// Reads `data` as a link: as letters, and as content, which no checksum keeps out. What is read can be shown.
+pub fn link(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let _ = link::read(text);
+    let Ok(fragment) = link::encode(text) else { return };
+    assert_eq!(link::decode(&fragment).as_deref(), Ok(data));
+    if let Ok(mut linked) = Linked::open(&fragment) {
+        assert!(linked.document().is_some(), "what is read can be shown");
+        for exporter in [&export::markdown::INFO, &export::html::INFO] {
+            linked.export(exporter, &Options::default(), &mut Vec::new()).expect("memory takes all");
+        }
     }
 }

@@ -64,6 +64,8 @@ fn reopen(index: &[u8], again: Option<&[u8]>, query: Query) -> Session {
 /// What the page shows but for where it comes from, as bytes: NaN is the same as NaN then.
 fn shown(session: &Session) -> Vec<u8> {
     let mut document = session.document().unwrap();
+    // Not known before the tables are read.
+    document.span_ns = None;
     document.file.index = None;
     // Said where they are missing.
     for report in &mut document.reports {

@@ -23,6 +23,7 @@
 //     whenNewer(tell),// calls `tell` once a newer build is ready to take over
 //     takeNewer(),    // has it take over and loads the page again
 //     locked: true,   // the second policy is in place
+//     openPerfetto(), // after a click: a window of https://ui.perfetto.dev, or null; no other can be opened
 //   }
 
 const boot = document.getElementById('boot');
@@ -191,6 +192,10 @@ function newerBuilds(registration) {
   };
 }
 
+// The one address that a window is opened at; nothing is added to it. What is handed over to it is shown beforehand.
+const PERFETTO = 'https://ui.perfetto.dev/';
+const openWindow = globalThis.open.bind(globalThis);
+
 function lock() {
   const policy = document.createElement('meta');
   policy.httpEquiv = 'Content-Security-Policy';
@@ -264,6 +269,7 @@ async function main() {
     whenNewer,
     takeNewer,
     locked: true,
+    openPerfetto: () => (navigator.userActivation?.isActive === false ? null : openWindow(PERFETTO, '_blank')),
     startWorker() {
       const worker = new Worker(workerUrl);
       worker.postMessage({ module: workerModule });

@@ -161,7 +161,12 @@ impl App {
 impl Tab {
     /// Whether it is read to its end, and not a comparison itself.
     pub fn may_be_side(self) -> bool {
-        self.phase.with_untracked(|phase| *phase == Phase::Done) && !self.is_comparison()
+        self.phase.with_untracked(|phase| *phase == Phase::Done) && !self.is_comparison() && !self.is_link()
+    }
+
+    /// Whether it is a report that came with a link, behind which there is no trace.
+    fn is_link(self) -> bool {
+        self.source.with_value(|source| matches!(source, Some(Source::Link(_))))
     }
 
     /// Whether it holds two others against each other.

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use tracedrop::engine::protocol::{
-    self, BudgetView, DocumentView, Failure, FormatView, KeptView, LeftOutView, NamedFile, Progress, Request,
-    Response,
+    self, BudgetView, DocumentView, Failure, FormatView, KeptView, LeftOutView, NamedFile, PreviewView,
+    Progress, Request, Response,
 };
 use tracedrop::report::view::TableRows;
 
@@ -58,6 +58,8 @@ pub enum Answer {
     },
     /// What became of limits.
     Held(BudgetView),
+    /// The texts that would go out.
+    Preview(PreviewView),
 }
 
 /// A worker that serves one tab. Dropping it ends the worker and forgets who waits.
@@ -182,6 +184,7 @@ impl Mail {
                 self.answer(ticket, Answer::Archive { files, left_out, is_cut });
             }
             Some(Response::Held { ticket, budget }) => self.answer(ticket, Answer::Held(budget)),
+            Some(Response::Preview { ticket, preview }) => self.answer(ticket, Answer::Preview(preview)),
             Some(Response::Refused { ticket, failure }) => self.answer(ticket, Answer::Refused(failure)),
             None => self.die(String::new()),
         }

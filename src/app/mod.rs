@@ -9,6 +9,7 @@ mod blocks;
 mod browser;
 mod client;
 mod embed;
+mod landing;
 mod own_table;
 mod pool;
 mod screens;
@@ -81,6 +82,7 @@ fn WholePage(app: State) -> impl IntoView {
     });
     shortcuts::listen(app);
     app.open_what_came_along();
+    app.open_links();
 
     view! {
         <a class="skip-link" href="#main">{words().skip_to_content}</a>

@@ -4,7 +4,9 @@ use super::against::Sides;
 use super::browser::{self, Half, Local, Picked, Port, Spot, Theme};
 use super::client::{Answer, Client, Event};
 use super::embed::{self, Embed};
+use super::landing::Landing;
 use super::pool::{Helper, Pool};
+use super::screens::Way;
 use super::shelf::Shelf;
 use super::words::words;
 use crate::app::own_table::first_query;
@@ -15,6 +17,7 @@ use tracedrop::base::pace::Pace;
 use tracedrop::base::text;
 use tracedrop::engine::protocol::{
     DocumentView, ExporterView, Failure, FormatView, Keep, KeptView, NamedFile, OpenFile, Progress, Request,
+    ShareOptions, TableSpot,
 };
 use tracedrop::report::RowsOf;
 
@@ -132,6 +135,8 @@ pub enum Source {
     Kept(KeptView),
     /// Two other tabs, held against each other.
     Sides(Sides),
+    /// The part of a link behind `#`.
+    Link(String),
 }
 
 impl Source {
@@ -141,6 +146,7 @@ impl Source {
             Source::Together(files) => super::together::name(files),
             Source::Kept(entry) => entry.file_name.clone(),
             Source::Sides(sides) => sides.name(),
+            Source::Link(_) => words().sharing.link.to_string(),
         }
     }
 
@@ -150,6 +156,7 @@ impl Source {
             Source::Together(files) => files.iter().map(|file| file.blob.size() as u64).sum(),
             Source::Kept(entry) => entry.file_bytes,
             Source::Sides(sides) => sides.n_bytes(),
+            Source::Link(_) => 0,
         }
     }
 }
@@ -168,6 +175,14 @@ pub struct Tab {
     /// Rows that someone asked to be led to; their table takes it.
     pub led_to: RwSignal<Option<RowsOf>>,
     pub exporting: RwSignal<Option<Exporting>>,
+    /// Where something is to go, while the dialog on it is open.
+    pub share: RwSignal<Option<Way>>,
+    /// How tables are to be looked at, as the sender of a link did.
+    pub spots: RwSignal<Vec<TableSpot>>,
+    /// How tables are looked at, where not in their own order and whole.
+    pub looks: StoredValue<Vec<TableSpot>>,
+    /// The link that the file may be of, until its SHA-256 is known.
+    pub landing: StoredValue<Option<Landing>>,
     /// SHA-256 of the file as hexadecimal digits, once it is known.
     pub digest: RwSignal<Option<String>>,
     /// Tabs that were opened at once with this one and are not all read yet, this one among them.
@@ -420,6 +435,10 @@ impl Tab {
             report: RwSignal::new(None),
             led_to: RwSignal::new(None),
             exporting: RwSignal::new(None),
+            share: RwSignal::new(None),
+            spots: RwSignal::default(),
+            looks: StoredValue::default(),
+            landing: StoredValue::default(),
             digest: RwSignal::new(None),
             batch: StoredValue::default(),
             fellows: RwSignal::default(),
@@ -472,6 +491,7 @@ impl Tab {
                     Source::Together(files) => open_together(&client, files, query),
                     Source::Kept(entry) => client.send(&Request::OpenKept { key: entry.key, query }),
                     Source::Sides(sides) => client.send(&sides.request()),
+                    Source::Link(fragment) => client.send(&Request::OpenLink { fragment }),
                 }
                 self.client.set_value(Some(client));
             }
@@ -515,7 +535,15 @@ impl Tab {
         }
     }
 
-    fn send(self, request: &Request) {
+    /// Size of the one file that is read; `None` for anything else.
+    pub fn file_bytes(self) -> Option<u64> {
+        self.source.with_value(|source| match source {
+            Some(Source::File(file)) => Some(file.blob.size() as u64),
+            _ => None,
+        })
+    }
+
+    pub fn send(self, request: &Request) {
         self.client.with_value(|client| {
             if let Some(client) = client {
                 client.send(request);
@@ -560,7 +588,15 @@ impl Tab {
                     }
                     self.phase.set(Phase::Done);
                 }
+                let is_first = is_whole
+                    && self.document.with_untracked(|before| before.as_ref().is_none_or(|it| it.partial));
+                if is_first {
+                    self.show_linked(&document);
+                }
                 self.document.set(Some(document));
+                if is_first {
+                    self.app.land(self);
+                }
                 if is_whole {
                     self.app.settled(self);
                 }
@@ -571,7 +607,10 @@ impl Tab {
                 self.app.settled(self);
             }
             Event::KeptChanged => self.app.shelf.refresh(),
-            Event::Digest(digest) => self.digest.set(Some(digest)),
+            Event::Digest(digest) => {
+                self.check_landing(&digest);
+                self.digest.set(Some(digest));
+            }
             Event::Stale(failure) => {
                 self.app.shelf.refresh();
                 if self.can_be_read_again() {
@@ -641,6 +680,11 @@ impl Tab {
     }
 
     pub fn export(self, exporter: ExporterView) {
+        self.export_with(exporter, ShareOptions::default());
+    }
+
+    /// The same of a part, or with something taken out.
+    pub fn export_with(self, exporter: ExporterView, options: ShareOptions) {
         if self.exporting.with_untracked(Option::is_some) {
             return;
         }
@@ -648,7 +692,7 @@ impl Tab {
         self.exporting.set(Some(Exporting { title, bytes: 0 }));
         let app = self.app;
         self.ask(
-            |ticket| Request::Export { ticket, exporter: id },
+            |ticket| Request::Share { ticket, exporter: id, options },
             move |answer| match answer {
                 Answer::ExportProgress(bytes) => self.exporting.update(|exporting| {
                     if let Some(exporting) = exporting {
@@ -664,12 +708,7 @@ impl Tab {
                     self.exporting.set(None);
                     app.alert((words().refused)(&failure.what, &failure.hint));
                 }
-                Answer::Rows(_)
-                | Answer::Copied { .. }
-                | Answer::Kept(_)
-                | Answer::Side(_)
-                | Answer::Archive { .. }
-                | Answer::Held(_) => {}
+                _ => {}
             },
         );
     }

@@ -6,7 +6,7 @@ use super::browser::{Outcome, Theme, WayOut};
 use tracedrop::base::text;
 use tracedrop::base::units::{Unit, counted, format_bytes, group_digits};
 use tracedrop::compare::PhaseFilter;
-use tracedrop::engine::protocol::{FileProgress, IndexView, KeptView};
+use tracedrop::engine::protocol::{FileProgress, IndexView, KeptView, TextSort};
 use tracedrop::report::Value;
 
 /// Keys of one subject: their names and what they do.
@@ -212,6 +212,8 @@ pub struct Words {
     pub died_hint: &'static str,
     pub problem_code: &'static str,
     pub start_again: &'static str,
+
+    pub sharing: ShareWords,
 
     pub keys_title: &'static str,
     pub keys: &'static [(&'static str, Keys)],
@@ -613,6 +615,131 @@ static ENGLISH: Words = Words {
     problem_code: "Details:",
     start_again: "Start again",
 
+    sharing: ShareWords {
+        open_in_perfetto: "Open in Perfetto…",
+        perfetto_title: "Open in Perfetto",
+        perfetto_about: "Perfetto is another page. It reads the trace in your browser, but what it does with it is up to that page and no \
+                         longer to this one. Nothing is handed over before you press the button below.",
+        part: |length| format!("Part of the trace, in milliseconds of {length}"),
+        from: "from",
+        to: "to",
+        pack: "Take this part",
+        bad_window: "These are no two times one after the other.",
+        is_large: |bytes| {
+            format!(
+                "The file has {}. Perfetto may have no room for all of it, so a first part is proposed.",
+                format_bytes(bytes)
+            )
+        },
+        packing: |bytes| match bytes {
+            0 => "Packing…".to_string(),
+            bytes => format!("Packing… {}", format_bytes(bytes)),
+        },
+        goes_out: |name, bytes, to, without_args| {
+            let args = if without_args { " The arguments of events are not in it." } else { "" };
+            format!("{} go to {to}, as {name}.{args}", format_bytes(bytes))
+        },
+        open_perfetto: "Hand it over",
+        download_instead: "Download instead",
+        calling: "Waiting for Perfetto to start…",
+        handed_over: |bytes| format!("{} were handed over.", format_bytes(bytes)),
+        window_blocked: "The browser allowed no new window. Allow it for this page, or download the trace and open it in Perfetto yourself.",
+        no_answer: "Perfetto did not answer: it may not be reachable, or its window was closed. Download the trace and open it there yourself.",
+        copy_link: "Copy link with the numbers…",
+        link_title: "Copy link",
+        link_about: "The link has the numbers of the report in itself, behind the #, which browsers send to no server. Whoever gets the link reads \
+                     them without the file; whoever has the file drops it there and sees everything. Names in the report go along with the numbers.",
+        link_rows: "Rows of each table",
+        link_all: "All reports",
+        link_making: "Making the link…",
+        link_length: |letters, report, has_digest| {
+            let what = if report.is_empty() {
+                "all reports".to_string()
+            } else {
+                format!("the report “{report}”")
+            };
+            let digest = if has_digest {
+                ", and name, size and SHA-256 of the file"
+            } else {
+                ", and names and sizes of the files"
+            };
+            let long =
+                if letters > 2000 { " Some mail and chat programs cut links of that length." } else { "" };
+            format!(
+                "The link has {} letters. It carries {what}, order and filters of tables{digest}.{long}",
+                group_digits(i128::from(letters))
+            )
+        },
+        link_copy_now: "Copy link",
+        link_copied: "The link is on the clipboard.",
+        link: "Link",
+        link_name: |name| format!("{name} (from a link)"),
+        from_link: "These numbers were sent with the link. No file was read, and nothing checks them. Drop the file to see everything:",
+        drop_file: |name, bytes| match bytes {
+            0 => name.to_string(),
+            bytes => format!("{name} ({})", format_bytes(bytes)),
+        },
+        own_tables: "Rules or tables of the sender's own took part in these numbers; they are not in the link.",
+        made_by: |by| if by.is_empty() { String::new() } else { format!("Made by {by}.") },
+        landed: |name| format!("This is {name}, the file of the link: size and SHA-256 are the same."),
+        landed_by_size: |name| {
+            format!(
+                "This has the size of {name}, which the link is of; the link has no SHA-256 to make sure."
+            )
+        },
+        other_digest: |name, linked| {
+            format!(
+                "{name} is another file than {linked}, which the link is of: the size is the same, the SHA-256 is not."
+            )
+        },
+        other_file: |name, linked, bytes| {
+            format!(
+                "{name} is another file than the link is of, which is {linked} with {}.",
+                format_bytes(bytes)
+            )
+        },
+        with_less: "Export with less in it…",
+        file_title: "Export with less in it",
+        file_about: "What is taken out leaves a token, the same one wherever the same text stood. Look through what is left: not everything can be told by its form.",
+        file_format: "Format",
+        file_export: "Export",
+        take_out: "Take out",
+        classes: [
+            ("paths", "paths", "files and folders, wherever they stand in a text"),
+            ("hosts", "hosts", "names and addresses of computers and people"),
+            ("symbols", "symbols", "names of functions, kernels and other slices"),
+            ("arguments", "arguments", "all arguments of events, and examples of broken records"),
+            ("prompts", "prompts", "long texts, and what is called prompt or message"),
+        ],
+        preview: "Texts that go out",
+        preview_about: "Every text of what is written, read off its bytes. Numbers go out as well.",
+        preview_search: "Search these texts",
+        previewing: "Looking through it…",
+        preview_count: |shown, matching, more| {
+            let further = match more {
+                0 => String::new(),
+                more => format!(
+                    " {} further texts were too many to be told apart.",
+                    group_digits(i128::from(more))
+                ),
+            };
+            format!(
+                "{} of {} texts are shown.{further}",
+                group_digits(i128::from(shown)),
+                group_digits(i128::from(matching))
+            )
+        },
+        sort: |sort| match sort {
+            TextSort::Token => "taken out",
+            TextSort::Path => "path",
+            TextSort::Host => "host",
+            TextSort::Prompt => "long text",
+            TextSort::Other => "text",
+            TextSort::Key => "name of a member",
+        },
+        not_handed_over: "The trace could not be handed over. Download it and open it in Perfetto yourself.",
+    },
+
     keys_title: "Keys",
     keys: &[
         (
@@ -762,6 +889,63 @@ const PRIVACY: PrivacyWords = PrivacyWords {
     ],
     this_build: "This build",
 };
+
+/// What is said before anything leaves.
+pub struct ShareWords {
+    pub open_in_perfetto: &'static str,
+    pub perfetto_title: &'static str,
+    pub perfetto_about: &'static str,
+    pub part: fn(&str) -> String,
+    pub from: &'static str,
+    pub to: &'static str,
+    pub pack: &'static str,
+    pub bad_window: &'static str,
+    pub is_large: fn(u64) -> String,
+    pub packing: fn(u64) -> String,
+    pub goes_out: fn(&str, u64, &str, bool) -> String,
+    pub open_perfetto: &'static str,
+    pub download_instead: &'static str,
+    pub calling: &'static str,
+    pub handed_over: fn(u64) -> String,
+    pub window_blocked: &'static str,
+    pub no_answer: &'static str,
+    pub copy_link: &'static str,
+    pub link_title: &'static str,
+    pub link_about: &'static str,
+    pub link_rows: &'static str,
+    pub link_all: &'static str,
+    pub link_making: &'static str,
+    /// Letters, title of the one report that goes along, whether there is a SHA-256.
+    pub link_length: fn(u64, &str, bool) -> String,
+    pub link_copy_now: &'static str,
+    pub link_copied: &'static str,
+    pub link: &'static str,
+    pub link_name: fn(&str) -> String,
+    pub from_link: &'static str,
+    pub drop_file: fn(&str, u64) -> String,
+    pub own_tables: &'static str,
+    pub made_by: fn(&str) -> String,
+    pub landed: fn(&str) -> String,
+    pub landed_by_size: fn(&str) -> String,
+    pub other_digest: fn(&str, &str) -> String,
+    pub other_file: fn(&str, &str, u64) -> String,
+    pub with_less: &'static str,
+    pub file_title: &'static str,
+    pub file_about: &'static str,
+    pub file_format: &'static str,
+    pub file_export: &'static str,
+    pub take_out: &'static str,
+    /// Class, its name, what it is.
+    pub classes: [(&'static str, &'static str, &'static str); 5],
+    pub preview: &'static str,
+    pub preview_about: &'static str,
+    pub preview_search: &'static str,
+    pub previewing: &'static str,
+    /// Texts on the page, those that match, those that are not told apart.
+    pub preview_count: fn(u64, u64, u64) -> String,
+    pub sort: fn(TextSort) -> &'static str,
+    pub not_handed_over: &'static str,
+}
 
 fn theme_name(theme: Theme) -> &'static str {
     match theme {

@@ -7,6 +7,7 @@ mod compare;
 mod content;
 mod crew;
 mod mrm;
+mod part;
 mod pictures;
 mod place;
 mod read;
@@ -20,11 +21,14 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::analysis::{Query, listed};
+use tracedrop::base::text::visible;
 use tracedrop::engine::{self, Session, Shown};
+use tracedrop::export::redact::{CLASSES, Classes};
 use tracedrop::export::{self, EXPORTERS, ExporterInfo, Options};
 use tracedrop::gpu::{kernels, peaks};
 use tracedrop::import::{FORMATS, perf_text};
 use tracedrop::memory::telemetry::RuleSet;
+use tracedrop::trace::cut::Cut;
 
 /// Reads traces and says what is slow.
 #[derive(Parser)]
@@ -139,6 +143,18 @@ struct ExportArgs {
     /// With `--to mrm-run`: what the run is called [default: as in the trace, else after its file].
     #[arg(long, value_name = "ID")]
     run_id: Option<String>,
+    /// Of a trace, only what touches this stretch: milliseconds from its start, or with a unit (`1.5s..2s`, `300us..`).
+    #[arg(long, value_name = "START..END", value_parser = part::window)]
+    window: Option<(i64, i64)>,
+    /// Of a trace, only slices that are inside fewer than so many others.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_depth: Option<u32>,
+    /// Take out what belongs to these classes, with tokens in its place: paths, hosts, symbols, arguments, prompts.
+    #[arg(long, value_name = "CLASS,…", value_delimiter = ',', value_parser = CLASSES)]
+    redact: Vec<String>,
+    /// Write nothing; list the texts that would go out, each with what it looks like and how often it is there.
+    #[arg(long, conflicts_with = "output")]
+    preview: bool,
     #[command(flatten)]
     input: InputArgs,
     #[command(flatten)]
@@ -558,16 +574,38 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         return Ok(usage(format!("--run-id goes with --to {}", mrm::RUN_DIRECTORY)));
     }
     let Some(exporter) = export::find(&args.to) else {
-        let ids: Vec<&str> = EXPORTERS.iter().map(|exporter| exporter.id).collect();
+        let mut ids: Vec<&str> = EXPORTERS.iter().map(|exporter| exporter.id).collect();
+        ids.push(export::link::INFO.id);
         return Ok(usage(format!("unknown format '{}' for --to; there are: {}", args.to, ids.join(", "))));
     };
+    let cut = Cut { window: args.window, max_depth: args.max_depth };
+    if !cut.is_all() && !exporter.takes_part() {
+        return Ok(usage(format!(
+            "--window and --max-depth leave out events, and '{}' has none",
+            exporter.id
+        )));
+    }
+    let mut redact = Classes::default();
+    for class in &args.redact {
+        if let Some(is_redacted) = redact.by_name(class) {
+            *is_redacted = true;
+        }
+    }
+    if !redact.is_none() && exporter.id == export::index::INFO.id {
+        return Ok(usage("an index holds the whole trace; nothing can be taken out of it".to_string()));
+    }
     let Some(mut session) = read::open(&file, format, Query::default(), &args.input) else {
         return Ok(ExitCode::from(1));
     };
-    if session.exporters().iter().all(|possible| possible.id != exporter.id) {
+    let is_link = exporter.id == export::link::INFO.id;
+    if !is_link && session.exporters().iter().all(|possible| possible.id != exporter.id) {
         let why = session.why_not_exported();
         eprintln!("tracedrop: {}: {why}", read::shown(&args.file));
         return Ok(ExitCode::from(1));
+    }
+    let options = Options { now_ms: now_ms(), cut, redact, ..Options::default() };
+    if args.preview {
+        return list_outgoing(&mut session, exporter, &options);
     }
     let mut out: Box<dyn Write> = match &args.output {
         Some(path) => match std::fs::File::create(path) {
@@ -582,7 +620,21 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     if session.exports_without_args(exporter) {
         eprintln!("tracedrop: {}: note: {WITHOUT_ARGS}", read::shown(&args.file));
     }
-    session.export(exporter, &Options { now_ms: now_ms(), ..Options::default() }, &mut out)?;
+    session.export(exporter, &options, &mut out)?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lists the texts of an export: what each looks like, how often it is there, the text.
+fn list_outgoing(session: &mut Session, exporter: &ExporterInfo, options: &Options) -> io::Result<ExitCode> {
+    let outgoing = session.outgoing(exporter, options)?;
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    for (sort, text, n) in &outgoing.texts {
+        writeln!(out, "{}\t{n}\t{}", sort.name(), visible(text))?;
+    }
+    if outgoing.n_more > 0 {
+        writeln!(out, "({} further texts that there was no room to tell apart)", outgoing.n_more)?;
+    }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
@@ -611,6 +663,7 @@ fn formats() -> io::Result<ExitCode> {
     for exporter in EXPORTERS {
         writeln!(out, "  {:<16} {}", exporter.id, exporter.title)?;
     }
+    writeln!(out, "  {:<16} {}", export::link::INFO.id, export::link::INFO.title)?;
     Ok(ExitCode::SUCCESS)
 }
 

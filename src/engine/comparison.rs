@@ -5,6 +5,8 @@ use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, report_view, stem_of, together};
 use crate::analysis::Query;
 use crate::compare::{self, CompareQuery, Comparison, Digest, PhaseFilter, Problem};
+use crate::export::link::{LinkOptions, LinkedFile};
+use crate::export::redact::Outgoing;
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
 use crate::report::view::TableQuery;
 use crate::report::{Document, Report};
@@ -67,6 +69,17 @@ impl Compared {
         compare::document(&self.a.digest, &self.b.digest, &self.comparison)
     }
 
+    /// The files of both sides, as no run is at hand to say them.
+    fn link_options(&self, options: &Options) -> LinkOptions {
+        let accounts = self.a.accounts.iter().chain(&self.b.accounts);
+        let file = |account: &FileAccount| LinkedFile {
+            name: account.file.name.clone(),
+            bytes: account.file.bytes,
+            sha256: None,
+        };
+        LinkOptions { files: accounts.map(file).collect(), sha256: None, ..options.link.clone() }
+    }
+
     /// Exporters that have something to write: layouts of other tools are of single runs.
     pub fn exporters(&self) -> Vec<&'static ExporterInfo> {
         let run = Run::default();
@@ -96,11 +109,20 @@ impl Shown for Compared {
             query: Query::default(),
             partial: false,
             exporters: exporter_views(&self.exporters()),
+            span_ns: None,
+            link: None,
         })
     }
 
     fn table(&mut self, id: TableId, query: &TableQuery) -> Option<TableRef<'_>> {
         self.order.table(&self.comparison.reports, id, query)
+    }
+
+    fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing> {
+        let (document, run, query) = (self.written(), Run::default(), Query::default());
+        let options = Options { link: self.link_options(options), ..options.clone() };
+        let input = Input { run: &run, document: &document, query: &query, options: &options };
+        export::redact::outgoing(exporter, &input)
     }
 
     /// Markdown is made for a comment on a pull request: short, with tables folded.
@@ -110,10 +132,15 @@ impl Shown for Compared {
             let why = "this format holds one trace, and these are two sides";
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
-        if exporter.id == export::markdown::INFO.id {
+        if exporter.id == export::link::INFO.id {
+            let options = Options { link: self.link_options(options), ..options.clone() };
+            let input = Input { run: &run, document: &document, query: &query, options: &options };
+            return export::render(exporter, &input, out);
+        }
+        if exporter.id == export::markdown::INFO.id && options.redact.is_none() {
             return export::comment::write(&document, out);
         }
-        (exporter.write)(&Input { run: &run, document: &document, query: &query, options }, out)
+        export::render(exporter, &Input { run: &run, document: &document, query: &query, options }, out)
     }
 
     fn export_file_name(&self, exporter: &ExporterInfo) -> String {

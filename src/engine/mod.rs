@@ -6,6 +6,7 @@
 mod comparison;
 pub mod folder;
 mod gathering;
+mod linked;
 pub mod protocol;
 mod session;
 mod shown;
@@ -14,6 +15,7 @@ pub mod warm_up;
 
 pub use comparison::{Compared, Side};
 pub use gathering::Gathering;
+pub use linked::Linked;
 pub use session::Session;
 pub use shown::{Shown, TableRef};
 

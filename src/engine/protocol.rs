@@ -14,6 +14,10 @@ use crate::report::{Facts, Findings, Note, Sort};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
+pub use crate::export::link::{LinkOptions, LinkedFile, TableSpot};
+pub use crate::export::redact::{Classes, Sort as TextSort};
+pub use crate::trace::cut::Cut;
+
 /// Page to worker. One worker serves one tab.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
@@ -52,6 +56,35 @@ pub enum Request {
     ListArchive { ticket: u32 },
     /// Hold these limits against the trace, see [`crate::compare::limits::hold`].
     Hold { ticket: u32, limits: String },
+    /// The same as [`Request::Export`], of a part or with something left out.
+    Share { ticket: u32, exporter: String, options: ShareOptions },
+    /// Show the report of a link: the part behind `#`.
+    OpenLink { fragment: String },
+    /// Tell the SHA-256 of the file that was read, as [`Response::Digest`].
+    WantDigest,
+    /// Which texts would go out? Those with `search` in them, so many of them at most.
+    Preview { ticket: u32, exporter: String, options: ShareOptions, search: String, limit: u32 },
+}
+
+/// What goes out, where it is not everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShareOptions {
+    pub cut: Cut,
+    pub redact: Classes,
+    pub link: LinkOptions,
+}
+
+/// The texts that would go out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreviewView {
+    /// What the texts look like, and how many there are of each sort.
+    pub sorts: Vec<(TextSort, u64)>,
+    /// Texts that hold what was looked for.
+    pub n_matching: u64,
+    /// The first of them, each with how often it is there.
+    pub texts: Vec<(TextSort, String, u64)>,
+    /// Texts that there was no room to tell apart.
+    pub n_more: u64,
 }
 
 /// A file to be read.
@@ -195,6 +228,11 @@ pub enum Response {
         ticket: u32,
         side: Vec<u8>,
     },
+    /// The texts that would go out.
+    Preview {
+        ticket: u32,
+        preview: PreviewView,
+    },
     /// What is in an archive; the `Blob`s of the files come beside this message.
     Archive {
         ticket: u32,
@@ -327,6 +365,23 @@ pub struct DocumentView {
     pub partial: bool,
     /// Exporters that have something to write for this file.
     pub exporters: Vec<ExporterView>,
+    /// Nanoseconds from the first to the last of anything; `None` if nothing has a time, or it is not known.
+    pub span_ns: Option<i64>,
+    /// The link that this came with; `None` of anything that was read.
+    pub link: Option<LinkView>,
+}
+
+/// A link that a document comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkView {
+    /// Which program wrote it.
+    pub by: String,
+    pub files: Vec<LinkedFile>,
+    /// `id` of the report that showed.
+    pub show: String,
+    pub tables: Vec<TableSpot>,
+    /// Tables of one's own took part in the numbers, and are not in the link.
+    pub own_tables: bool,
 }
 
 /// The sides of a comparison.

@@ -11,6 +11,7 @@ use crate::analysis::gpu::facts::RunFacts;
 use crate::analysis::{self, Query};
 use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
+use crate::export::redact::Outgoing;
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
 use crate::import::{FormatInfo, Import, ImportError, ImportProgress};
 use crate::index::{self, Head, Identity, Index};
@@ -375,6 +376,16 @@ impl Session {
         }
     }
 
+    /// Nanoseconds from the first to the last of anything. `None` while the tables are only in an index.
+    fn span_ns(&self) -> Option<i64> {
+        if self.index.is_some() {
+            return None;
+        }
+        let spans = self.run.traces.iter().filter_map(Trace::span);
+        let (start, end) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+        end.checked_sub(start)
+    }
+
     /// Each file with its account.
     fn accounts(&self) -> Vec<FileAccount> {
         let account = |trace| FileAccount { file: self.file_view(trace), ledger: ledger_view(&trace.ledger) };
@@ -422,11 +433,20 @@ impl Shown for Session {
             query: self.query.clone(),
             partial: self.partial,
             exporters: exporter_views(&self.exporters()),
+            span_ns: self.span_ns(),
+            link: None,
         })
     }
 
     fn table(&mut self, id: TableId, query: &TableQuery) -> Option<TableRef<'_>> {
         self.order.table(&self.reports, id, query)
+    }
+
+    fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing> {
+        self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
+        let document = analysis::document(&self.run, &self.reports, &super::format_title);
+        let input = Input { run: &self.run, document: &document, query: &self.query, options };
+        export::redact::outgoing(exporter, &input)
     }
 
     fn export(&mut self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()> {
@@ -449,6 +469,7 @@ impl Shown for Session {
             Some(index) => self.again.is_none() && !index.head.has_args,
             None => self.run.traces.iter().any(|trace| trace.args.are_missing()),
         };
-        are_missing && exporter.id == export::chrome_trace::INFO.id
+        let has_args = [export::chrome_trace::INFO.id, export::chrome_trace::PACKED_INFO.id];
+        are_missing && has_args.contains(&exporter.id)
     }
 }

@@ -1,6 +1,7 @@
 //! What answers of a document are made from: a trace, or two sides held against each other.
 
 use super::protocol::{CopyFormat, DocumentView, TableId};
+use crate::export::redact::Outgoing;
 use crate::export::{self, ExporterInfo, Options};
 use crate::report::view::{self, TableQuery, TableRows};
 use crate::report::{Block, Report, Table};
@@ -18,6 +19,9 @@ pub trait Shown {
     /// [`io::ErrorKind::InvalidData`] if what is to be written can not be had any more,
     /// [`io::ErrorKind::Unsupported`] if there is nothing to write in this format.
     fn export(&mut self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()>;
+
+    /// The texts that such an export would have in it. Errors are those of [`Shown::export`].
+    fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing>;
 
     /// Proposed name of the file that an export goes into.
     fn export_file_name(&self, exporter: &ExporterInfo) -> String;

@@ -11,16 +11,23 @@ pub mod csv;
 pub mod html;
 pub mod index;
 pub mod json;
+pub mod link;
 pub mod markdown;
 pub mod mrm_run;
 pub mod parquet;
+pub mod redact;
+pub mod stacks;
 pub mod svg;
 pub mod terminal;
 
 use crate::analysis::{ANALYSES, Query, TextFormat};
 use crate::report::Document;
-use crate::trace::Run;
+use crate::trace::cut::Cut;
+use crate::trace::{Run, Trace};
+use redact::{Redacted, Redactor};
+use std::cell::RefCell;
 use std::io::{self, Write};
+use std::rc::Rc;
 
 /// The exporters, in the order of the page's menu.
 pub const EXPORTERS: &[&ExporterInfo] = &[
@@ -31,6 +38,11 @@ pub const EXPORTERS: &[&ExporterInfo] = &[
     &csv::INFO,
     &parquet::INFO,
     &chrome_trace::INFO,
+    &chrome_trace::PACKED_INFO,
+    &stacks::speedscope::INFO,
+    &stacks::firefox::INFO,
+    &stacks::collapsed::INFO,
+    &stacks::collapsed::SAMPLES_INFO,
     &mrm_run::INFO,
     &index::INFO,
     &terminal::INFO,
@@ -70,7 +82,7 @@ pub struct Input<'a> {
 }
 
 /// What the person chose; each exporter uses a part.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Options {
     /// Columns of the terminal.
     pub width: u32,
@@ -82,26 +94,78 @@ pub struct Options {
     pub flows: Option<bool>,
     /// What time it is, in milliseconds since the Unix epoch; 0 if that is not known.
     pub now_ms: u64,
+    /// The part of a trace that is written, by exporters for which [`ExporterInfo::takes_part`] holds.
+    pub cut: Cut,
+    /// What is taken out.
+    pub redact: redact::Classes,
+    /// What goes into a link.
+    pub link: link::LinkOptions,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { width: 100, color: false, max_rows: 40, flows: None, now_ms: 0 }
+        Options {
+            width: 100,
+            color: false,
+            max_rows: 40,
+            flows: None,
+            now_ms: 0,
+            cut: Cut::default(),
+            redact: redact::Classes::default(),
+            link: link::LinkOptions::default(),
+        }
     }
 }
 
-/// The exporter of that `id`.
+/// The exporter of that `id`: one of [`EXPORTERS`], or a link, which is no file and may be refused.
 pub fn find(id: &str) -> Option<&'static ExporterInfo> {
-    EXPORTERS.iter().copied().find(|exporter| exporter.id == id)
+    EXPORTERS.iter().copied().chain([&link::INFO]).find(|exporter| exporter.id == id)
 }
 
 /// Writes `input` with `exporter`. Where a report is laid out byte for byte as by the tool it comes from,
 /// that text alone is written.
 pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(text) = reference_text(exporter, input) {
-        return out.write_all(text.as_bytes());
+    let Options { cut, redact: classes, .. } = input.options;
+    let cut = if exporter.takes_part() { *cut } else { Cut::default() };
+    if cut.is_all() && classes.is_none() {
+        if let Some(text) = reference_text(exporter, input) {
+            return out.write_all(text.as_bytes());
+        }
+        return (exporter.write)(input, out);
     }
-    (exporter.write)(input, out)
+    if !classes.is_none() && exporter.id == index::INFO.id {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "from an index nothing can be taken out"));
+    }
+    let redactor = Rc::new(RefCell::new(Redactor::new(*classes)));
+    let part = |trace| {
+        let part = if cut.is_all() { Trace::clone(trace) } else { cut.of(trace) };
+        if classes.is_none() { part } else { redact::redacted(&part, *classes, &redactor) }
+    };
+    let run = Run { traces: input.run.traces.iter().map(part).collect() };
+    if classes.is_none() {
+        return (exporter.write)(&Input { run: &run, ..*input }, out);
+    }
+    let redacted = Redacted::new(input.document, input.run, &mut redactor.borrow_mut());
+    let options = redact::options(input.options, &mut redactor.borrow_mut());
+    (exporter.write)(
+        &Input { run: &run, document: &redacted.document(), query: input.query, options: &options },
+        out,
+    )
+}
+
+impl ExporterInfo {
+    /// Whether it writes the events of a trace, of which a part can be left out.
+    pub fn takes_part(&self) -> bool {
+        let of_events = [
+            &chrome_trace::INFO,
+            &chrome_trace::PACKED_INFO,
+            &stacks::speedscope::INFO,
+            &stacks::firefox::INFO,
+            &stacks::collapsed::INFO,
+            &stacks::collapsed::SAMPLES_INFO,
+        ];
+        of_events.iter().any(|exporter| exporter.id == self.id)
+    }
 }
 
 fn reference_text(exporter: &ExporterInfo, input: &Input<'_>) -> Option<String> {

@@ -28,7 +28,7 @@ const PLAIN: &str = "\u{1b}[0m";
 
 fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let document = input.document;
-    let mut terminal = Terminal { out, options: *input.options };
+    let mut terminal = Terminal { out, options: input.options.clone() };
     for facts in &document.source {
         terminal.facts(facts)?;
     }

@@ -79,7 +79,12 @@ pub struct ArgsTable {
     is_part: bool,
     /// See [`ArgsTable::are_missing`].
     is_missing: bool,
+    /// What is made of the arguments of events before anyone sees them.
+    rewrite: Option<Rewrite>,
 }
+
+/// Makes other raw JSON of raw JSON.
+pub type Rewrite = Rc<dyn Fn(&[u8]) -> Vec<u8>>;
 
 impl ArgsTable {
     /// From here on what is not kept is read from `content`.
@@ -162,10 +167,19 @@ impl ArgsTable {
         if place.is_none() {
             return None;
         }
-        if let Some(raw) = self.kept(place) {
-            return Some(Cow::Borrowed(raw));
-        }
-        self.content.as_ref()?.read(place).map(Cow::Owned)
+        let raw = match self.kept(place) {
+            Some(raw) => Cow::Borrowed(raw),
+            None => Cow::Owned(self.content.as_ref()?.read(place)?),
+        };
+        Some(match &self.rewrite {
+            Some(rewrite) => Cow::Owned(rewrite(&raw)),
+            None => raw,
+        })
+    }
+
+    /// From here on [`ArgsTable::get`] gives what `rewrite` makes of the arguments.
+    pub fn rewrite_with(&mut self, rewrite: Rewrite) {
+        self.rewrite = Some(rewrite);
     }
 
     /// Why arguments could not be read from the content, if that has happened since it was asked last.

@@ -10,6 +10,7 @@ pub mod args;
 pub mod beside;
 pub mod builder;
 pub mod counters;
+pub mod cut;
 pub mod events;
 pub mod flows;
 pub mod folded;

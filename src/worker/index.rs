@@ -127,7 +127,7 @@ pub async fn verify(blob: &Blob, key: &str, identity: Identity, expected: Option
         }));
         return;
     }
-    post(&Response::Digest(digest.iter().map(|byte| format!("{byte:02x}")).collect()));
+    post_digest(&digest);
     // By now another file of that size and time may have taken its place.
     let is_there = kept::find(key).await.is_some_and(|index| index.head.identity == Some(identity));
     if expected.is_none()
@@ -137,6 +137,17 @@ pub async fn verify(blob: &Blob, key: &str, identity: Identity, expected: Option
         // Without it the index is of use all the same.
         let _ = place.put_digest(&digest);
     }
+}
+
+/// Computes the SHA-256 of a file and tells the page of it.
+pub async fn tell_digest(blob: &Blob) {
+    if let Some(digest) = digest(blob).await {
+        post_digest(&digest);
+    }
+}
+
+fn post_digest(digest: &[u8]) {
+    post(&Response::Digest(digest.iter().map(|byte| format!("{byte:02x}")).collect()));
 }
 
 async fn digest(blob: &Blob) -> Option<[u8; DIGEST_BYTES]> {

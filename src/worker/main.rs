@@ -29,8 +29,11 @@ use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::compare::CompareQuery;
 use tracedrop::engine::folder::{TRACE_OF_RUN, is_read_in_run};
-use tracedrop::engine::protocol::{self, Failure, Keep, NamedFile, OpenFile, Request, Response};
-use tracedrop::engine::{self, Compared, Session, Shown, Side};
+use tracedrop::engine::protocol::{
+    self, Failure, Keep, NamedFile, OpenFile, PreviewView, Request, Response, ShareOptions,
+};
+use tracedrop::engine::{self, Compared, Linked, Session, Shown, Side};
+use tracedrop::export::redact::Outgoing;
 use tracedrop::export::{self, Options};
 use tracedrop::memory_run;
 use tracedrop::trace::beside::FileBeside;
@@ -50,6 +53,12 @@ struct State {
     session: RefCell<Option<Session>>,
     /// What is shown instead, where two sides are held against each other.
     compared: RefCell<Option<Compared>>,
+    /// What came with a link, where that is shown.
+    linked: RefCell<Option<Linked>>,
+    /// The texts of an export that someone looks through.
+    outgoing: RefCell<Option<(String, ShareOptions, Outgoing)>>,
+    /// The one file that is read.
+    blob: RefCell<Option<Blob>>,
     /// The page asked to stop reading.
     stop: Cell<bool>,
     /// Who helps with reading.
@@ -195,13 +204,30 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
             post(&Response::Copied { ticket, text, n_rows });
         }),
         Request::ListArchive { ticket } => archive::list(ticket, data.get(1).dyn_ref()),
-        Request::Export { ticket, exporter } => with_shown(state, |shown| export(shown, ticket, &exporter)),
+        Request::Export { ticket, exporter } => {
+            with_shown(state, |shown| export(shown, ticket, &exporter, ShareOptions::default()));
+        }
+        Request::OpenLink { fragment } => open_link(state, &fragment),
+        Request::WantDigest => {
+            let blob = state.blob.borrow().clone();
+            if let Some(blob) = blob {
+                spawn_local(async move { index::tell_digest(&blob).await });
+            }
+        }
+        Request::Preview { ticket, exporter, options, search, limit } => {
+            preview(state, ticket, exporter, options, &search, limit);
+        }
+        Request::Share { ticket, exporter, options } => {
+            with_shown(state, |shown| export(shown, ticket, &exporter, options));
+        }
     }
 }
 
 /// Does something with what shows, if there is anything.
 fn with_shown(state: &State, act: impl FnOnce(&mut dyn Shown)) {
-    if let Some(compared) = state.compared.borrow_mut().as_mut() {
+    if let Some(linked) = state.linked.borrow_mut().as_mut() {
+        act(linked);
+    } else if let Some(compared) = state.compared.borrow_mut().as_mut() {
         act(compared);
     } else if let Some(session) = state.session.borrow_mut().as_mut() {
         act(session);
@@ -233,6 +259,20 @@ fn open(state: Rc<State>, files: Vec<OpenFile>, query: Query, data: &Array) {
         Some(last) => {
             given.push(last);
             spawn_local(gather::open(state, given, query));
+        }
+    }
+}
+
+/// Shows the report that came with a link.
+fn open_link(state: &State, fragment: &str) {
+    match Linked::open(fragment) {
+        Ok(linked) => {
+            post_document(&linked);
+            *state.linked.borrow_mut() = Some(linked);
+        }
+        Err(refusal) => {
+            let hint = "ask for the link again, and copy all of it";
+            post(&failed("bad-link", &refusal.to_string(), hint));
         }
     }
 }
@@ -331,6 +371,7 @@ fn in_run(mut session: Session, beside: &[FileBeside]) -> Session {
 async fn open_one(state: Rc<State>, file: Given, ports: Vec<MessagePort>, query: Query) {
     let beside = file.read_beside().await;
     let Given { name, keep, blob, .. } = file;
+    *state.blob.borrow_mut() = Some(blob.clone());
     match index::open(&blob, &name, query.clone(), keep).await {
         Some(Opened::Index(session)) => show(&state, session.map(|session| *session).map_err(Failure::from)),
         Some(Opened::Kept(session, identity, digest)) => {
@@ -411,8 +452,42 @@ fn read_error(name: &str) -> String {
     }
 }
 
+fn export_options(what: ShareOptions) -> Options {
+    let ShareOptions { cut, redact, link } = what;
+    Options { now_ms: js_sys::Date::now() as u64, cut, redact, link, ..Options::default() }
+}
+
+/// Lists the texts of an export. They are kept while someone looks through them.
+fn preview(state: &State, ticket: u32, exporter: String, options: ShareOptions, search: &str, limit: u32) {
+    let refuse =
+        |what: String| post(&Response::Refused { ticket, failure: failure("no-preview", &what, "") });
+    let mut kept = state.outgoing.borrow_mut();
+    if !kept.as_ref().is_some_and(|(of, with, _)| *of == exporter && *with == options) {
+        *kept = None;
+        let Some(found) = export::find(&exporter) else {
+            return refuse(format!("there is no exporter named {exporter}"));
+        };
+        let mut made = None;
+        with_shown(state, |shown| made = Some(shown.outgoing(found, &export_options(options.clone()))));
+        match made {
+            Some(Ok(outgoing)) => *kept = Some((exporter, options, outgoing)),
+            Some(Err(error)) => return refuse(error.to_string()),
+            None => return refuse("there is nothing to show yet".to_string()),
+        }
+    }
+    if let Some((_, _, outgoing)) = kept.as_ref() {
+        let preview = PreviewView {
+            sorts: outgoing.sorts(),
+            n_matching: outgoing.matching(search).count() as u64,
+            texts: outgoing.matching(search).take(limit as usize).cloned().collect(),
+            n_more: outgoing.n_more,
+        };
+        post(&Response::Preview { ticket, preview });
+    }
+}
+
 /// Writes an export into a `Blob`, which is sent to the page by reference.
-fn export(shown: &mut dyn Shown, ticket: u32, id: &str) {
+fn export(shown: &mut dyn Shown, ticket: u32, id: &str, what: ShareOptions) {
     let refuse = |code: &str, what: String, hint: &str| {
         let failure = Failure { code: code.to_string(), what, hint: hint.to_string() };
         post(&Response::Refused { ticket, failure });
@@ -421,7 +496,7 @@ fn export(shown: &mut dyn Shown, ticket: u32, id: &str) {
         return refuse("unknown-exporter", format!("there is no exporter named {id}"), "");
     };
     let mut parts = BlobParts::new(Some(ticket));
-    let options = Options { now_ms: js_sys::Date::now() as u64, ..Options::default() };
+    let options = export_options(what);
     let too_large = "close other tabs, or export with the tracedrop command";
     if let Err(error) = shown.export(exporter, &options, &mut parts).and_then(|()| parts.flush()) {
         let hint = match error.kind() {

@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 use tracedrop::base::text;
-use tracedrop::engine::protocol::{ColumnView, CopyFormat, Request, TableId, TableView};
+use tracedrop::engine::protocol::{ColumnView, CopyFormat, Request, TableId, TableSpot, TableView};
 use tracedrop::report::Sort;
 use tracedrop::report::scroll::Scroll;
 use tracedrop::report::view::{TableQuery, TableRows};
@@ -195,6 +195,31 @@ pub fn TableBlock(
         if let Some((_, table)) = table.get() {
             state.refresh(&table, &query);
         }
+    });
+    // As the sender of a link saw it; and what a link from here would say.
+    Effect::new(move |_| {
+        let id = table.with_untracked(|table| table.as_ref().map(|(_, table)| table.id.clone()));
+        let Some(id) = id else { return };
+        let is_this =
+            |spot: &TableSpot| spot.table == id && report.with_value(|report| *report == spot.report);
+        if let Some(query) =
+            tab.spots.with(|spots| spots.iter().find(|spot| is_this(spot)).map(|it| it.query.clone()))
+        {
+            state.typed.set(query.filter.clone());
+            state.query.set(query);
+        }
+    });
+    Effect::new(move |_| {
+        let query = state.query.get();
+        let id = table.with_untracked(|table| table.as_ref().map(|(_, table)| table.id.clone()));
+        let Some(id) = id else { return };
+        let report = report.get_value();
+        tab.looks.update_value(|looks| {
+            looks.retain(|look| look.table != id || look.report != report);
+            if query != TableQuery::default() {
+                looks.push(TableSpot { report, table: id, query });
+            }
+        });
     });
     let n_rows = Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |(_, table)| table.n_rows)));
     let long = Memo::new(move |_| n_rows.get() > FULL_ROWS);

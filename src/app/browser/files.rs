@@ -7,7 +7,7 @@ use leptos::ev;
 use leptos::prelude::{document, set_timeout, window, window_event_listener};
 use std::time::Duration;
 use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::spawn_local;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
     BlobPropertyBag, DataTransfer, DragEvent, File, FileList, FileSystemEntry, HtmlAnchorElement,
     HtmlElement, HtmlInputElement, Url,
@@ -167,6 +167,14 @@ pub fn download_text(name: &str, text: &str, media_type: &str) {
     if let Ok(blob) = Blob::new_with_str_sequence_and_options(&parts, &options) {
         download(name, &blob);
     }
+}
+
+/// The text in `blob`; `None` if it can not be read.
+pub fn text_of_blob(blob: &Blob, done: impl FnOnce(Option<String>) + 'static) {
+    let text = blob.text();
+    spawn_local(async move {
+        done(JsFuture::from(text).await.ok().and_then(|text| text.as_string()));
+    });
 }
 
 /// Saves `blob` under `name` where the browser keeps downloads.

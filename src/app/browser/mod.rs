@@ -1,11 +1,13 @@
 //! All that the page does with the browser beyond elements and their events; `web-sys` is used nowhere else.
 
+mod address;
 mod clipboard;
 mod files;
 mod folders;
 mod host;
 mod keys;
 mod launch;
+mod perfetto;
 mod place;
 mod start;
 mod storage;
@@ -13,12 +15,14 @@ mod theme;
 mod ways_out;
 mod worker;
 
+pub use address::{address_with, fragment, on_fragment};
 pub use clipboard::copy_text;
-pub use files::{Dropped, Half, Picked, download, download_text, on_drag, on_paste, picked};
+pub use files::{Dropped, Half, Picked, download, download_text, on_drag, on_paste, picked, text_of_blob};
 pub use folders::{Folder, picked_folder};
 pub use host::{Asked, FromHost, Told, asked, mark_as_frame, on_height, on_host, tell_host};
 pub use keys::on_key;
 pub use launch::{given_files, on_launch};
+pub use perfetto::{HandedOver, PERFETTO, hand_over};
 pub use place::{
     Resizing, Spot, after, blur, catch_focus, focus_first, focus_inside, focus_sibling, focused_inside,
     is_target, lead_to, on_resize, press, reveal, root_font_px, scroll_to, scroll_top_of, scroll_window_to,

@@ -1,6 +1,6 @@
 //! A file's reports.
 
-use super::{FileCard, SidesCard};
+use super::{FileCard, LinkCard, SidesCard};
 use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, NoteBlock, TableBlock};
 use crate::app::own_table::OwnTable;
 use crate::app::screens::{MemorySettings, OwnTableEditor};
@@ -20,6 +20,14 @@ const MEMORY: &str = "mrm";
 
 type Document = Memo<Option<Arc<DocumentView>>>;
 
+/// Where a document is from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Read,
+    Compared,
+    Linked,
+}
+
 #[component]
 pub fn DocumentScreen(tab: Tab) -> impl IntoView {
     let document: Document = Memo::new(move |_| tab.document.get());
@@ -37,17 +45,23 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
             reports.get(place.unwrap_or(0)).map(|(id, _)| id.clone())
         })
     });
-    let is_comparison = Memo::new(move |_| {
-        document.with(|document| document.as_ref().is_some_and(|document| document.sides.is_some()))
+    let kind = Memo::new(move |_| {
+        document.with(|document| match document.as_deref() {
+            Some(DocumentView { sides: Some(_), .. }) => Kind::Compared,
+            Some(DocumentView { link: Some(_), .. }) => Kind::Linked,
+            _ => Kind::Read,
+        })
     });
     // In a frame that was asked for one report.
     let is_alone = move || tab.app.embed.is_some_and(|embed| embed.report.with(Option::is_some));
     let still_reading = move || tab.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping));
     view! {
         <div class="document" class:document-one=move || is_alone() || reports.with(|reports| reports.len() < 2)>
-            <Show when=move || is_comparison.get() fallback=move || view! { <FileCard tab document /> }>
-                <SidesCard tab document />
-            </Show>
+            {move || match kind.get() {
+                Kind::Read => view! { <FileCard tab document /> }.into_any(),
+                Kind::Compared => view! { <SidesCard tab document /> }.into_any(),
+                Kind::Linked => view! { <LinkCard tab document /> }.into_any(),
+            }}
             <Show
                 when=move || reports.with(|reports| !reports.is_empty())
                 fallback=move || {

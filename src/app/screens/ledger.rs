@@ -1,6 +1,7 @@
 //! What the file is and what became of its bytes.
 
 use super::files::{Fellows, LeftOut, accounts_view};
+use super::share::{ShareDialog, Way};
 use crate::app::browser::{self, Dropped};
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Menu, MenuItem, Number, Shape};
@@ -135,7 +136,14 @@ pub fn CloseButton(tab: Tab) -> impl IntoView {
     }
 }
 
-/// Writes the reports or the trace in some format.
+/// The entries of the menu that are no formats.
+const TO_PERFETTO: &str = "open-in-perfetto";
+const LINK: &str = "copy-link";
+const WITH_LESS: &str = "with-less";
+/// There are events that Perfetto can show where this exporter has something to write.
+const CHROME_TRACE: &str = "chrome-trace";
+
+/// Writes the reports or the trace in some format, or hands it over.
 #[component]
 pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
     let partial = Memo::new(move |_| {
@@ -150,6 +158,11 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
             && tab.phase.with(|phase| *phase == Phase::Done)
             && exporters.with(|all| !all.is_empty())
     });
+    let can_link = move || {
+        document
+            .with(|document| document.as_ref().is_some_and(|it| it.link.is_none() && !it.reports.is_empty()))
+    };
+    let has_trace = move || exporters.with(|all| all.iter().any(|exporter| exporter.id == CHROME_TRACE));
     let export_items = Signal::derive(move || {
         exporters
             .get()
@@ -160,9 +173,36 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
                 detail: format!(".{}", exporter.extension),
                 checked: None,
             })
+            .chain(can_link().then(|| MenuItem {
+                id: WITH_LESS.to_string(),
+                label: words().sharing.with_less.to_string(),
+                detail: String::new(),
+                checked: None,
+            }))
+            .chain(can_link().then(|| MenuItem {
+                id: LINK.to_string(),
+                label: words().sharing.copy_link.to_string(),
+                detail: String::new(),
+                checked: None,
+            }))
+            .chain(has_trace().then(|| MenuItem {
+                id: TO_PERFETTO.to_string(),
+                label: words().sharing.open_in_perfetto.to_string(),
+                detail: String::new(),
+                checked: None,
+            }))
             .collect::<Vec<_>>()
     });
     let export = Callback::new(move |id: String| {
+        if id == WITH_LESS {
+            return tab.share.set(Some(Way::File));
+        }
+        if id == LINK {
+            return tab.share.set(Some(Way::Link));
+        }
+        if id == TO_PERFETTO {
+            return tab.share.set(Some(Way::Perfetto));
+        }
         if let Some(exporter) = exporters.get_untracked().into_iter().find(|exporter| exporter.id == id) {
             tab.export(exporter);
         }
@@ -176,6 +216,7 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
                 items=export_items
                 on_pick=export
             />
+            <ShareDialog tab document />
         </Show>
     }
 }

@@ -52,13 +52,30 @@ pub fn push_f64(value: f64, out: &mut Vec<u8>) {
 ///
 /// Number literals stay as they are; `NaN` and the infinities become strings.
 pub fn push_value(raw: &[u8], out: &mut Vec<u8>) {
+    push_with(raw, None, out);
+}
+
+/// The same with other texts: `text` is given the key that each belongs to (that of the list, in lists; empty where there is
+/// none) and the text, keys among them. Numbers stay.
+pub fn push_value_with(raw: &[u8], text: &mut dyn FnMut(&str, &str) -> String, out: &mut Vec<u8>) {
+    push_with(raw, Some(text), out);
+}
+
+/// What texts become; see [`push_value_with`].
+type Rewrite<'a> = &'a mut dyn FnMut(&str, &str) -> String;
+
+fn push_with(raw: &[u8], mut text: Option<Rewrite<'_>>, out: &mut Vec<u8>) {
     let start = out.len();
     let mut parser = Parser::new(raw, Dialect::Lenient);
-    let whole = rewrite(&mut parser, out).is_ok() && parser.peek().is_none();
+    let whole = rewrite(&mut parser, &mut text, out).is_ok() && parser.peek().is_none();
     if !whole {
         out.truncate(start);
         out.extend_from_slice(b"{\"raw\":");
-        push_string(&String::from_utf8_lossy(raw), out);
+        let raw = String::from_utf8_lossy(raw);
+        match text {
+            Some(text) => push_string(&text("", &raw), out),
+            None => push_string(&raw, out),
+        }
         out.push(b'}');
     }
 }
@@ -102,23 +119,36 @@ fn members(raw: &[u8]) -> Option<Vec<(String, &[u8])>> {
 struct Open {
     object: bool,
     first: bool,
+    /// Of an object the key that the parser is at, of a list that of what it is in; empty if nobody asks.
+    key: String,
 }
 
 /// Walks one value with a stack of its own, so that depth costs memory and not the program's stack.
-fn rewrite(parser: &mut Parser<'_>, out: &mut Vec<u8>) -> Result<(), JsonError> {
+fn rewrite(
+    parser: &mut Parser<'_>,
+    text: &mut Option<Rewrite<'_>>,
+    out: &mut Vec<u8>,
+) -> Result<(), JsonError> {
     let mut open: Vec<Open> = Vec::new();
     let mut scratch = String::new();
     loop {
         match parser.token()? {
             Token::Object => {
                 out.push(b'{');
-                open.push(Open { object: true, first: true });
+                open.push(Open { object: true, first: true, key: String::new() });
             }
             Token::Array => {
                 out.push(b'[');
-                open.push(Open { object: false, first: true });
+                let key = open.last().map(|around| around.key.clone()).unwrap_or_default();
+                open.push(Open { object: false, first: true, key });
             }
-            Token::String(text) => push_raw_string(text, &mut scratch, out),
+            Token::String(raw) => match text {
+                Some(text) => {
+                    let key = open.last().map_or("", |around| around.key.as_str());
+                    push_string(&text(key, &super::unescape_to_string(raw)), out);
+                }
+                None => push_raw_string(raw, &mut scratch, out),
+            },
             Token::Number(literal) => out.extend_from_slice(literal),
             Token::True => out.extend_from_slice(b"true"),
             Token::False => out.extend_from_slice(b"false"),
@@ -136,7 +166,13 @@ fn rewrite(parser: &mut Parser<'_>, out: &mut Vec<u8>) -> Result<(), JsonError> 
                     if comma {
                         out.push(b',');
                     }
-                    push_raw_string(key, &mut scratch, out);
+                    match text {
+                        Some(text) => {
+                            top.key = super::unescape_to_string(key);
+                            push_string(&text("", &top.key), out);
+                        }
+                        None => push_raw_string(key, &mut scratch, out),
+                    }
                     out.push(b':');
                     break;
                 }

@@ -26,6 +26,8 @@ pub use calls::MAX_CALL_FLOWS;
 use super::{ExporterInfo, Input, Options};
 use crate::trace::args::ArgsTable;
 use crate::trace::{Run, Trace};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use rustc_hash::FxHashSet;
 use std::io::{self, Write};
 use writer::Writer;
@@ -36,27 +38,48 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "trace.json",
     media_type: "application/json",
     in_menu: true,
-    applies: |run| !run.traces.is_empty() && run.traces.iter().all(|trace| trace.folded.is_none()),
+    applies,
+    write: write_checked,
+    reference: None,
+};
+
+/// The same, packed with gzip: what is handed over to Perfetto.
+pub const PACKED_INFO: ExporterInfo = ExporterInfo {
+    id: "chrome-trace-gz",
+    title: "Chrome trace, packed with gzip",
+    extension: "trace.json.gz",
+    media_type: "application/gzip",
+    in_menu: false,
+    applies,
     write: |input: &Input<'_>, out: &mut dyn Write| {
-        let mut result: io::Result<()> = Ok(());
-        let args = || input.run.traces.iter().map(|trace| &trace.args);
-        // What a report could not read is not the export's problem.
-        args().for_each(|args| drop(args.take_problem()));
-        write(input.run, input.options, &mut |bytes| {
-            if result.is_ok() && !args().any(ArgsTable::has_problem) {
-                result = out.write_all(bytes);
-            }
-        });
-        result?;
-        match args().find_map(ArgsTable::take_problem) {
-            Some(why) => {
-                Err(io::Error::new(io::ErrorKind::InvalidData, format!("arguments are missing: {why}")))
-            }
-            None => Ok(()),
-        }
+        let mut packer = GzEncoder::new(out, Compression::fast());
+        write_checked(input, &mut packer)?;
+        packer.finish().map(drop)
     },
     reference: None,
 };
+
+fn applies(run: &Run) -> bool {
+    !run.traces.is_empty() && run.traces.iter().all(|trace| trace.folded.is_none())
+}
+
+/// [`write`] to `out`. An error also if arguments can not be read any more.
+fn write_checked(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut result: io::Result<()> = Ok(());
+    let args = || input.run.traces.iter().map(|trace| &trace.args);
+    // What a report could not read is not the export's problem.
+    args().for_each(|args| drop(args.take_problem()));
+    write(input.run, input.options, &mut |bytes| {
+        if result.is_ok() && !args().any(ArgsTable::has_problem) {
+            result = out.write_all(bytes);
+        }
+    });
+    result?;
+    match args().find_map(ArgsTable::take_problem) {
+        Some(why) => Err(io::Error::new(io::ErrorKind::InvalidData, format!("arguments are missing: {why}"))),
+        None => Ok(()),
+    }
+}
 
 /// Beyond this many nanoseconds, readers that keep microseconds as doubles lose nanoseconds.
 const EXACT_NS: i64 = 1 << 53;

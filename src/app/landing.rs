@@ -1,0 +1,102 @@
+//! Reports that came with a link, and the files that they are of: whoever opens such a file sees what the sender saw.
+
+use super::browser;
+use super::own_table::first_query;
+use super::state::{App, Source, Tab};
+use super::words::words;
+use leptos::prelude::*;
+use std::sync::Arc;
+use tracedrop::analysis::Query;
+use tracedrop::base::text;
+use tracedrop::engine::protocol::{DocumentView, LinkView, LinkedFile, Request};
+
+/// What the part behind `#` of a link starts with; the number says which version.
+fn is_link(fragment: &str) -> bool {
+    let digits = fragment.strip_prefix('r').and_then(|rest| rest.split_once('=')).map(|(digits, _)| digits);
+    digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Where a file that is being read belongs to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Landing {
+    link: LinkView,
+    file: LinkedFile,
+    top: u32,
+}
+
+impl App {
+    /// Opens the report that the page's address has with it, now and when it gets another one.
+    pub fn open_links(self) {
+        let open = move || {
+            let fragment = browser::fragment();
+            if is_link(&fragment) {
+                self.open_tab(Source::Link(fragment));
+            }
+        };
+        open();
+        browser::on_fragment(open);
+    }
+
+    /// A file was read. If an open link may be of it, its SHA-256 is to decide.
+    pub fn land(self, tab: Tab) {
+        let Some(n_bytes) = tab.file_bytes() else { return };
+        let links: Vec<(LinkView, u32)> = self.tabs.with_untracked(|tabs| {
+            let documents = tabs.iter().filter_map(|tab| tab.document.get_untracked());
+            documents.filter_map(|document| Some((document.link.clone()?, document.query.top))).collect()
+        });
+        let landing = links.iter().find_map(|(link, top)| {
+            let file = link.files.iter().find(|file| file.bytes == n_bytes)?;
+            Some(Landing { link: link.clone(), file: file.clone(), top: *top })
+        });
+        match landing {
+            Some(landing) if landing.file.sha256.is_some() => {
+                tab.landing.set_value(Some(landing));
+                match tab.digest.get_untracked() {
+                    Some(digest) => tab.check_landing(&digest),
+                    None => tab.send(&Request::WantDigest),
+                }
+            }
+            Some(landing) => tab.land_at(&landing, (words().sharing.landed_by_size)(&landing.file.name)),
+            None => {
+                if let Some(file) = links.iter().flat_map(|(link, _)| &link.files).next() {
+                    let name = text::visible(&file.name);
+                    self.alert((words().sharing.other_file)(&tab.name.get_untracked(), &name, file.bytes));
+                }
+            }
+        }
+    }
+}
+
+impl Tab {
+    /// The SHA-256 of the file is known.
+    pub fn check_landing(self, digest: &str) {
+        let Some(landing) = self.landing.try_update_value(Option::take).flatten() else { return };
+        let name = text::visible(&landing.file.name);
+        if landing.file.sha256.as_deref() == Some(digest) {
+            self.land_at(&landing, (words().sharing.landed)(&name));
+        } else {
+            self.app.alert((words().sharing.other_digest)(&self.name.get_untracked(), &name));
+        }
+    }
+
+    /// Shows the report, the order and the filters of the link.
+    fn land_at(self, landing: &Landing, message: String) {
+        let is_other_top = self
+            .document
+            .with_untracked(|document| document.as_ref().is_some_and(|it| it.query.top != landing.top));
+        if is_other_top {
+            self.set_query(Query { top: landing.top, ..first_query() });
+        }
+        self.report.set(Some(landing.link.show.clone()));
+        self.spots.set(landing.link.tables.clone());
+        self.app.say(message);
+    }
+
+    /// A report came with a link: shows the one that showed there.
+    pub fn show_linked(self, document: &Arc<DocumentView>) {
+        if let Some(link) = &document.link {
+            self.name.set((words().sharing.link_name)(&text::visible(&document.file.name)));
+            self.report.set(Some(link.show.clone()));
+        }
+    }
+}

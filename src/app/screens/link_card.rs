@@ -1,0 +1,58 @@
+//! Where a report that came with a link is from.
+
+use super::ledger::{CloseButton, ExportMenu};
+use crate::app::state::Tab;
+use crate::app::widgets::{Icon, Shape};
+use crate::app::words::words;
+use leptos::prelude::*;
+use std::sync::Arc;
+use tracedrop::base::text;
+use tracedrop::engine::protocol::DocumentView;
+
+#[component]
+pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
+    let link = Memo::new(move |_| document.with(|document| document.as_ref()?.link.clone()));
+    view! {
+        <section class="file" aria-label=words().file_card>
+            <div class="file-head">
+                <div class="file-title">
+                    <h1><bdi>{move || tab.name.get()}</bdi></h1>
+                </div>
+                <div class="file-tools">
+                    <ExportMenu tab document />
+                    <CloseButton tab />
+                </div>
+            </div>
+            <div class="from-link" data-testid="from-link">
+                <Icon shape=Shape::Info />
+                <div>
+                    <p>{words().sharing.from_link}</p>
+                    <ul>
+                        {move || {
+                            let files = link.get().map(|link| link.files).unwrap_or_default();
+                            files
+                                .into_iter()
+                                .map(|file| {
+                                    let digest = file.sha256.clone().map(|digest| text::visible(&digest));
+                                    view! {
+                                        <li>
+                                            <bdi>{(words().sharing.drop_file)(&text::visible(&file.name), file.bytes)}</bdi>
+                                            {digest.map(|digest| view! { <span class="digest">" " {words().digest} " " <code>{digest}</code></span> })}
+                                        </li>
+                                    }
+                                })
+                                .collect_view()
+                        }}
+                    </ul>
+                    <Show when=move || link.with(|link| link.as_ref().is_some_and(|link| link.own_tables))>
+                        <p>{words().sharing.own_tables}</p>
+                    </Show>
+                    <p class="share-hint">{move || link.get().map(|link| (words().sharing.made_by)(&text::visible(&link.by)))}</p>
+                </div>
+            </div>
+            <p class="exporting" role="status">
+                {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
+            </p>
+        </section>
+    }
+}

@@ -1,0 +1,620 @@
+//! Before anything leaves: where it goes, how much it is, which part of the trace.
+
+use crate::app::browser::{self, Blob, HandedOver, Local};
+use crate::app::client::Answer;
+use crate::app::state::Tab;
+use crate::app::widgets::{Icon, Shape};
+use crate::app::words::words;
+use leptos::html;
+use leptos::prelude::*;
+use std::sync::Arc;
+use tracedrop::base::text;
+use tracedrop::base::units::group_digits;
+use tracedrop::engine::protocol::{
+    Classes, Cut, DocumentView, ExporterView, LinkOptions, PreviewView, Request, ShareOptions,
+};
+
+/// Of larger files only a part is offered first.
+const LARGE_BYTES: u64 = 100 << 20;
+/// What is handed over to Perfetto.
+const PACKED_TRACE: &str = "chrome-trace-gz";
+
+/// Where something is to go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    Perfetto,
+    Link,
+    /// A file with less in it.
+    File,
+}
+
+/// How far it is.
+#[derive(Clone)]
+enum Stage {
+    /// Something is to be chosen first.
+    Asking,
+    /// So many bytes are written.
+    Packing(u64),
+    Ready(Packed),
+    /// The other page is called.
+    Calling,
+    Over(String),
+    Failed(String, Option<Packed>),
+}
+
+/// What goes out.
+#[derive(Clone)]
+struct Packed {
+    file_name: String,
+    bytes: u64,
+    without_args: bool,
+}
+
+/// The dialog of a tab, open while `tab.share` says so.
+#[component]
+pub fn ShareDialog(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
+    let dialog = NodeRef::<html::Dialog>::new();
+    Effect::new(move |_| {
+        let open = tab.share.with(Option::is_some);
+        if let Some(dialog) = dialog.get() {
+            browser::show_dialog(&dialog, open);
+        }
+    });
+    let close = move || tab.share.set(None);
+    view! {
+        <dialog
+            class="dialog share"
+            aria-labelledby=format!("share-title-{}", tab.id)
+            node_ref=dialog
+            on:close=move |_| close()
+            on:click=move |event| {
+                if dialog.get_untracked().is_some_and(|dialog| browser::is_target(&event, &dialog)) {
+                    close();
+                }
+            }
+        >
+            <div class="dialog-body">
+                <div class="dialog-head">
+                    <h2 id=format!("share-title-{}", tab.id)>{move || tab.share.get().map(title_of)}</h2>
+                    <button
+                        type="button"
+                        class="button button-icon button-quiet"
+                        aria-label=words().close
+                        on:click=move |_| close()
+                    >
+                        <Icon shape=Shape::Close />
+                    </button>
+                </div>
+                {move || match tab.share.get() {
+                    Some(Way::Perfetto) => view! { <ToPerfetto tab document /> }.into_any(),
+                    Some(Way::Link) => view! { <AsLink tab document /> }.into_any(),
+                    Some(Way::File) => view! { <AsFile tab document /> }.into_any(),
+                    None => ().into_any(),
+                }}
+            </div>
+        </dialog>
+    }
+}
+
+fn title_of(way: Way) -> &'static str {
+    match way {
+        Way::Perfetto => words().sharing.perfetto_title,
+        Way::Link => words().sharing.link_title,
+        Way::File => words().sharing.file_title,
+    }
+}
+
+/// Milliseconds that someone wrote, as nanoseconds.
+fn nanoseconds(millis: &str) -> Option<i64> {
+    let value: f64 = millis.trim().parse().ok()?;
+    (value.is_finite() && value >= 0.0).then(|| (value * 1e6).round() as i64)
+}
+
+/// Nanoseconds as milliseconds, as people write them.
+fn millis(ns: i64) -> String {
+    let text = format!("{:.3}", ns as f64 / 1e6);
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+#[component]
+fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
+    let (n_bytes, span) = document.with_untracked(|document| {
+        document.as_ref().map_or((0, None), |document| (document.file.bytes, document.span_ns))
+    });
+    let is_large = n_bytes > LARGE_BYTES;
+    // The first part of a large one that is about as much as may go without asking.
+    let first = match span {
+        Some(span) if is_large => (span as f64 * (LARGE_BYTES as f64 / n_bytes as f64)) as i64,
+        _ => span.unwrap_or(0),
+    };
+    let from = RwSignal::new("0".to_string());
+    let to = RwSignal::new(millis(first));
+    let stage = RwSignal::new(Stage::Asking);
+    // What was packed last.
+    let held: Local<Option<Blob>> = StoredValue::new_local(None);
+    let classes = RwSignal::new(Classes::default());
+    // Fresh for every packing, so that a late answer to an old one is told apart.
+    let turn = StoredValue::new(0u32);
+    let window = move || -> Option<Option<(i64, i64)>> {
+        let Some(span) = span else { return Some(None) };
+        let window = (nanoseconds(&from.get())?, nanoseconds(&to.get())?);
+        if window.0 > window.1 {
+            return None;
+        }
+        // What is shown is rounded, and all of it is all of it.
+        Some((window.0 > 0 || window.1 + 1_000 < span).then_some(window))
+    };
+    let pack = move || {
+        let Some(window) = untrack(window) else { return };
+        let this_turn = turn.get_value() + 1;
+        turn.set_value(this_turn);
+        stage.set(Stage::Packing(0));
+        let cut = Cut { window, ..Cut::default() };
+        let options = ShareOptions { cut, redact: classes.get_untracked(), ..ShareOptions::default() };
+        tab.ask(
+            |ticket| Request::Share { ticket, exporter: PACKED_TRACE.to_string(), options },
+            move |answer| {
+                if turn.try_get_value() != Some(this_turn) {
+                    return;
+                }
+                match answer {
+                    Answer::ExportProgress(bytes) => stage.set(Stage::Packing(bytes)),
+                    Answer::Exported { file_name, bytes, without_args, blob } => {
+                        held.set_value(Some(blob));
+                        stage.set(Stage::Ready(Packed { file_name, bytes, without_args }));
+                    }
+                    Answer::Refused(failure) => {
+                        let text = (words().refused)(&failure.what, &failure.hint);
+                        stage.set(Stage::Failed(text, None));
+                    }
+                    _ => {}
+                }
+            },
+        );
+    };
+    // Packed at once, and anew for other classes; of a large one only when asked.
+    Effect::new(move |before: Option<()>| {
+        classes.track();
+        if before.is_some() || !is_large {
+            pack();
+        }
+    });
+    let options = Signal::derive(move || {
+        let cut = Cut { window: window().flatten(), ..Cut::default() };
+        ShareOptions { cut, redact: classes.get(), ..ShareOptions::default() }
+    });
+    let hand_over = move |packed: Packed| {
+        let Some(blob) = held.get_value() else { return };
+        stage.set(Stage::Calling);
+        let title = packed.file_name.clone();
+        browser::hand_over(&blob, &title, move |how| {
+            let after = match how {
+                HandedOver::Done => Stage::Over((words().sharing.handed_over)(packed.bytes)),
+                HandedOver::Blocked => {
+                    Stage::Failed(words().sharing.window_blocked.to_string(), Some(packed))
+                }
+                HandedOver::NoAnswer => Stage::Failed(words().sharing.no_answer.to_string(), Some(packed)),
+                HandedOver::Failed => {
+                    Stage::Failed(words().sharing.not_handed_over.to_string(), Some(packed))
+                }
+            };
+            // The dialog may be closed by now.
+            let _ = stage.try_set(after);
+        });
+    };
+    let download = move |packed: &Packed| {
+        if let Some(blob) = held.get_value() {
+            browser::download(&packed.file_name, &blob);
+        }
+    };
+    let busy = move || stage.with(|stage| matches!(stage, Stage::Packing(_) | Stage::Calling));
+    view! {
+        <p>{words().sharing.perfetto_about}</p>
+        {span
+            .map(|span| {
+                view! {
+                    <form
+                        class="share-part"
+                        on:submit=move |event| {
+                            event.prevent_default();
+                            pack();
+                        }
+                    >
+                        <fieldset disabled=busy>
+                            <legend>{(words().sharing.part)(&millis(span))}</legend>
+                            <label>
+                                <span>{words().sharing.from}</span>
+                                <input
+                                    type="text"
+                                    inputmode="decimal"
+                                    aria-invalid=move || window().is_none().to_string()
+                                    prop:value=move || from.get()
+                                    on:input:target=move |event| from.set(event.target().value())
+                                />
+                            </label>
+                            <label>
+                                <span>{words().sharing.to}</span>
+                                <input
+                                    type="text"
+                                    inputmode="decimal"
+                                    aria-invalid=move || window().is_none().to_string()
+                                    prop:value=move || to.get()
+                                    on:input:target=move |event| to.set(event.target().value())
+                                />
+                            </label>
+                            <button type="submit" class="button" disabled=move || window().is_none()>
+                                {words().sharing.pack}
+                            </button>
+                        </fieldset>
+                        <Show when=move || window().is_none()>
+                            <p class="share-wrong">{words().sharing.bad_window}</p>
+                        </Show>
+                        {is_large.then(|| view! { <p class="share-hint">{(words().sharing.is_large)(n_bytes)}</p> })}
+                    </form>
+                }
+            })}
+        <Redaction tab exporter=PACKED_TRACE.to_string() options classes />
+        <div class="share-state" role="status">
+            {move || match stage.get() {
+                Stage::Asking => ().into_any(),
+                Stage::Packing(bytes) => view! { <p>{(words().sharing.packing)(bytes)}</p> }.into_any(),
+                Stage::Calling => view! { <p>{words().sharing.calling}</p> }.into_any(),
+                Stage::Over(text) => view! { <p><Icon shape=Shape::Check />" "{text}</p> }.into_any(),
+                Stage::Ready(packed) => {
+                    let name = text::visible(&packed.file_name);
+                    let about = (words().sharing.goes_out)(&name, packed.bytes, browser::PERFETTO, packed.without_args);
+                    let again = packed.clone();
+                    view! {
+                        <p>{about}</p>
+                        <div class="share-actions">
+                            <button type="button" class="button button-main" on:click=move |_| hand_over(packed.clone())>
+                                {words().sharing.open_perfetto}
+                            </button>
+                            <button type="button" class="button" on:click=move |_| download(&again)>
+                                {words().sharing.download_instead}
+                            </button>
+                        </div>
+                    }
+                        .into_any()
+                }
+                Stage::Failed(text, packed) => {
+                    view! {
+                        <p class="share-wrong"><Icon shape=Shape::Alert />" "{text}</p>
+                        {packed
+                            .map(|packed| {
+                                view! {
+                                    <div class="share-actions">
+                                        <button type="button" class="button button-main" on:click=move |_| download(&packed)>
+                                            {words().sharing.download_instead}
+                                        </button>
+                                    </div>
+                                }
+                            })}
+                    }
+                        .into_any()
+                }
+            }}
+        </div>
+    }
+}
+
+/// Rows of each table to choose from.
+const ROWS: [u32; 4] = [10, 25, 100, 1000];
+/// What writes the part of a link behind `#`.
+const LINK: &str = "link";
+
+/// How far a link is.
+#[derive(Clone)]
+enum LinkStage {
+    Making,
+    Ready(String),
+    Refused(String),
+}
+
+#[component]
+fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
+    let rows = RwSignal::new(ROWS[0]);
+    let all_reports = RwSignal::new(false);
+    let classes = RwSignal::new(Classes::default());
+    let asked = RwSignal::new(ShareOptions::default());
+    let stage = RwSignal::new(LinkStage::Making);
+    let turn = StoredValue::new(0u32);
+    // Only of one file that was read there is a SHA-256; an index is another file than its trace.
+    let read_bytes =
+        document.with_untracked(|document| document.as_ref().map(|document| document.file.bytes));
+    let has_digest = tab.file_bytes().is_some() && tab.file_bytes() == read_bytes;
+    if has_digest && tab.digest.with_untracked(Option::is_none) {
+        tab.send(&Request::WantDigest);
+    }
+    Effect::new(move |_| {
+        let (sha256, rows, all_reports) = (tab.digest.get(), rows.get(), all_reports.get());
+        let this_turn = turn.get_value() + 1;
+        turn.set_value(this_turn);
+        stage.set(LinkStage::Making);
+        if has_digest && sha256.is_none() {
+            return;
+        }
+        let redact = classes.get();
+        let link = LinkOptions {
+            report: tab.report.get_untracked(),
+            all_reports,
+            rows,
+            tables: tab.looks.get_value(),
+            sha256: sha256.filter(|_| has_digest),
+            ..LinkOptions::default()
+        };
+        let options = ShareOptions { link, redact, ..ShareOptions::default() };
+        asked.set(options.clone());
+        tab.ask(
+            |ticket| Request::Share { ticket, exporter: LINK.to_string(), options },
+            move |answer| {
+                let is_late = turn.try_get_value() != Some(this_turn);
+                match answer {
+                    _ if is_late => {}
+                    Answer::Exported { blob, .. } => browser::text_of_blob(&blob, move |fragment| {
+                        let is_late = turn.try_get_value() != Some(this_turn);
+                        if let (Some(fragment), false) = (fragment, is_late) {
+                            stage.set(LinkStage::Ready(browser::address_with(&fragment)));
+                        }
+                    }),
+                    Answer::Refused(failure) => {
+                        stage.set(LinkStage::Refused((words().refused)(&failure.what, &failure.hint)));
+                    }
+                    _ => {}
+                }
+            },
+        );
+    });
+    let shown = move || {
+        document.with(|document| {
+            let document = document.as_ref()?;
+            let chosen = tab.report.get();
+            let at = document.reports.iter().position(|report| Some(&report.id) == chosen.as_ref());
+            document.reports.get(at.unwrap_or(0)).map(|report| report.title.clone())
+        })
+    };
+    let copy = move |address: String| {
+        let app = tab.app;
+        browser::copy_text(address, move |copied| match copied {
+            true => {
+                app.say(words().sharing.link_copied.to_string());
+                tab.share.set(None);
+            }
+            false => app.alert(words().not_copied.to_string()),
+        });
+    };
+    view! {
+        <p>{words().sharing.link_about}</p>
+        <div class="share-part">
+            <fieldset>
+                <label>
+                    <span>{words().sharing.link_rows}</span>
+                    <select on:change:target=move |event| {
+                        if let Ok(n) = event.target().value().parse() {
+                            rows.set(n);
+                        }
+                    }>
+                        {ROWS.map(|n| view! { <option value=n.to_string() selected=move || rows.get() == n>{n.to_string()}</option> }).collect_view()}
+                    </select>
+                </label>
+                <label>
+                    <input
+                        type="checkbox"
+                        prop:checked=move || all_reports.get()
+                        on:change:target=move |event| all_reports.set(event.target().checked())
+                    />
+                    <span>{words().sharing.link_all}</span>
+                </label>
+            </fieldset>
+        </div>
+        <Redaction tab exporter=LINK.to_string() options=asked classes />
+        <div class="share-state" role="status">
+            {move || match stage.get() {
+                LinkStage::Making => view! { <p>{words().sharing.link_making}</p> }.into_any(),
+                LinkStage::Refused(text) => {
+                    view! { <p class="share-wrong"><Icon shape=Shape::Alert />" "{text}</p> }.into_any()
+                }
+                LinkStage::Ready(address) => {
+                    let n_letters = address.len() as u64;
+                    let title = shown().filter(|_| !all_reports.get()).unwrap_or_default();
+                    view! {
+                        <p>{(words().sharing.link_length)(n_letters, &title, has_digest)}</p>
+                        <div class="share-actions">
+                            <button type="button" class="button button-main" on:click=move |_| copy(address.clone())>
+                                <Icon shape=Shape::Copy />
+                                <span>{words().sharing.link_copy_now}</span>
+                            </button>
+                        </div>
+                    }
+                        .into_any()
+                }
+            }}
+        </div>
+    }
+}
+
+/// Texts of the preview that are on the page; the others are counted.
+const PREVIEW_TEXTS: u32 = 200;
+/// Typing pauses this long before texts are looked through.
+const TYPING_MS: u64 = 200;
+
+/// What is taken out, and which texts go out then.
+#[component]
+fn Redaction(
+    tab: Tab,
+    #[prop(into)] exporter: Signal<String>,
+    #[prop(into)] options: Signal<ShareOptions>,
+    classes: RwSignal<Classes>,
+) -> impl IntoView {
+    let open = RwSignal::new(false);
+    let search = RwSignal::new(String::new());
+    let preview = RwSignal::new(None::<Result<PreviewView, String>>);
+    let turn = StoredValue::new(0u32);
+    Effect::new(move |_| {
+        let (exporter, options, search) = (exporter.get(), options.get(), search.get());
+        if !open.get() {
+            return;
+        }
+        let this_turn = turn.get_value() + 1;
+        turn.set_value(this_turn);
+        browser::after(TYPING_MS, move || {
+            if turn.try_get_value() != Some(this_turn) {
+                return;
+            }
+            tab.ask(
+                |ticket| Request::Preview { ticket, exporter, options, search, limit: PREVIEW_TEXTS },
+                move |answer| {
+                    if turn.try_get_value() != Some(this_turn) {
+                        return;
+                    }
+                    match answer {
+                        Answer::Preview(view) => preview.set(Some(Ok(view))),
+                        Answer::Refused(failure) => {
+                            preview.set(Some(Err((words().refused)(&failure.what, &failure.hint))));
+                        }
+                        _ => {}
+                    }
+                },
+            );
+        });
+    });
+    let is_on = move |name: &'static str| {
+        let mut classes = classes.get();
+        classes.by_name(name).is_some_and(|is_on| *is_on)
+    };
+    view! {
+        <fieldset class="share-classes">
+            <legend>{words().sharing.take_out}</legend>
+            {words()
+                .sharing
+                .classes
+                .map(|(name, label, hint)| {
+                    view! {
+                        <label title=hint>
+                            <input
+                                type="checkbox"
+                                prop:checked=move || is_on(name)
+                                on:change:target=move |event| {
+                                    let is_checked = event.target().checked();
+                                    classes.update(|classes| {
+                                        if let Some(is_on) = classes.by_name(name) {
+                                            *is_on = is_checked;
+                                        }
+                                    });
+                                }
+                            />
+                            <span>{label}</span>
+                        </label>
+                    }
+                })
+                .collect_view()}
+        </fieldset>
+        <details class="share-preview" on:toggle=move |_| open.update(|open| *open = !*open)>
+            <summary>{words().sharing.preview}</summary>
+            <p class="share-hint">{words().sharing.preview_about}</p>
+            <label class="field">
+                <Icon shape=Shape::Search />
+                <input
+                    type="search"
+                    placeholder=words().sharing.preview_search
+                    aria-label=words().sharing.preview_search
+                    autocomplete="off"
+                    spellcheck="false"
+                    prop:value=move || search.get()
+                    on:input:target=move |event| search.set(event.target().value())
+                />
+            </label>
+            {move || match preview.get() {
+                None => view! { <p>{words().sharing.previewing}</p> }.into_any(),
+                Some(Err(text)) => view! { <p class="share-wrong">{text}</p> }.into_any(),
+                Some(Ok(preview)) => preview_view(preview).into_any(),
+            }}
+        </details>
+    }
+}
+
+fn preview_view(preview: PreviewView) -> impl IntoView {
+    let PreviewView { sorts, n_matching, texts, n_more } = preview;
+    let n_shown = texts.len() as u64;
+    let sorts: Vec<String> = sorts
+        .into_iter()
+        .map(|(sort, n)| format!("{}: {}", (words().sharing.sort)(sort), group_digits(i128::from(n))))
+        .collect();
+    view! {
+        <p>{sorts.join(" · ")}</p>
+        <div class="share-texts" tabindex="0" role="region" aria-label=words().sharing.preview>
+            <table>
+                <tbody>
+                    {texts
+                        .into_iter()
+                        .map(|(sort, text, n)| {
+                            let shown = text::shortened(&text::visible(&text), 300);
+                            view! {
+                                <tr>
+                                    <td>{(words().sharing.sort)(sort)}</td>
+                                    <td class="share-count">{group_digits(i128::from(n))}</td>
+                                    <td><bdi>{shown}</bdi></td>
+                                </tr>
+                            }
+                        })
+                        .collect_view()}
+                </tbody>
+            </table>
+        </div>
+        <p class="share-hint">{(words().sharing.preview_count)(n_shown, n_matching, n_more)}</p>
+    }
+}
+
+/// Exporters that have nothing that can be taken out.
+const NOT_SHARED: [&str; 1] = ["index"];
+
+/// A file with less in it than there is.
+#[component]
+fn AsFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
+    let exporters: Vec<ExporterView> = document.with_untracked(|document| {
+        let all = document.as_ref().map(|document| document.exporters.clone()).unwrap_or_default();
+        all.into_iter().filter(|exporter| !NOT_SHARED.contains(&exporter.id.as_str())).collect()
+    });
+    let first = exporters.iter().find(|exporter| exporter.id == "html").or(exporters.first());
+    let chosen = RwSignal::new(first.map(|exporter| exporter.id.clone()).unwrap_or_default());
+    let classes = RwSignal::new(Classes { paths: true, hosts: true, ..Classes::default() });
+    let options = Signal::derive(move || ShareOptions { redact: classes.get(), ..ShareOptions::default() });
+    let known = StoredValue::new(exporters.clone());
+    let export = move || {
+        let id = chosen.get_untracked();
+        let exporter = known.with_value(|all| all.iter().find(|exporter| exporter.id == id).cloned());
+        if let Some(exporter) = exporter {
+            tab.export_with(exporter, options.get_untracked());
+            tab.share.set(None);
+        }
+    };
+    view! {
+        <p>{words().sharing.file_about}</p>
+        <div class="share-part">
+            <fieldset>
+                <label>
+                    <span>{words().sharing.file_format}</span>
+                    <select on:change:target=move |event| chosen.set(event.target().value())>
+                        {exporters
+                            .into_iter()
+                            .map(|exporter| {
+                                let id = exporter.id.clone();
+                                view! {
+                                    <option value=exporter.id selected=move || chosen.with(|chosen| *chosen == id)>
+                                        {exporter.title}
+                                    </option>
+                                }
+                            })
+                            .collect_view()}
+                    </select>
+                </label>
+            </fieldset>
+        </div>
+        <Redaction tab exporter=chosen options classes />
+        <div class="share-actions">
+            <button type="button" class="button button-main" on:click=move |_| export()>
+                {words().sharing.file_export}
+            </button>
+        </div>
+    }
+}

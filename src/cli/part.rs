@@ -1,0 +1,43 @@
+//! Which part of a trace is wanted.
+
+/// Units of time and their nanoseconds, those that end like others first.
+const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+/// `1.5s..2s`, `300..400` (milliseconds), `..20ms` as nanoseconds from the start of the trace.
+pub fn window(text: &str) -> Result<(i64, i64), String> {
+    let (from, to) = text.split_once("..").ok_or("it takes two times with .. between, such as 1.5s..2s")?;
+    let from = if from.trim().is_empty() { 0 } else { nanoseconds(from)? };
+    let to = if to.trim().is_empty() { i64::MAX } else { nanoseconds(to)? };
+    if from > to {
+        return Err("it ends before it starts".to_string());
+    }
+    Ok((from, to))
+}
+
+fn nanoseconds(text: &str) -> Result<i64, String> {
+    let text = text.trim();
+    let with_unit = UNITS.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
+    let (digits, ns) = with_unit.unwrap_or((text, 1e6));
+    let value: f64 = digits.trim().parse().map_err(|_| format!("'{text}' is no time"))?;
+    if !value.is_finite() || value < 0.0 {
+        return Err(format!("'{text}' is no time after the start"));
+    }
+    // Casts stop at the largest number there is.
+    Ok((value * ns).round() as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_with_and_without_a_unit() {
+        assert_eq!(window("1.5s..2s"), Ok((1_500_000_000, 2_000_000_000)));
+        assert_eq!(window("300 .. 400"), Ok((300_000_000, 400_000_000)));
+        assert_eq!(window("..20us"), Ok((0, 20_000)));
+        assert_eq!(window("7ns.."), Ok((7, i64::MAX)));
+        for bad in ["5", "2..1", "x..y", "-1..2", "nan..", "1m..2m"] {
+            assert!(window(bad).is_err(), "{bad}");
+        }
+    }
+}

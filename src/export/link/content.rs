@@ -1,0 +1,612 @@
+//! What a link holds, as JSON, and back.
+//!
+//! ```text
+//! { "by": "tracedrop 0.1.0", "title": …, "files": [{ name, bytes, sha256? }], "top": 10, "own_tables": true?,
+//!   "show": "gpu-kernels", "tables": [{ report, table, sort: [column, descending]?, filter }],
+//!   "reports": [{ id, title, summary, blocks: [ { facts } | { table } | { findings } | { note } ] }] }
+//! ```
+//! Readers step over members they do not know. Values are of the kind that their column says; what is missing is `null`.
+
+use super::{LinkOptions, Refusal};
+use crate::analysis::Query;
+use crate::base::json::Json;
+use crate::base::json::write::{push_f64, push_string};
+use crate::base::units::Unit;
+use crate::export::Input;
+use crate::report::view::{self, TableQuery};
+use crate::report::{
+    Block, Cells, Column, Fact, Facts, Finding, Findings, Note, NoteLevel, Report, Sort, Stakes, Table, Value,
+};
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+/// What holds more is no report that someone made: rows of a table, anything else that is a list, columns of a table.
+const MAX_ROWS: usize = 20_000;
+const MAX_ITEMS: usize = 1_000;
+const MAX_COLUMNS: usize = 200;
+
+/// A file that a link is of.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct LinkedFile {
+    pub name: String,
+    /// Size on disk; 0 if unknown.
+    pub bytes: u64,
+    /// Hexadecimal digits, if it is known.
+    pub sha256: Option<String>,
+}
+
+/// How someone looked at a table.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TableSpot {
+    /// `id` of the report and of the table in it.
+    pub report: String,
+    pub table: String,
+    pub query: TableQuery,
+}
+
+/// A report that came with a link.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct LinkedReport {
+    /// Which program wrote it.
+    pub by: String,
+    pub title: String,
+    pub files: Vec<LinkedFile>,
+    /// Length of the lists of slowest and longest.
+    pub top: u32,
+    /// Tables of one's own took part in the numbers, and are not in the link.
+    pub own_tables: bool,
+    /// `id` of the report that showed.
+    pub show: String,
+    pub tables: Vec<TableSpot>,
+    pub reports: Vec<Report>,
+}
+
+/// JSON piece by piece.
+#[derive(Default)]
+struct Json1 {
+    out: Vec<u8>,
+}
+
+impl Json1 {
+    fn raw(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    /// A comma, unless something has just been opened.
+    fn separate(&mut self) {
+        if !matches!(self.out.last(), None | Some(b'{' | b'[' | b':')) {
+            self.out.push(b',');
+        }
+    }
+
+    fn key(&mut self, key: &str) {
+        self.separate();
+        push_string(key, &mut self.out);
+        self.out.push(b':');
+    }
+
+    fn text(&mut self, text: &str) {
+        self.separate();
+        push_string(text, &mut self.out);
+    }
+
+    fn member(&mut self, key: &str, text: &str) {
+        if !text.is_empty() {
+            self.key(key);
+            self.text(text);
+        }
+    }
+
+    fn number(&mut self, value: impl std::fmt::Display) {
+        self.separate();
+        self.raw(&value.to_string());
+    }
+
+    fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut write: impl FnMut(T, &mut Json1)) {
+        self.separate();
+        self.raw("[");
+        for item in items {
+            write(item, self);
+        }
+        self.raw("]");
+    }
+
+    fn object(&mut self, write: impl FnOnce(&mut Json1)) {
+        self.separate();
+        self.raw("{");
+        write(self);
+        self.raw("}");
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Missing => {
+                self.separate();
+                self.raw("null");
+            }
+            Value::Text(text) => self.text(text),
+            Value::Unsigned(value) => self.number(value),
+            Value::Integer(value) => self.number(value),
+            Value::Float(value) if value.is_finite() => {
+                self.separate();
+                push_f64(rounded(*value), &mut self.out);
+            }
+            Value::Float(value) if value.is_nan() => self.text("NaN"),
+            Value::Float(value) => self.text(if *value > 0.0 { "Infinity" } else { "-Infinity" }),
+            Value::Bool(value) => self.number(value),
+        }
+    }
+}
+
+/// A number with nine digits, which is more than anything shows; the others would be most of a link.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.8e}").parse().unwrap_or(value)
+}
+
+/// The letter of a kind of values.
+fn kind_of(cells: &Cells) -> &'static str {
+    match cells {
+        Cells::Text(_) => "t",
+        Cells::Unsigned(_) => "u",
+        Cells::Integer(_) => "i",
+        Cells::Float(_) => "f",
+        Cells::Bool(_) => "b",
+    }
+}
+
+fn kind_of_value(value: &Value) -> &'static str {
+    match value {
+        Value::Missing | Value::Text(_) => "t",
+        Value::Unsigned(_) => "u",
+        Value::Integer(_) => "i",
+        Value::Float(_) => "f",
+        Value::Bool(_) => "b",
+    }
+}
+
+/// The content for what was asked.
+pub fn write(input: &Input<'_>) -> String {
+    let options = &input.options.link;
+    let reports = input.document.reports;
+    let shown =
+        options.report.as_deref().or(reports.first().map(|report| report.id.as_ref())).unwrap_or_default();
+    let mut json = Json1::default();
+    json.object(|json| {
+        json.member("by", concat!("tracedrop ", env!("CARGO_PKG_VERSION")));
+        json.member("title", &input.document.title);
+        json.key("files");
+        json.list(files(input), |file, json| {
+            json.object(|json| {
+                json.member("name", &file.name);
+                json.key("bytes");
+                json.number(file.bytes);
+                json.member("sha256", file.sha256.as_deref().unwrap_or_default());
+            });
+        });
+        json.key("top");
+        json.number(input.query.top);
+        if *input.query != (Query { top: input.query.top, ..Query::default() }) {
+            json.key("own_tables");
+            json.number(true);
+        }
+        json.member("show", shown);
+        write_spots(options, reports, json);
+        json.key("reports");
+        let goes_along = |report: &&Report| options.all_reports || report.id == shown;
+        json.list(reports.iter().filter(goes_along), |report, json| write_report(report, options, json));
+    });
+    String::from_utf8(json.out).unwrap_or_default()
+}
+
+fn files(input: &Input<'_>) -> Vec<LinkedFile> {
+    if !input.options.link.files.is_empty() {
+        return input.options.link.files.clone();
+    }
+    let traces = &input.run.traces;
+    let file = |trace: &crate::trace::Trace| LinkedFile {
+        name: trace.source.file_name.clone(),
+        bytes: trace.ledger.file_bytes,
+        sha256: input.options.link.sha256.clone().filter(|_| traces.len() == 1),
+    };
+    traces.iter().map(file).collect()
+}
+
+/// Columns are named by their ids, as their places may be others in a later version.
+fn write_spots(options: &LinkOptions, reports: &[Report], json: &mut Json1) {
+    if options.tables.is_empty() {
+        return;
+    }
+    json.key("tables");
+    json.list(&options.tables, |spot, json| {
+        json.object(|json| {
+            json.member("report", &spot.report);
+            json.member("table", &spot.table);
+            let column = spot.query.sort.and_then(|sort| {
+                let table = find(reports, &spot.report, &spot.table)?;
+                Some((table.columns.get(sort.column as usize)?.id.as_ref(), sort.descending))
+            });
+            if let Some((column, descending)) = column {
+                json.key("sort");
+                json.list([()], |(), json| {
+                    json.text(column);
+                    json.number(descending);
+                });
+            }
+            json.member("filter", &spot.query.filter);
+        });
+    });
+}
+
+fn find<'a>(reports: &'a [Report], report: &str, table: &str) -> Option<&'a Table> {
+    let report = reports.iter().find(|known| known.id == report)?;
+    report.tables().find(|known| known.id == table)
+}
+
+fn write_report(report: &Report, options: &LinkOptions, json: &mut Json1) {
+    json.object(|json| {
+        json.member("id", &report.id);
+        json.member("title", &report.title);
+        json.member("summary", &report.summary);
+        json.key("blocks");
+        json.list(report.written_blocks(), |block, json| {
+            json.object(|json| match block {
+                Block::Facts(facts) => write_facts(facts, json),
+                Block::Table(table) => write_table(table, &report.id, options, json),
+                Block::Findings(findings) => write_findings(findings, json),
+                Block::Note(note) => {
+                    json.key("note");
+                    json.object(|json| {
+                        json.member("text", &note.text);
+                        if note.level == NoteLevel::Warning {
+                            json.key("warning");
+                            json.number(true);
+                        }
+                    });
+                }
+                // Pictures have tables with the same numbers.
+                Block::Chart(_) => {}
+            });
+        });
+    });
+}
+
+fn write_fact(fact: &Fact, json: &mut Json1) {
+    json.list([()], |(), json| {
+        json.text(&fact.id);
+        json.text(&fact.label);
+        json.text(unit_name(fact.unit));
+        json.text(kind_of_value(&fact.value));
+        json.value(&fact.value);
+    });
+}
+
+fn write_facts(facts: &Facts, json: &mut Json1) {
+    json.key("facts");
+    json.object(|json| {
+        json.member("title", &facts.title);
+        json.key("list");
+        json.list(&facts.facts, write_fact);
+    });
+}
+
+fn write_findings(findings: &Findings, json: &mut Json1) {
+    json.key("findings");
+    json.object(|json| {
+        json.member("title", &findings.title);
+        json.member("caption", &findings.caption);
+        if findings.findings.is_empty() {
+            json.member("empty", &findings.empty);
+        }
+        if findings.stakes == Stakes::Difference {
+            json.member("stakes", "difference");
+        }
+        json.key("list");
+        json.list(&findings.findings, |finding, json| {
+            json.object(|json| {
+                json.member("id", &finding.id);
+                json.member("text", &finding.text);
+                if let Some(time) = finding.time {
+                    json.key("ns");
+                    json.number(time);
+                }
+                if let Some(share) = finding.share {
+                    json.key("share");
+                    json.value(&Value::Float(share));
+                }
+                if !finding.evidence.is_empty() {
+                    json.key("evidence");
+                    json.list(&finding.evidence, write_fact);
+                }
+            });
+        });
+    });
+}
+
+fn write_table(table: &Table, report: &str, options: &LinkOptions, json: &mut Json1) {
+    let spot = options.tables.iter().find(|spot| spot.report == report && spot.table == table.id);
+    let query = spot.map(|spot| spot.query.clone()).unwrap_or_default();
+    let order = view::row_order(table, &query);
+    let rows = &order[..order.len().min(options.rows as usize)];
+    json.key("table");
+    json.object(|json| {
+        json.member("id", &table.id);
+        json.member("title", &table.title);
+        json.member("caption", &table.caption);
+        if table.n_rows() == 0 {
+            json.member("empty", &table.empty);
+        }
+        json.key("columns");
+        json.list(&table.columns, |column, json| {
+            json.list([()], |(), json| {
+                json.text(&column.id);
+                json.text(&column.label);
+                json.text(unit_name(column.unit));
+                json.text(kind_of(&column.cells));
+                // What it is: part of the row's name, drawn as a bar.
+                json.number(u8::from(column.key) + 2 * u8::from(column.bar));
+            });
+        });
+        if let Some(sort) = query.sort.or(table.sort) {
+            json.key("sort");
+            json.list([()], |(), json| {
+                json.number(sort.column);
+                json.number(sort.descending);
+            });
+        }
+        let n_left_out = (table.n_rows() - rows.len()) as u64 + table.n_left_out;
+        if n_left_out > 0 {
+            json.key("left_out");
+            json.number(n_left_out);
+        }
+        json.key("rows");
+        json.list(rows, |row, json| {
+            json.list(&table.columns, |column, json| json.value(&column.cells.get(*row as usize)));
+        });
+    });
+}
+
+/// Names of units in a link; frozen.
+const UNITS: [(&str, Unit); 15] = [
+    ("", Unit::None),
+    ("count", Unit::Count),
+    ("id", Unit::Id),
+    ("bytes", Unit::Bytes),
+    ("ns", Unit::Ns),
+    ("at_ns", Unit::NsOffset),
+    ("ms", Unit::Ms),
+    ("s", Unit::Seconds),
+    ("samples", Unit::Samples),
+    ("ratio", Unit::Ratio),
+    ("unix_s", Unit::UnixSeconds),
+    ("plain", Unit::Plain),
+    ("bytes/s", Unit::BytesPerSecond),
+    ("flop", Unit::Flops),
+    ("flop/s", Unit::FlopsPerSecond),
+];
+
+fn unit_name(unit: Unit) -> &'static str {
+    UNITS.iter().find(|(_, known)| *known == unit).map_or("plain", |(name, _)| name)
+}
+
+/// A unit that this version does not know is none.
+fn unit_of(name: &str) -> Unit {
+    UNITS.iter().find(|(known, _)| *known == name).map_or(Unit::Plain, |(_, unit)| *unit)
+}
+
+/// A text member; empty if it is not there.
+fn text(json: &Json, key: &str) -> String {
+    json.get(key).and_then(Json::as_str).unwrap_or_default().to_string()
+}
+
+fn list<'a>(json: &'a Json, key: &str) -> &'a [Json] {
+    json.get(key).and_then(Json::as_array).unwrap_or_default()
+}
+
+/// The same, if it is not longer than anybody would make it.
+fn short_list<'a>(json: &'a Json, key: &str, max: usize) -> Result<&'a [Json], Refusal> {
+    let items = list(json, key);
+    if items.len() > max { Err(Refusal::NoReport("a list is too long")) } else { Ok(items) }
+}
+
+/// Whether no two are the same: what shows them tells them apart by that.
+fn are_distinct<'a>(ids: impl Iterator<Item = &'a str>) -> Result<(), Refusal> {
+    let mut seen = FxHashSet::default();
+    let mut ids = ids;
+    if ids.all(|id| seen.insert(id)) { Ok(()) } else { Err(Refusal::NoReport("two parts have one name")) }
+}
+
+fn is_true(json: &Json, key: &str) -> bool {
+    json.get(key) == Some(&Json::Bool(true))
+}
+
+/// The report of a content.
+pub fn read(json: &Json) -> Result<LinkedReport, Refusal> {
+    if json.get("reports").and_then(Json::as_array).is_none() {
+        return Err(Refusal::NoReport("no reports"));
+    }
+    let reports = short_list(json, "reports", MAX_ITEMS)?;
+    let reports = reports.iter().map(read_report).collect::<Result<Vec<Report>, Refusal>>()?;
+    are_distinct(reports.iter().map(|report| report.id.as_ref()))?;
+    let file = |file: &Json| LinkedFile {
+        name: text(file, "name"),
+        bytes: file.get("bytes").and_then(Json::as_u64).unwrap_or(0),
+        sha256: Some(text(file, "sha256")).filter(|digest| !digest.is_empty()),
+    };
+    let tables =
+        short_list(json, "tables", MAX_ITEMS)?.iter().map(|spot| read_spot(spot, &reports)).collect();
+    let top = json.get("top").and_then(Json::as_u64).unwrap_or_else(|| Query::default().top.into());
+    Ok(LinkedReport {
+        by: text(json, "by"),
+        title: text(json, "title"),
+        files: short_list(json, "files", MAX_ITEMS)?.iter().map(file).collect(),
+        top: top.clamp(1, 1 << 20) as u32,
+        own_tables: is_true(json, "own_tables"),
+        show: text(json, "show"),
+        tables,
+        reports,
+    })
+}
+
+/// The column is looked for in the table that came along; without that the order stays the table's own.
+fn read_spot(spot: &Json, reports: &[Report]) -> TableSpot {
+    let (report, table) = (text(spot, "report"), text(spot, "table"));
+    let sort = match list(spot, "sort") {
+        [Json::String(column), Json::Bool(descending)] => find(reports, &report, &table).and_then(|table| {
+            let column = table.columns.iter().position(|known| known.id == *column)?;
+            Some(Sort { column: column as u32, descending: *descending })
+        }),
+        _ => None,
+    };
+    TableSpot { report, table, query: TableQuery { sort, filter: text(spot, "filter") } }
+}
+
+fn read_report(json: &Json) -> Result<Report, Refusal> {
+    let mut report = Report {
+        id: text(json, "id").into(),
+        title: text(json, "title"),
+        summary: text(json, "summary"),
+        blocks: Vec::new(),
+    };
+    for block in short_list(json, "blocks", MAX_ITEMS)? {
+        if let Some(facts) = block.get("facts") {
+            report.facts(Facts {
+                title: text(facts, "title"),
+                facts: read_facts(short_list(facts, "list", MAX_ITEMS)?)?,
+            });
+        } else if let Some(table) = block.get("table") {
+            report.table(read_table(table)?);
+        } else if let Some(findings) = block.get("findings") {
+            report.findings(read_findings(findings)?);
+        } else if let Some(note) = block.get("note") {
+            let level = if is_true(note, "warning") { NoteLevel::Warning } else { NoteLevel::Info };
+            report.blocks.push(Block::Note(Note { level, text: text(note, "text") }));
+        }
+    }
+    are_distinct(report.tables().map(|table| table.id.as_ref()))?;
+    Ok(report)
+}
+
+fn read_value(kind: &str, json: &Json) -> Result<Value, Refusal> {
+    let wrong = || Refusal::NoReport("a value of another kind than its column");
+    Ok(match (kind, json) {
+        (_, Json::Null) => Value::Missing,
+        ("t", Json::String(text)) => Value::Text(text.clone()),
+        ("u", number) => Value::Unsigned(number.as_u64().ok_or_else(wrong)?),
+        ("i", number) => Value::Integer(number.as_i64().ok_or_else(wrong)?),
+        ("f", Json::String(text)) => Value::Float(match text.as_str() {
+            "NaN" => f64::NAN,
+            "Infinity" => f64::INFINITY,
+            "-Infinity" => f64::NEG_INFINITY,
+            _ => return Err(wrong()),
+        }),
+        ("f", number) => Value::Float(number.as_f64().ok_or_else(wrong)?),
+        ("b", Json::Bool(value)) => Value::Bool(*value),
+        _ => return Err(wrong()),
+    })
+}
+
+fn read_facts(facts: &[Json]) -> Result<Vec<Fact>, Refusal> {
+    let read = |fact: &Json| match fact.as_array() {
+        Some([Json::String(id), Json::String(label), Json::String(unit), Json::String(kind), value, ..]) => {
+            Ok(Fact {
+                id: id.clone(),
+                label: label.clone(),
+                value: read_value(kind, value)?,
+                unit: unit_of(unit),
+                hint: String::new(),
+            })
+        }
+        _ => Err(Refusal::NoReport("a fact is not whole")),
+    };
+    facts.iter().map(read).collect()
+}
+
+fn read_findings(json: &Json) -> Result<Findings, Refusal> {
+    let read = |finding: &Json| {
+        Ok(Finding {
+            id: text(finding, "id"),
+            text: text(finding, "text"),
+            time: finding.get("ns").and_then(Json::as_i64),
+            share: finding.get("share").and_then(Json::as_f64),
+            evidence: read_facts(short_list(finding, "evidence", MAX_ITEMS)?)?,
+            // The rows may not have come along.
+            rows: None,
+        })
+    };
+    let is_difference = json.get("stakes").and_then(Json::as_str) == Some("difference");
+    Ok(Findings {
+        title: text(json, "title"),
+        caption: text(json, "caption"),
+        empty: text(json, "empty"),
+        stakes: if is_difference { Stakes::Difference } else { Stakes::Gain },
+        findings: short_list(json, "list", MAX_ITEMS)?.iter().map(read).collect::<Result<_, Refusal>>()?,
+    })
+}
+
+fn read_table(json: &Json) -> Result<Table, Refusal> {
+    let columns = short_list(json, "columns", MAX_COLUMNS)?;
+    let rows = short_list(json, "rows", MAX_ROWS)?;
+    let wrong = Refusal::NoReport("a row of another length than the columns");
+    let mut made: Vec<Column> = Vec::new();
+    for (at, column) in columns.iter().enumerate() {
+        let Some([Json::String(id), Json::String(label), Json::String(unit), Json::String(kind), rest @ ..]) =
+            column.as_array()
+        else {
+            return Err(Refusal::NoReport("a column is not whole"));
+        };
+        let mut cells = empty_cells(kind).ok_or(Refusal::NoReport("a column of no known kind"))?;
+        for row in rows {
+            let value = row.as_array().filter(|row| row.len() == columns.len()).and_then(|row| row.get(at));
+            push_cell(&mut cells, read_value(kind, value.ok_or_else(|| wrong.clone())?)?);
+        }
+        let marks = rest.first().and_then(Json::as_u64).unwrap_or(0);
+        let mut column = Column::new("", label, unit_of(unit), cells);
+        column.id = id.clone().into();
+        (column.key, column.bar) = (marks & 1 != 0, marks & 2 != 0);
+        made.push(column);
+    }
+    let sort = match list(json, "sort") {
+        [column, Json::Bool(descending)] => column
+            .as_u64()
+            .filter(|column| *column < made.len() as u64)
+            .map(|column| Sort { column: column as u32, descending: *descending }),
+        _ => None,
+    };
+    let mut table = Table::new(text(json, "id"), text(json, "title"), made);
+    table.caption = text(json, "caption");
+    table.empty = text(json, "empty");
+    table.sort = sort;
+    table.n_left_out = json.get("left_out").and_then(Json::as_u64).unwrap_or(0);
+    Ok(table)
+}
+
+fn empty_cells(kind: &str) -> Option<Cells> {
+    Some(match kind {
+        "t" => Cells::Text(Default::default()),
+        "u" => Cells::Unsigned(Vec::new()),
+        "i" => Cells::Integer(Vec::new()),
+        "f" => Cells::Float(Vec::new()),
+        "b" => Cells::Bool(Vec::new()),
+        _ => return None,
+    })
+}
+
+/// The value is of the kind of the cells, or missing.
+fn push_cell(cells: &mut Cells, value: Value) {
+    match (cells, value) {
+        (Cells::Text(cells), Value::Text(text)) => cells.push(Some(&text)),
+        (Cells::Text(cells), _) => cells.push(None),
+        (Cells::Unsigned(cells), value) => {
+            cells.push(if let Value::Unsigned(value) = value { Some(value) } else { None })
+        }
+        (Cells::Integer(cells), value) => {
+            cells.push(if let Value::Integer(value) = value { Some(value) } else { None })
+        }
+        (Cells::Float(cells), value) => {
+            cells.push(if let Value::Float(value) = value { Some(value) } else { None })
+        }
+        (Cells::Bool(cells), value) => {
+            cells.push(if let Value::Bool(value) = value { Some(value) } else { None })
+        }
+    }
+}

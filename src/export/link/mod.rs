@@ -1,0 +1,298 @@
+//! A report as the fragment of an address: what is behind `#` stays in the browser and is sent to no server.
+//!
+//! ```text
+//! r1=  base64url of  [CRC-32 of all that follows: u32 LE][length of the content: u32 LE][content, packed with DEFLATE]
+//! ```
+//! The content is JSON ([`content`]). `docs/link-format.md` describes both; version 1 is frozen, and the vectors in
+//! `tests/data/link` hold it. Another layout gets another number.
+
+mod content;
+
+pub use content::{LinkedFile, LinkedReport, TableSpot};
+
+use super::{ExporterInfo, Input, always};
+use crate::base::json::Json;
+use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io::{self, Write};
+
+/// What a fragment starts with, behind `#`.
+pub const PREFIX: &str = "r1=";
+/// Longer fragments are refused, by who writes and who reads.
+pub const MAX_FRAGMENT_BYTES: usize = 64 << 10;
+/// Bytes of content, however well they were packed.
+pub const MAX_CONTENT_BYTES: usize = 1 << 20;
+/// CRC and length.
+const HEAD_BYTES: usize = 8;
+const CRC_BYTES: usize = 4;
+
+pub static INFO: ExporterInfo = ExporterInfo {
+    id: "link",
+    title: "Link with the numbers in it (the part behind #)",
+    extension: "link.txt",
+    media_type: "text/plain; charset=utf-8",
+    in_menu: false,
+    applies: always,
+    write: |input: &Input<'_>, out: &mut dyn Write| {
+        let fragment = encode(&content::write(input));
+        let fragment =
+            fragment.map_err(|refusal| io::Error::new(io::ErrorKind::Unsupported, refusal.to_string()))?;
+        out.write_all(fragment.as_bytes())
+    },
+    reference: None,
+};
+
+/// What of a report goes into a link.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LinkOptions {
+    /// `id` of the report that shows; `None` for the first one.
+    pub report: Option<String>,
+    /// Whether the other reports go along.
+    pub all_reports: bool,
+    /// Rows of each table.
+    pub rows: u32,
+    /// How tables are sorted and filtered, where they are not in their own order.
+    pub tables: Vec<TableSpot>,
+    /// SHA-256 of the one file that was read, as hexadecimal digits, if it is known.
+    pub sha256: Option<String>,
+    /// The files that it is of, where that is not a run: those of both sides of a comparison.
+    pub files: Vec<LinkedFile>,
+}
+
+impl Default for LinkOptions {
+    fn default() -> LinkOptions {
+        LinkOptions {
+            report: None,
+            all_reports: false,
+            rows: 10,
+            tables: Vec::new(),
+            sha256: None,
+            files: Vec::new(),
+        }
+    }
+}
+
+/// Why there is no link, or why a fragment is none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// So many bytes; see [`MAX_FRAGMENT_BYTES`].
+    TooLong(usize),
+    /// It starts with something else, maybe the number of a later version.
+    OtherVersion(String),
+    /// Letters that base64url has not, or too few.
+    Garbled,
+    /// The checksum or the length is wrong: a part of it is missing.
+    Damaged,
+    /// It says that it holds so many bytes; see [`MAX_CONTENT_BYTES`].
+    TooMuch(usize),
+    /// The content is not what version 1 says; what is missing or wrong.
+    NoReport(&'static str),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::TooLong(bytes) => write!(
+                f,
+                "the link has {bytes} letters, and more than {MAX_FRAGMENT_BYTES} get lost on their way; take fewer rows, or send a file"
+            ),
+            Refusal::OtherVersion(start) => {
+                write!(f, "the link starts with '{start}', which this version does not know")
+            }
+            Refusal::Garbled => write!(f, "the link has letters in it that are of no link"),
+            Refusal::Damaged => write!(f, "a part of the link is missing or was changed"),
+            Refusal::TooMuch(bytes) => {
+                write!(f, "the link says that it holds {bytes} bytes, which is too much for one")
+            }
+            Refusal::NoReport(what) => write!(f, "the link holds no report ({what})"),
+        }
+    }
+}
+
+/// Content as a fragment, without `#`.
+pub fn encode(content: &str) -> Result<String, Refusal> {
+    if content.len() > MAX_CONTENT_BYTES {
+        return Err(Refusal::TooMuch(content.len()));
+    }
+    let mut bytes = Vec::with_capacity(HEAD_BYTES + content.len() / 2 + 64);
+    bytes.extend_from_slice(&[0; CRC_BYTES]);
+    bytes.extend_from_slice(&(content.len() as u32).to_le_bytes());
+    pack(content.as_bytes(), &mut bytes);
+    seal(&mut bytes);
+    let n_letters = PREFIX.len() + (bytes.len() * 4).div_ceil(3);
+    if n_letters > MAX_FRAGMENT_BYTES {
+        return Err(Refusal::TooLong(n_letters));
+    }
+    let mut out = PREFIX.to_string();
+    push_base64url(&bytes, &mut out);
+    Ok(out)
+}
+
+/// As gzip and zip have it.
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+/// Puts the checksum where it belongs.
+fn seal(bytes: &mut [u8]) {
+    if let Some((crc, rest)) = bytes.split_at_mut_checked(CRC_BYTES) {
+        crc.copy_from_slice(&crc32(rest).to_le_bytes());
+    }
+}
+
+fn pack(content: &[u8], out: &mut Vec<u8>) {
+    let mut packer = Compress::new(Compression::best(), false);
+    loop {
+        let at = packer.total_in() as usize;
+        out.reserve(content.len().max(1024));
+        match packer.compress_vec(&content[at..], out, FlushCompress::Finish) {
+            Ok(Status::StreamEnd) | Err(_) => return,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// The report of a fragment, with or without `#` before it.
+pub fn read(fragment: &str) -> Result<LinkedReport, Refusal> {
+    content::read(&Json::parse(&decode(fragment)?).ok_or(Refusal::NoReport("no JSON"))?)
+}
+
+/// The content of a fragment.
+pub fn decode(fragment: &str) -> Result<Vec<u8>, Refusal> {
+    let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
+    if fragment.len() > MAX_FRAGMENT_BYTES {
+        return Err(Refusal::TooLong(fragment.len()));
+    }
+    let Some(letters) = fragment.strip_prefix(PREFIX) else {
+        let start = fragment.split_inclusive('=').next().unwrap_or_default();
+        return Err(Refusal::OtherVersion(start.chars().take(8).collect()));
+    };
+    let bytes = from_base64url(letters).ok_or(Refusal::Garbled)?;
+    let Some((head, packed)) = bytes.split_at_checked(HEAD_BYTES) else { return Err(Refusal::Damaged) };
+    let word =
+        |at: usize| head.iter().skip(at).take(4).rev().fold(0u32, |word, byte| word << 8 | u32::from(*byte));
+    let (crc, length) = (word(0), word(CRC_BYTES) as usize);
+    if crc32(&bytes[CRC_BYTES..]) != crc {
+        return Err(Refusal::Damaged);
+    }
+    if length > MAX_CONTENT_BYTES {
+        return Err(Refusal::TooMuch(length));
+    }
+    let content = unpack(packed, length).ok_or(Refusal::Damaged)?;
+    if content.len() == length { Ok(content) } else { Err(Refusal::Damaged) }
+}
+
+/// No more than a byte beyond `length` comes out, whatever goes in. `None` if it is no whole stream with nothing behind it.
+fn unpack(packed: &[u8], length: usize) -> Option<Vec<u8>> {
+    let mut unpacker = Decompress::new(false);
+    let mut out = Vec::with_capacity(length + 1);
+    loop {
+        let (before_in, before_out) = (unpacker.total_in(), unpacker.total_out());
+        let status =
+            unpacker.decompress_vec(&packed[before_in as usize..], &mut out, FlushDecompress::Finish).ok()?;
+        if status == Status::StreamEnd {
+            return (unpacker.total_in() as usize == packed.len()).then_some(out);
+        }
+        let is_stuck = unpacker.total_in() == before_in && unpacker.total_out() == before_out;
+        if is_stuck || out.len() > length {
+            return None;
+        }
+    }
+}
+
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// RFC 4648, section 5, without padding.
+fn push_base64url(bytes: &[u8], out: &mut String) {
+    for chunk in bytes.chunks(3) {
+        let [a, b, c] = [0, 1, 2].map(|at| u32::from(chunk.get(at).copied().unwrap_or(0)));
+        let bits = a << 16 | b << 8 | c;
+        for at in 0..=chunk.len() {
+            out.push(char::from(LETTERS[(bits >> (18 - 6 * at) & 63) as usize]));
+        }
+    }
+}
+
+/// `None` for letters that are none of it, and for ends that no bytes give. Padding may be there.
+fn from_base64url(text: &str) -> Option<Vec<u8>> {
+    let letters = text.trim_end_matches('=').as_bytes();
+    let mut out = Vec::with_capacity(letters.len() / 4 * 3 + 3);
+    for chunk in letters.chunks(4) {
+        if chunk.len() == 1 {
+            return None;
+        }
+        let mut bits = 0u32;
+        for at in 0..4 {
+            let value = match chunk.get(at) {
+                Some(letter) => LETTERS.iter().position(|known| known == letter)? as u32,
+                None => 0,
+            };
+            bits = bits << 6 | value;
+        }
+        let bytes = [(bits >> 16) as u8, (bits >> 8) as u8, bits as u8];
+        let (kept, rest) = bytes.split_at(chunk.len() - 1);
+        if rest.iter().any(|byte| *byte != 0) {
+            return None;
+        }
+        out.extend_from_slice(kept);
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64url_without_padding() {
+        for bytes in [&b""[..], b"f", b"fo", b"foo", b"\xfb\xff\xfe", &[0; 7]] {
+            let mut text = String::new();
+            push_base64url(bytes, &mut text);
+            assert!(!text.contains(['+', '/', '=']), "{text}");
+            assert_eq!(from_base64url(&text).as_deref(), Some(bytes), "{text}");
+        }
+        for bad in ["A", "A+", "AAAAA", "Zh", "é"] {
+            assert_eq!(from_base64url(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn content_comes_out_as_it_went_in_and_nothing_else_does() {
+        let content = format!("{{\"x\":\"{}\"}}", "repeat ".repeat(3000));
+        let fragment = encode(&content).unwrap();
+        assert!(fragment.len() < 200, "{fragment}");
+        assert_eq!(decode(&fragment).as_deref(), Ok(content.as_bytes()));
+        assert_eq!(decode(&format!("#{fragment}")).as_deref(), Ok(content.as_bytes()));
+        for cut in 0..fragment.len() {
+            assert!(decode(&fragment[..cut]).is_err(), "{cut}");
+        }
+        for at in PREFIX.len()..fragment.len() {
+            let mut changed = fragment.clone().into_bytes();
+            changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+            assert!(decode(std::str::from_utf8(&changed).unwrap()).is_err(), "{at}");
+        }
+        assert_eq!(decode("r2=AAAA"), Err(Refusal::OtherVersion("r2=".to_string())));
+        assert_eq!(decode(&"A".repeat(70_000)), Err(Refusal::TooLong(70_000)));
+    }
+
+    #[test]
+    fn what_says_too_little_or_too_much_of_itself_is_refused() {
+        let made = |length: usize, content: &[u8]| {
+            let mut bytes = vec![0; CRC_BYTES];
+            bytes.extend_from_slice(&(length as u32).to_le_bytes());
+            pack(content, &mut bytes);
+            seal(&mut bytes);
+            let mut text = PREFIX.to_string();
+            push_base64url(&bytes, &mut text);
+            text
+        };
+        let bomb = vec![b' '; 40 << 20];
+        assert_eq!(decode(&made(bomb.len(), &bomb)), Err(Refusal::TooMuch(40 << 20)));
+        assert_eq!(decode(&made(100, &bomb)), Err(Refusal::Damaged));
+        assert_eq!(decode(&made(10, b"five!")), Err(Refusal::Damaged));
+        assert_eq!(read(&made(5, b"five!")), Err(Refusal::NoReport("no JSON")));
+    }
+}

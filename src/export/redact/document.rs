@@ -1,0 +1,266 @@
+//! Reports with what is to be taken out taken out of cells and sentences.
+
+use super::Redactor;
+use crate::report::chart::Plot;
+use crate::report::{Block, Cells, Chart, Column, Document, Fact, Facts, Report, Table, TextCells, Value};
+use crate::trace::Run;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Columns of names of code, by their ids.
+const SYMBOLS: [&str; 13] = [
+    "name", "function", "frame", "module", "op", "call", "before", "after", "name_a", "name_b", "only_a",
+    "only_b", "event",
+];
+/// Shorter names are left alone in sentences, where they would be parts of words.
+const MIN_IN_SENTENCE: usize = 3;
+/// Sentences have long names cut, with a mark; so many bytes of one tell it.
+const TOLD_BY: usize = 24;
+
+/// A document that may go out.
+pub struct Redacted {
+    title: String,
+    source: Vec<Facts>,
+    ledger: Report,
+    reports: Vec<Report>,
+}
+
+impl Redacted {
+    /// `run` is what the document is of, for the names that it has.
+    pub fn new(document: &Document<'_>, run: &Run, redactor: &mut Redactor) -> Redacted {
+        let symbols = if redactor.classes.symbols { names_of(document, run) } else { Vec::new() };
+        let mut work = Work::new(symbols, redactor);
+        Redacted {
+            title: work.sentence(&document.title),
+            source: document.source.iter().map(|facts| work.facts(facts)).collect(),
+            ledger: work.report(&document.ledger),
+            reports: document.reports.iter().map(|report| work.report(report)).collect(),
+        }
+    }
+
+    pub fn document(&self) -> Document<'_> {
+        Document {
+            title: self.title.clone(),
+            source: self.source.clone(),
+            ledger: self.ledger.clone(),
+            reports: &self.reports,
+        }
+    }
+}
+
+fn is_symbol(column: &Column) -> bool {
+    SYMBOLS.contains(&column.id.as_ref())
+}
+
+/// All names of code, the longest first, so that none is cut by one that is a part of it.
+fn names_of(document: &Document<'_>, run: &Run) -> Vec<String> {
+    let mut names: FxHashSet<String> = FxHashSet::default();
+    for trace in &run.traces {
+        let ids = [&trace.slices.name, &trace.frames.name, &trace.flows.name].into_iter().flatten();
+        let functions = trace.profiles.iter().flat_map(|profile| &profile.frames.func);
+        let distinct: FxHashSet<_> = ids.chain(functions).copied().collect();
+        names.extend(distinct.into_iter().filter_map(|id| trace.strings.get_opt(id)).map(str::to_string));
+    }
+    let tables = document.reports.iter().flat_map(Report::tables);
+    for column in tables.flat_map(|table| &table.columns).filter(|column| is_symbol(column)) {
+        if let Cells::Text(cells) = &column.cells {
+            names.extend((0..cells.len()).filter_map(|row| cells.get(row)).map(str::to_string));
+        }
+    }
+    let mut names: Vec<String> = names.into_iter().filter(|name| !name.trim().is_empty()).collect();
+    names.sort_by(|a, b| (b.len(), a).cmp(&(a.len(), b)));
+    names
+}
+
+struct Work<'a> {
+    /// The longest first.
+    symbols: Vec<String>,
+    whole: FxHashSet<String>,
+    /// By its first bytes: the numbers of the names that start so, the longest first.
+    starts: FxHashMap<[u8; MIN_IN_SENTENCE], Vec<u32>>,
+    /// What sentences have become, as many come again.
+    known: FxHashMap<String, String>,
+    redactor: &'a mut Redactor,
+}
+
+impl<'a> Work<'a> {
+    /// `symbols` are the longest first.
+    fn new(symbols: Vec<String>, redactor: &'a mut Redactor) -> Work<'a> {
+        let mut starts: FxHashMap<[u8; MIN_IN_SENTENCE], Vec<u32>> = FxHashMap::default();
+        for (number, name) in symbols.iter().enumerate() {
+            if let Some(start) = name.as_bytes().first_chunk() {
+                starts.entry(*start).or_default().push(number as u32);
+            }
+        }
+        let whole = symbols.iter().cloned().collect();
+        Work { symbols, whole, starts, known: FxHashMap::default(), redactor }
+    }
+
+    fn report(&mut self, report: &Report) -> Report {
+        Report {
+            id: report.id.clone(),
+            title: report.title.clone(),
+            summary: self.sentence(&report.summary),
+            blocks: report.blocks.iter().map(|block| self.block(block)).collect(),
+        }
+    }
+
+    fn block(&mut self, block: &Block) -> Block {
+        match block {
+            Block::Facts(facts) => Block::Facts(self.facts(facts)),
+            Block::Table(table) => Block::Table(self.table(table)),
+            Block::Note(note) => {
+                let mut note = note.clone();
+                note.text = self.sentence(&note.text);
+                Block::Note(note)
+            }
+            Block::Findings(findings) => {
+                let mut findings = findings.clone();
+                findings.caption = self.sentence(&findings.caption);
+                for finding in &mut findings.findings {
+                    finding.text = self.sentence(&finding.text);
+                    finding.evidence = finding.evidence.iter().map(|fact| self.fact(fact)).collect();
+                    if let Some(rows) = &mut finding.rows {
+                        rows.filter = self.sentence(&rows.filter);
+                    }
+                }
+                Block::Findings(findings)
+            }
+            Block::Chart(chart) => Block::Chart(self.chart(chart)),
+        }
+    }
+
+    fn facts(&mut self, facts: &Facts) -> Facts {
+        Facts {
+            title: self.sentence(&facts.title),
+            facts: facts.facts.iter().map(|fact| self.fact(fact)).collect(),
+        }
+    }
+
+    fn fact(&mut self, fact: &Fact) -> Fact {
+        let mut fact = fact.clone();
+        if let Value::Text(text) = &fact.value {
+            let by_key = self.redactor.value_of(&fact.id, text);
+            fact.value = Value::Text(if by_key == *text { self.sentence(text) } else { by_key });
+        }
+        fact.hint = self.sentence(&fact.hint);
+        fact
+    }
+
+    fn table(&mut self, table: &Table) -> Table {
+        let mut table = table.clone();
+        table.caption = self.sentence(&table.caption);
+        // Two columns of names and values, as metadata has them.
+        let keys = table.columns.iter().find(|column| column.id == "name" || column.id == "key").cloned();
+        for column in &mut table.columns {
+            let is_symbol = is_symbol(column);
+            let is_example =
+                self.redactor.classes.arguments && (column.id == "example" || column.id == "args");
+            let Cells::Text(cells) = &column.cells else { continue };
+            let mut redacted = TextCells::default();
+            for row in 0..cells.len() {
+                let Some(text) = cells.get(row) else {
+                    redacted.push(None);
+                    continue;
+                };
+                let key =
+                    keys.as_ref().filter(|_| column.id == "value").map(|keys| keys.cells.get(row).plain());
+                let out = match key {
+                    _ if is_example && !text.is_empty() => self.redactor.token("example", text),
+                    Some(key) => self.redactor.value_of(&key, text),
+                    None if is_symbol => self.redactor.symbol(text),
+                    None => self.sentence(text),
+                };
+                redacted.push(Some(&out));
+            }
+            column.cells = Cells::Text(redacted);
+        }
+        table
+    }
+
+    fn chart(&mut self, chart: &Chart) -> Chart {
+        let mut chart = chart.clone();
+        chart.title = self.sentence(&chart.title);
+        chart.caption = self.sentence(&chart.caption);
+        let texts: Vec<&mut String> = match &mut chart.plot {
+            Plot::Bars(bars) => {
+                bars.labels.iter_mut().chain(bars.parts.iter_mut().map(|part| &mut part.name)).collect()
+            }
+            Plot::Lines(lines) => lines.lines.iter_mut().map(|line| &mut line.name).collect(),
+            Plot::Heat(heat) => heat.labels.iter_mut().collect(),
+            Plot::Points(points) => points.points.iter_mut().map(|point| &mut point.name).collect(),
+        };
+        for text in texts {
+            *text = self.sentence(text);
+        }
+        chart
+    }
+
+    /// A text in which names may stand among other words.
+    fn sentence(&mut self, text: &str) -> String {
+        if self.symbols.is_empty() || text.is_empty() {
+            return self.redactor.text(text);
+        }
+        if self.whole.contains(text) {
+            return self.redactor.token("symbol", text);
+        }
+        if let Some(known) = self.known.get(text) {
+            return known.clone();
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        while let Some(c) = text[at..].chars().next() {
+            match self.name_at(text, at) {
+                Some((number, end)) => {
+                    out.push_str(&self.redactor.token("symbol", &self.symbols[number]));
+                    at = end;
+                }
+                None => {
+                    out.push(c);
+                    at += c.len_utf8();
+                }
+            }
+        }
+        let out = self.redactor.text(&out);
+        self.known.insert(text.to_string(), out.clone());
+        out
+    }
+
+    /// The longest name that stands by itself at a place of a text, or the beginning of one with a mark where it was cut; and
+    /// where it ends.
+    fn name_at(&self, text: &str, at: usize) -> Option<(usize, usize)> {
+        let rest = &text[at..];
+        let names = self.starts.get(rest.as_bytes().first_chunk()?)?;
+        let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        if is_part(text[..at].chars().next_back()) && is_part(rest.chars().next()) {
+            return None;
+        }
+        let cut = rest.find('…').filter(|cut| *cut >= TOLD_BY);
+        names.iter().map(|number| *number as usize).find_map(|number| {
+            let name = &self.symbols[number];
+            if let Some(behind) = rest.strip_prefix(name.as_str()) {
+                let goes_on = is_part(behind.chars().next()) && is_part(name.chars().next_back());
+                return (!goes_on).then_some((number, at + name.len()));
+            }
+            let cut = cut.filter(|cut| name.starts_with(&rest[..*cut]))?;
+            Some((number, at + cut + '…'.len_utf8()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Classes;
+    use super::*;
+
+    #[test]
+    fn names_are_found_among_words_and_where_they_were_cut() {
+        let long = "void cutlass::gemm_kernel<float, 128, 256>(Params)";
+        let mut redactor = Redactor::new(Classes { symbols: true, ..Classes::default() });
+        let symbols = [long, "attention", "f"].map(str::to_string).to_vec();
+        let mut work = Work::new(symbols, &mut redactor);
+        let cut = format!("Most: {}… (3 ms), attention; self-attention, attentions.", &long[..30]);
+        assert_eq!(work.sentence(&cut), "Most: [symbol 1] (3 ms), [symbol 2]; self-[symbol 2], attentions.");
+        assert_eq!(work.sentence("f"), "[symbol 3]");
+        assert_eq!(work.sentence("of f"), "of f");
+    }
+}

@@ -1,0 +1,202 @@
+//! Which texts go out: those of what was written, read off the bytes themselves.
+
+use super::super::{ExporterInfo, Input, json as json_export, link, render};
+use super::{Classes, Redactor};
+use crate::base::json::{RawStr, unescape_to_string};
+use rustc_hash::FxHashMap;
+use std::io::{self, Write};
+
+/// Different texts that are told apart; others are counted.
+const MAX_TEXTS: usize = 500_000;
+/// Bytes of a text that are kept.
+const MAX_TEXT_BYTES: usize = 4096;
+
+/// What a text looks like.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
+pub enum Sort {
+    /// Stands for what was taken out.
+    Token,
+    Path,
+    Host,
+    Prompt,
+    /// Any other text.
+    Other,
+    /// Name of a member of JSON.
+    Key,
+}
+
+impl Sort {
+    /// For people and programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sort::Token => "token",
+            Sort::Path => "path",
+            Sort::Host => "host",
+            Sort::Prompt => "prompt",
+            Sort::Other => "text",
+            Sort::Key => "key",
+        }
+    }
+}
+
+/// The texts of an export, each with what it looks like and how often it is there, the least usual first.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Outgoing {
+    pub texts: Vec<(Sort, String, u64)>,
+    /// Texts that there was no room to tell apart, counted one by one.
+    pub n_more: u64,
+}
+
+impl Outgoing {
+    /// Those that hold `search` in any case.
+    pub fn matching<'a>(&'a self, search: &str) -> impl Iterator<Item = &'a (Sort, String, u64)> {
+        let search = search.to_lowercase();
+        self.texts
+            .iter()
+            .filter(move |(_, text, _)| search.is_empty() || text.to_lowercase().contains(&search))
+    }
+
+    /// How many there are of each sort.
+    pub fn sorts(&self) -> Vec<(Sort, u64)> {
+        let mut sorts: Vec<(Sort, u64)> = Vec::new();
+        for (sort, ..) in &self.texts {
+            match sorts.iter_mut().find(|(known, _)| known == sort) {
+                Some((_, n)) => *n += 1,
+                None => sorts.push((*sort, 1)),
+            }
+        }
+        sorts
+    }
+}
+
+/// Takes JSON as it is written and picks out the texts.
+#[derive(Default)]
+struct Picker {
+    counts: FxHashMap<(bool, Vec<u8>), u64>,
+    n_more: u64,
+    text: Vec<u8>,
+    in_text: bool,
+    escaped: bool,
+    /// A text is over; a colon behind it makes it a key.
+    pending: bool,
+}
+
+impl Picker {
+    fn settle(&mut self, is_key: bool) {
+        if std::mem::take(&mut self.pending) {
+            let text = std::mem::take(&mut self.text);
+            let key = (is_key, text);
+            if let Some(n) = self.counts.get_mut(&key) {
+                *n += 1;
+            } else if self.counts.len() < MAX_TEXTS {
+                self.counts.insert(key, 1);
+            } else {
+                self.n_more += 1;
+            }
+        }
+    }
+}
+
+impl Write for Picker {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for byte in bytes {
+            if self.in_text {
+                if *byte == b'"' && !self.escaped {
+                    (self.in_text, self.pending) = (false, true);
+                    continue;
+                }
+                self.escaped = *byte == b'\\' && !self.escaped;
+                if self.text.len() < MAX_TEXT_BYTES {
+                    self.text.push(*byte);
+                }
+            } else {
+                match byte {
+                    b'"' => {
+                        self.settle(false);
+                        self.text.clear();
+                        self.in_text = true;
+                    }
+                    b':' => self.settle(true),
+                    b' ' | b'\n' | b'\r' | b'\t' => {}
+                    _ => self.settle(false),
+                }
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The texts that `exporter` writes of `input`. Layouts of reports that are no JSON hold the same texts as their JSON.
+pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoing> {
+    let mut picker = Picker::default();
+    if exporter.id == link::INFO.id {
+        let mut fragment = Vec::new();
+        render(exporter, input, &mut fragment)?;
+        let content = link::decode(&String::from_utf8_lossy(&fragment));
+        picker.write_all(&content.map_err(|refusal| io::Error::other(refusal.to_string()))?)?;
+    } else if exporter.id == super::super::chrome_trace::PACKED_INFO.id {
+        render(&super::super::chrome_trace::INFO, input, &mut picker)?;
+    } else if exporter.takes_part() {
+        render(exporter, input, &mut picker)?;
+    } else {
+        render(&json_export::INFO, input, &mut picker)?;
+    }
+    picker.settle(false);
+    let every = Classes { paths: true, hosts: true, prompts: true, ..Classes::default() };
+    let mut judge = Redactor::new(every);
+    let mut texts: Vec<(Sort, String, u64)> = picker
+        .counts
+        .into_iter()
+        .map(|((is_key, text), n)| {
+            let text = unescape_to_string(RawStr { bytes: &text, escaped: text.contains(&b'\\') });
+            (if is_key { Sort::Key } else { sort_of(&text, &mut judge) }, text, n)
+        })
+        .collect();
+    texts.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+    Ok(Outgoing { texts, n_more: picker.n_more })
+}
+
+fn sort_of(text: &str, judge: &mut Redactor) -> Sort {
+    let redacted = judge.text(text);
+    let is_new = |token: &str| redacted.contains(token) && !text.contains(token);
+    if is_new("[prompt ") {
+        Sort::Prompt
+    } else if is_new("[host ") {
+        Sort::Host
+    } else if is_new("[path ") {
+        Sort::Path
+    } else if ["[path ", "[host ", "[symbol ", "[prompt ", "[example "]
+        .iter()
+        .any(|token| text.contains(token))
+    {
+        Sort::Token
+    } else {
+        Sort::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_and_keys_are_told_apart_wherever_the_pieces_are_cut() {
+        let json = br#"{"a":["x","say \"x\"",1,"x"],"b" : "a:b"}"#;
+        for step in 1..json.len() {
+            let mut picker = Picker::default();
+            json.chunks(step).for_each(|chunk| drop(picker.write_all(chunk)));
+            picker.settle(false);
+            let count = |is_key: bool, text: &[u8]| picker.counts.get(&(is_key, text.to_vec())).copied();
+            assert_eq!(
+                (count(true, b"a"), count(true, b"b"), count(false, b"x")),
+                (Some(1), Some(1), Some(2))
+            );
+            assert_eq!((count(false, br#"say \"x\""#), count(false, b"a:b")), (Some(1), Some(1)));
+            assert_eq!(picker.counts.len(), 5);
+        }
+    }
+}

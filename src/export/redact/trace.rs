@@ -1,0 +1,144 @@
+//! A trace with what is to be taken out taken out of all its texts.
+
+use super::{Classes, Redactor};
+use crate::base::json::write::push_value_with;
+use crate::base::strings::{StringId, StringTable};
+use crate::trace::Trace;
+use crate::trace::args::ArgsPlace;
+use crate::trace::tracks::Key;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What a text is in the trace.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Role {
+    /// Name of a slice, a frame, an arrow.
+    Symbol,
+    /// Anything else.
+    Text,
+}
+
+/// Texts of the new trace by those of the old.
+struct Texts<'a> {
+    old: &'a StringTable,
+    new: StringTable,
+    known: FxHashMap<(StringId, Role), StringId>,
+    redactor: &'a mut Redactor,
+}
+
+impl Texts<'_> {
+    fn id(&mut self, id: StringId, role: Role) -> StringId {
+        let Some(text) = self.old.get_opt(id) else { return id };
+        if let Some(known) = self.known.get(&(id, role)) {
+            return *known;
+        }
+        let text = match role {
+            Role::Symbol => self.redactor.symbol(text),
+            Role::Text => self.redactor.text(text),
+        };
+        let new = self.new.intern(&text);
+        self.known.insert((id, role), new);
+        new
+    }
+
+    fn all(&mut self, ids: &mut [StringId], role: Role) {
+        ids.iter_mut().for_each(|id| *id = self.id(*id, role));
+    }
+
+    fn keys(&mut self, keys: &mut [Key]) {
+        for key in keys {
+            if let Key::Text(id) = key {
+                *id = self.id(*id, Role::Text);
+            }
+        }
+    }
+}
+
+/// The trace as it may go out. Arguments are looked through when they are read.
+pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>>) -> Trace {
+    let mut out = trace.clone();
+    let mut borrowed = redactor.borrow_mut();
+    let redactor_now = &mut *borrowed;
+    let mut texts = Texts {
+        old: &trace.strings,
+        new: StringTable::default(),
+        known: FxHashMap::default(),
+        redactor: redactor_now,
+    };
+    texts.keys(&mut out.processes.key);
+    texts.keys(&mut out.threads.key);
+    for ids in [
+        &mut out.processes.name,
+        &mut out.processes.labels,
+        &mut out.threads.name,
+        &mut out.slices.category,
+        &mut out.counter_series.name,
+        &mut out.counter_series.id,
+        &mut out.counter_series.key,
+        &mut out.flows.category,
+        &mut out.objects.id,
+        &mut out.frames.module,
+        &mut out.samples.name,
+        &mut out.scoring_calls.probe,
+        &mut out.scoring_calls.view_id,
+        &mut out.scoring_calls.prompt_hash,
+        &mut out.scoring_calls.op,
+    ] {
+        texts.all(ids, Role::Text);
+    }
+    for ids in [
+        &mut out.tracks.name,
+        &mut out.slices.name,
+        &mut out.flows.name,
+        &mut out.objects.name,
+        &mut out.frames.name,
+    ] {
+        texts.all(ids, Role::Symbol);
+    }
+    for (_, id) in &mut out.scoring_calls.wide_top_k {
+        *id = texts.id(*id, Role::Text);
+    }
+    for profile in &mut out.profiles {
+        texts.all(&mut profile.frames.func, Role::Symbol);
+        texts.all(&mut profile.frames.path, Role::Text);
+        profile.run_id = texts.redactor.text(&profile.run_id);
+    }
+    out.strings = texts.new;
+    out.source.file_name = redactor_now.text(&trace.source.file_name);
+    out.source.producer = trace.source.producer.as_deref().map(|text| redactor_now.text(text));
+    for (name, value) in &mut out.source.metadata {
+        *value = metadata(name, value, redactor_now);
+    }
+    drop(borrowed);
+    if classes.arguments {
+        out.slices.args.iter_mut().for_each(|args| *args = (0, 0));
+        out.slices.end_args.clear();
+        out.objects.args.iter_mut().for_each(|args| *args = ArgsPlace::NONE);
+    } else {
+        let redactor = redactor.clone();
+        out.args.rewrite_with(Rc::new(move |raw| json(raw, &mut redactor.borrow_mut())));
+    }
+    out
+}
+
+/// A fact of the file's own: JSON, or a text.
+fn metadata(name: &str, value: &str, redactor: &mut Redactor) -> String {
+    if value.starts_with(['{', '[', '"']) {
+        let raw = json(value.as_bytes(), redactor);
+        let text = String::from_utf8_lossy(&raw).into_owned();
+        // A plain text may be the name of a host, which its key says.
+        return match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+            Some(inner) => redactor.value_of(name, inner),
+            None => text,
+        };
+    }
+    redactor.value_of(name, value)
+}
+
+/// Arguments with their texts looked through.
+fn json(raw: &[u8], redactor: &mut Redactor) -> Vec<u8> {
+    let mut out = Vec::with_capacity(raw.len());
+    push_value_with(raw, &mut |key, text| redactor.value_of(key, text), &mut out);
+    out
+}

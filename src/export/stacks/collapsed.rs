@@ -1,0 +1,214 @@
+//! Collapsed stacks: a line a stack, `root;…;leaf weight`, as flamegraph.pl, inferno and speedscope read them.
+//!
+//! The first frame is process and thread. A line says nothing of its unit, so there is a format for each:
+//! self times of slices in nanoseconds, and samples with the weights of the file.
+//! Semicolons in names become colons, as they part frames; control characters become visible.
+
+use super::{ByTrack, Out, Step, file_prefix, has_samples, has_thread_slices, walk};
+use super::{place_name, profile_name, thread_path};
+use crate::analysis::timeline::shown;
+use crate::base::strings::StringId;
+use crate::base::text::push_visible;
+use crate::export::{ExporterInfo, Input};
+use crate::trace::Trace;
+use crate::trace::samples::StackId;
+use crate::trace::tracks::TrackKind;
+use rustc_hash::FxHashMap;
+use std::io::{self, Write};
+
+pub const INFO: ExporterInfo = ExporterInfo {
+    id: "collapsed",
+    title: "Collapsed stacks, self time in ns",
+    extension: "collapsed.txt",
+    media_type: "text/plain; charset=utf-8",
+    in_menu: true,
+    applies: has_thread_slices,
+    write: write_slices,
+    reference: None,
+};
+
+pub const SAMPLES_INFO: ExporterInfo = ExporterInfo {
+    id: "collapsed-samples",
+    title: "Collapsed stacks, samples",
+    extension: "samples.collapsed.txt",
+    media_type: "text/plain; charset=utf-8",
+    in_menu: true,
+    applies: has_samples,
+    write: write_samples,
+    reference: None,
+};
+
+/// Frames of one line. A line holds all frames of its stack, so without a limit a file of deep stacks would be as long as
+/// their number times their depth.
+const MAX_FRAMES: u32 = 2000;
+/// Stands for what is further in.
+const FURTHER_IN: &str = "[deeper frames]";
+
+/// A tree of stacks with what each weighs.
+struct Tree {
+    /// By node: name of its frame, already fit for a line.
+    names: Vec<String>,
+    by_name: FxHashMap<String, u32>,
+    /// By node: number of the name, the node below it (`u32::MAX` at the root), frames up to it.
+    nodes: Vec<(u32, u32, u32)>,
+    by_place: FxHashMap<(u32, u32), u32>,
+}
+
+impl Tree {
+    fn new() -> Tree {
+        Tree {
+            names: Vec::new(),
+            by_name: FxHashMap::default(),
+            nodes: Vec::new(),
+            by_place: FxHashMap::default(),
+        }
+    }
+
+    fn name(&mut self, text: &str) -> u32 {
+        let mut name = String::with_capacity(text.len());
+        for c in text.chars() {
+            push_visible(if c == ';' { ':' } else { c }, &mut name);
+        }
+        let next = self.names.len() as u32;
+        let number = *self.by_name.entry(name.clone()).or_insert(next);
+        if number == next {
+            self.names.push(name);
+        }
+        number
+    }
+
+    /// The node of that name inside `parent`.
+    fn node(&mut self, parent: u32, name: u32) -> u32 {
+        let depth = self.nodes.get(parent as usize).map_or(0, |node| node.2);
+        if depth > MAX_FRAMES {
+            return parent;
+        }
+        let name = if depth == MAX_FRAMES { self.name(FURTHER_IN) } else { name };
+        let next = self.nodes.len() as u32;
+        let node = *self.by_place.entry((parent, name)).or_insert(next);
+        if node == next {
+            self.nodes.push((name, parent, depth + 1));
+        }
+        node
+    }
+
+    fn root(&mut self, text: &str) -> u32 {
+        let name = self.name(text);
+        self.node(u32::MAX, name)
+    }
+
+    /// Writes a line.
+    fn line(&self, node: u32, weight: impl FnOnce(&mut Out<'_>), out: &mut Out<'_>) -> io::Result<()> {
+        let mut path = Vec::new();
+        let mut at = node;
+        while let Some((name, parent, _)) = self.nodes.get(at as usize) {
+            path.push(*name);
+            at = *parent;
+        }
+        for (i, name) in path.iter().rev().enumerate() {
+            out.raw(if i > 0 { ";" } else { "" });
+            out.raw(&self.names[*name as usize]);
+        }
+        out.raw(" ");
+        weight(out);
+        out.raw("\n");
+        out.pass_on()
+    }
+}
+
+fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut tree = Tree::new();
+    let mut self_ns: Vec<i64> = Vec::new();
+    for trace in &input.run.traces {
+        let by_track = ByTrack::new(trace);
+        let prefix = file_prefix(input.run, trace);
+        let mut names: FxHashMap<StringId, u32> = FxHashMap::default();
+        for track in 0..trace.tracks.len() {
+            let is_of_thread =
+                matches!(trace.tracks.kind[track], TrackKind::Thread | TrackKind::ThreadOverflow);
+            let Some(thread) = trace.tracks.thread[track].filter(|_| is_of_thread) else { continue };
+            if !by_track.takes_time(trace, track) {
+                continue;
+            }
+            let mut open = vec![tree.root(&format!("{prefix}{}", thread_path(trace, thread.0 as usize)))];
+            walk(trace, by_track.of(track), |step| {
+                match step {
+                    Step::Open(slice) => {
+                        let id = trace.slices.name[slice];
+                        let text = || shown(trace.strings.get_opt(id));
+                        let name = *names.entry(id).or_insert_with(|| tree.name(text()));
+                        let node = tree.node(open.last().copied().unwrap_or(u32::MAX), name);
+                        self_ns.resize(tree.nodes.len(), 0);
+                        let sum = &mut self_ns[node as usize];
+                        *sum = sum.saturating_add(trace.slices.self_ns[slice]);
+                        open.push(node);
+                    }
+                    Step::Close { .. } => drop(open.pop()),
+                    Step::Alone { .. } => {}
+                }
+                Ok(())
+            })?;
+        }
+    }
+    let mut out = Out::new(out);
+    for (node, ns) in self_ns.iter().enumerate().filter(|(_, ns)| **ns > 0) {
+        tree.line(node as u32, |out| out.integer(*ns), &mut out)?;
+    }
+    out.flush()
+}
+
+fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut tree = Tree::new();
+    let mut weights: Vec<f64> = Vec::new();
+    let mut add = |node: u32, weight: f64, n_nodes: usize| {
+        weights.resize(n_nodes, 0.0);
+        if weight.is_finite() {
+            weights[node as usize] += weight;
+        }
+    };
+    for trace in &input.run.traces {
+        let prefix = file_prefix(input.run, trace);
+        let mut roots: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut known: FxHashMap<(u32, StackId), u32> = FxHashMap::default();
+        let samples = &trace.samples;
+        for i in 0..samples.len() {
+            let thread = samples.thread[i].0;
+            let root = *roots
+                .entry(thread)
+                .or_insert_with(|| tree.root(&format!("{prefix}{}", thread_path(trace, thread as usize))));
+            let place = (root, samples.stack[i]);
+            let node = match known.get(&place) {
+                Some(node) => *node,
+                None => {
+                    let node = stack_node(trace, samples.stack[i], root, &mut tree);
+                    known.insert(place, node);
+                    node
+                }
+            };
+            add(node, samples.weight[i], tree.nodes.len());
+        }
+        for (number, profile) in trace.profiles.iter().enumerate() {
+            let name = profile_name(profile, number + 1, trace.profiles.len());
+            let root = tree.root(&format!("{prefix}{name}"));
+            for row in 0..profile.frames.len() {
+                let name = tree.name(&place_name(trace, profile, row));
+                let node = tree.node(root, name);
+                add(node, profile.frames.self_samples[row] as f64, tree.nodes.len());
+            }
+        }
+    }
+    let mut out = Out::new(out);
+    for (node, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
+        tree.line(node as u32, |out| out.float(*weight), &mut out)?;
+    }
+    out.flush()
+}
+
+/// The node of a stack inside `root`; a sample without a stack is `root`'s own.
+fn stack_node(trace: &Trace, stack: StackId, root: u32, tree: &mut Tree) -> u32 {
+    let frames = super::stack_frames(trace, stack);
+    frames.iter().fold(root, |node, frame| {
+        let name = tree.name(super::frame_name(trace, *frame));
+        tree.node(node, name)
+    })
+}

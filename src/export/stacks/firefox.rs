@@ -1,0 +1,578 @@
+//! The processed profile format of the Firefox Profiler, version 58, which later versions of it read and bring up to date.
+//!
+//! A thread a track: each stretch of self time is a sample that weighs as many milliseconds, as that format has traces.
+//! Where nothing runs, there is a sample without a stack. Instants, states and asynchronous slices are markers.
+//! Times are from the start of the run, with every nanosecond in their digits; counters and arrows are left out.
+//! Samples of the file are threads of their own, with the weights of the file; counts without times are all at time 0.
+
+use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, span, walk};
+use super::{frame_name, place_name, profile_name};
+use crate::analysis::timeline::{process_label, shown, thread_label};
+use crate::base::strings::StringId;
+use crate::export::{ExporterInfo, Input};
+use crate::trace::profiles::ProfileRun;
+use crate::trace::samples::{FrameId, StackId};
+use crate::trace::slices::{Class, UNFINISHED};
+use crate::trace::tracks::{ThreadId, TrackKind};
+use crate::trace::{Run, Trace};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::io::{self, Write};
+
+pub const INFO: ExporterInfo = ExporterInfo {
+    id: "firefox",
+    title: "Firefox Profiler",
+    extension: "firefox.json",
+    media_type: "application/json",
+    in_menu: true,
+    applies: |run| has_slices(run) || has_samples(run),
+    write,
+    reference: None,
+};
+
+/// Version of the format that is written.
+const VERSION: u32 = 58;
+/// Version of the browser's own format that belongs to it.
+const GECKO_VERSION: u32 = 31;
+
+/// Colours of the format, by turns; grey is for what has no category.
+const COLORS: [&str; 9] =
+    ["blue", "green", "orange", "purple", "yellow", "lightblue", "magenta", "brown", "lightred"];
+/// Categories with a colour of their own; those that come later share the last one.
+const MAX_CATEGORIES: usize = 60;
+
+/// What all threads share.
+struct Shared {
+    texts: Vec<String>,
+    by_text: FxHashMap<String, u32>,
+    categories: Vec<String>,
+    by_category: FxHashMap<String, u32>,
+}
+
+impl Shared {
+    fn new() -> Shared {
+        Shared {
+            texts: Vec::new(),
+            by_text: FxHashMap::default(),
+            categories: vec!["Other".to_string()],
+            by_category: FxHashMap::default(),
+        }
+    }
+
+    fn text(&mut self, text: &str) -> u32 {
+        if let Some(known) = self.by_text.get(text) {
+            return *known;
+        }
+        let number = self.texts.len() as u32;
+        self.texts.push(text.to_string());
+        self.by_text.insert(text.to_string(), number);
+        number
+    }
+
+    /// 0 is what has none.
+    fn category(&mut self, category: Option<&str>) -> u32 {
+        let Some(category) = category.filter(|category| !category.is_empty()) else { return 0 };
+        if let Some(known) = self.by_category.get(category) {
+            return *known;
+        }
+        let mut number = self.categories.len();
+        if number > MAX_CATEGORIES {
+            number = MAX_CATEGORIES;
+        } else {
+            let name = if number == MAX_CATEGORIES { "further categories" } else { category };
+            self.categories.push(name.to_string());
+        }
+        self.by_category.insert(category.to_string(), number as u32);
+        number as u32
+    }
+}
+
+/// What becomes a thread of the profile.
+struct Entry {
+    name: String,
+    process_name: String,
+    pid: String,
+    tid: String,
+    is_main: bool,
+    /// Its slices become samples.
+    track: Option<usize>,
+    /// The slices on these become markers; of [`Entry::track`] the instants do.
+    marker_tracks: Vec<usize>,
+}
+
+/// Stacks of one thread.
+#[derive(Default)]
+struct Stacks {
+    /// Text and category of each frame.
+    frames: Vec<(u32, u32)>,
+    by_frame: FxHashMap<(u32, u32), u32>,
+    /// Frame and the stack around it.
+    stacks: Vec<(u32, Option<u32>)>,
+    by_stack: FxHashMap<(u32, Option<u32>), u32>,
+}
+
+impl Stacks {
+    fn frame(&mut self, text: u32, category: u32) -> u32 {
+        let next = self.frames.len() as u32;
+        let number = *self.by_frame.entry((text, category)).or_insert(next);
+        if number == next {
+            self.frames.push((text, category));
+        }
+        number
+    }
+
+    fn stack(&mut self, frame: u32, around: Option<u32>) -> u32 {
+        let next = self.stacks.len() as u32;
+        let number = *self.by_stack.entry((frame, around)).or_insert(next);
+        if number == next {
+            self.stacks.push((frame, around));
+        }
+        number
+    }
+}
+
+/// Texts and categories of slices by their numbers in one trace, so that each is looked up once.
+#[derive(Default)]
+struct Known {
+    texts: FxHashMap<StringId, u32>,
+    categories: FxHashMap<StringId, u32>,
+}
+
+impl Known {
+    fn text(&mut self, trace: &Trace, id: StringId, shared: &mut Shared) -> u32 {
+        *self.texts.entry(id).or_insert_with(|| shared.text(shown(trace.strings.get_opt(id))))
+    }
+
+    fn category(&mut self, trace: &Trace, id: StringId, shared: &mut Shared) -> u32 {
+        *self.categories.entry(id).or_insert_with(|| shared.category(trace.strings.get_opt(id)))
+    }
+}
+
+fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let (run, mut out) = (input.run, Out::new(out));
+    let mut shared = Shared::new();
+    let mut is_first = true;
+    let mut separate = |out: &mut Out<'_>| {
+        out.raw(if std::mem::take(&mut is_first) { "\n" } else { ",\n" });
+    };
+    out.raw("{\"libs\":[],\"threads\":[");
+    for (number, trace) in run.traces.iter().enumerate() {
+        let by_track = ByTrack::new(trace);
+        let mut known = Known::default();
+        for entry in entries(run, trace, number, &by_track) {
+            separate(&mut out);
+            write_thread(run, trace, &entry, &by_track, &mut known, &mut shared, &mut out)?;
+        }
+        let mut threads = trace.samples.thread.clone();
+        threads.sort_unstable();
+        threads.dedup();
+        for thread in threads {
+            separate(&mut out);
+            write_samples(run, trace, number, thread, &mut shared, &mut out)?;
+        }
+        for (at, profile) in trace.profiles.iter().enumerate() {
+            separate(&mut out);
+            write_counts(run, trace, (number, at), profile, &mut shared, &mut out)?;
+        }
+    }
+    out.raw("\n],\n\"shared\":{\"stringArray\":[");
+    for (i, text) in shared.texts.iter().enumerate() {
+        out.raw(if i > 0 { "," } else { "" });
+        out.string(text);
+        out.pass_on()?;
+    }
+    out.raw("],\"sources\":{\"length\":0,\"uuid\":[],\"filename\":[]}},\n\"meta\":");
+    write_meta(input, &shared, &mut out);
+    out.raw("}\n");
+    out.flush()
+}
+
+fn write_meta(input: &Input<'_>, shared: &Shared, out: &mut Out<'_>) {
+    let (start, end) = span(input.run);
+    out.raw("{\"version\":");
+    out.integer(i64::from(GECKO_VERSION));
+    out.raw(",\"preprocessedProfileVersion\":");
+    out.integer(i64::from(VERSION));
+    out.raw(",\"interval\":1,\"startTime\":0,\"profilingStartTime\":0,\"profilingEndTime\":");
+    out.millis(end.saturating_sub(start));
+    out.raw(",\"processType\":0,\"stackwalk\":0,\"debug\":false,\"product\":");
+    out.string(&input.document.title);
+    out.raw(",\"importedFrom\":\"Tracedrop\",\"symbolicated\":true,\"symbolicationNotSupported\":true,");
+    out.raw(
+        "\"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,\"keepProfileThreadOrder\":true,",
+    );
+    out.raw("\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},");
+    out.raw("\"markerSchema\":[{\"name\":\"Event\",\"display\":[\"marker-chart\",\"marker-table\"],");
+    out.raw(
+        "\"chartLabel\":\"{marker.name}\",\"tableLabel\":\"{marker.name}\",\"fields\":[]}],\"categories\":[",
+    );
+    for (i, name) in shared.categories.iter().enumerate() {
+        out.raw(if i > 0 { ",{\"name\":" } else { "{\"name\":" });
+        out.string(name);
+        out.raw(",\"color\":\"");
+        out.raw(if i == 0 { "grey" } else { COLORS[(i - 1) % COLORS.len()] });
+        out.raw("\",\"subcategories\":[\"Other\"]}");
+    }
+    out.raw("]}");
+}
+
+/// An id that no process of another trace has.
+fn pid(run: &Run, number: usize, process: Option<usize>) -> String {
+    let process = process.map_or("none".to_string(), |process| process.to_string());
+    if run.traces.len() > 1 { format!("{number}-{process}") } else { process }
+}
+
+/// What becomes a thread, process by process.
+fn entries(run: &Run, trace: &Trace, number: usize, by_track: &ByTrack) -> Vec<Entry> {
+    let (tracks, prefix) = (&trace.tracks, file_prefix(run, trace));
+    let process_of = |track: usize| {
+        tracks.process_of(crate::trace::tracks::TrackId(track as u32), &trace.threads).map(|id| id.0 as usize)
+    };
+    let process_name = |process: Option<usize>| {
+        let label = process.map(|process| process_label(trace, process)).unwrap_or_default();
+        format!("{prefix}{label}")
+    };
+    let mut entries: Vec<(Option<usize>, Entry)> = Vec::new();
+    let mut of_thread: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut of_process: FxHashMap<Option<usize>, usize> = FxHashMap::default();
+    for track in (0..tracks.len()).filter(|track| !by_track.of(*track).is_empty()) {
+        let process = process_of(track);
+        let mut add = |name: String, tid: String, track: Option<usize>| {
+            let (process_name, pid) = (process_name(process), pid(run, number, process));
+            let marker_tracks = Vec::new();
+            let entry = Entry { name, process_name, pid, tid, is_main: false, track, marker_tracks };
+            entries.push((process, entry));
+            entries.len() - 1
+        };
+        match (tracks.kind[track], tracks.thread[track]) {
+            (TrackKind::ThreadOverflow, Some(thread)) => {
+                let name = format!("{} (overlapping)", thread_label(trace, thread.0 as usize));
+                add(name, format!("{}-{track}", thread.0), Some(track));
+            }
+            (kind, Some(thread)) => {
+                let entry = *of_thread.entry(thread.0).or_insert_with(|| {
+                    add(thread_label(trace, thread.0 as usize), thread.0.to_string(), None)
+                });
+                match kind {
+                    TrackKind::Thread => entries[entry].1.track = Some(track),
+                    _ => entries[entry].1.marker_tracks.push(track),
+                }
+            }
+            (_, None) => {
+                let entry = *of_process.entry(process).or_insert_with(|| {
+                    add("asynchronous and process-wide".to_string(), format!("async-{track}"), None)
+                });
+                entries[entry].1.marker_tracks.push(track);
+            }
+        }
+    }
+    entries.sort_by_key(|(process, _)| process.map_or(usize::MAX, |process| process));
+    // The profiler draws a process by its main thread.
+    let mut has_main = FxHashSet::default();
+    for (process, entry) in &mut entries {
+        entry.is_main = has_main.insert(*process);
+    }
+    entries.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// The members of a thread that stand before its tables.
+fn write_head(entry: &Entry, out: &mut Out<'_>) {
+    out.raw("{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,\"registerTime\":0,");
+    out.raw("\"unregisterTime\":null,\"pausedRanges\":[],\"showMarkersInTimeline\":true,\"name\":");
+    out.string(&entry.name);
+    out.raw(",\"isMainThread\":");
+    out.raw(if entry.is_main { "true" } else { "false" });
+    out.raw(",\"processName\":");
+    out.string(&entry.process_name);
+    out.raw(",\"pid\":");
+    out.string(&entry.pid);
+    out.raw(",\"tid\":");
+    out.string(&entry.tid);
+}
+
+/// An array of one member a row.
+fn column<T>(
+    name: &str,
+    rows: impl IntoIterator<Item = T>,
+    out: &mut Out<'_>,
+    mut write: impl FnMut(T, &mut Out<'_>),
+) -> io::Result<()> {
+    out.raw("\"");
+    out.raw(name);
+    out.raw("\":[");
+    for (i, row) in rows.into_iter().enumerate() {
+        out.raw(if i > 0 { "," } else { "" });
+        write(row, out);
+        out.pass_on()?;
+    }
+    out.raw("],");
+    Ok(())
+}
+
+fn integer_or_null(value: Option<u32>, out: &mut Out<'_>) {
+    match value {
+        Some(value) => out.integer(i64::from(value)),
+        None => out.raw("null"),
+    }
+}
+
+/// `"length":n}`, the last of every table.
+fn length(n: usize, out: &mut Out<'_>) {
+    out.raw("\"length\":");
+    out.integer(n as i64);
+    out.raw("}");
+}
+
+/// Stacks, frames and functions, and the tables that stay empty; ends the thread.
+fn write_stacks(stacks: &Stacks, out: &mut Out<'_>) -> io::Result<()> {
+    out.raw(",\"stackTable\":{");
+    column("frame", &stacks.stacks, out, |(frame, _), out| out.integer(i64::from(*frame)))?;
+    column("prefix", &stacks.stacks, out, |(_, around), out| integer_or_null(*around, out))?;
+    length(stacks.stacks.len(), out);
+    let frames = &stacks.frames;
+    out.raw(",\"frameTable\":{");
+    for (name, value) in [("address", "-1"), ("inlineDepth", "0"), ("subcategory", "0")] {
+        column(name, frames, out, |_, out| out.raw(value))?;
+    }
+    column("category", frames, out, |(_, category), out| out.integer(i64::from(*category)))?;
+    column("func", 0..frames.len(), out, |func, out| out.integer(func as i64))?;
+    for name in ["nativeSymbol", "innerWindowID", "line", "column"] {
+        column(name, frames, out, |_, out| out.raw("null"))?;
+    }
+    length(frames.len(), out);
+    out.raw(",\"funcTable\":{");
+    column("name", frames, out, |(text, _), out| out.integer(i64::from(*text)))?;
+    for (name, value) in [
+        ("isJS", "false"),
+        ("relevantForJS", "false"),
+        ("resource", "-1"),
+        ("source", "null"),
+        ("lineNumber", "null"),
+        ("columnNumber", "null"),
+    ] {
+        column(name, frames, out, |_, out| out.raw(value))?;
+    }
+    length(frames.len(), out);
+    out.raw(",\"resourceTable\":{\"lib\":[],\"name\":[],\"host\":[],\"type\":[],\"length\":0}");
+    out.raw(
+        ",\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],\"functionSize\":[],\"length\":0}}",
+    );
+    out.pass_on()
+}
+
+const NO_MARKERS: &str = ",\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],\"category\":[],\"length\":0}";
+
+fn write_thread(
+    run: &Run,
+    trace: &Trace,
+    entry: &Entry,
+    by_track: &ByTrack,
+    known: &mut Known,
+    shared: &mut Shared,
+    out: &mut Out<'_>,
+) -> io::Result<()> {
+    let mut stacks = Stacks::default();
+    let (origin, _) = span(run);
+    write_head(entry, out);
+    out.raw(",\"samples\":{\"weightType\":\"tracing-ms\",");
+    let mut n_samples = 0;
+    for name in ["stack", "time", "weight"] {
+        out.raw("\"");
+        out.raw(name);
+        out.raw("\":[");
+        n_samples = 0;
+        let slices = entry.track.map(|track| by_track.of(track)).unwrap_or_default();
+        for_each_sample(trace, slices, origin, &mut stacks, known, shared, &mut |stack, start, len| {
+            out.raw(if n_samples > 0 { "," } else { "" });
+            n_samples += 1;
+            match name {
+                "stack" => integer_or_null(stack, out),
+                "time" => out.millis(start.saturating_sub(origin)),
+                _ => out.millis(len),
+            }
+            out.pass_on()
+        })?;
+        out.raw("],");
+    }
+    length(n_samples, out);
+    let instants = entry.track.map(|track| by_track.of(track)).unwrap_or_default().iter();
+    let instants = instants.filter(|slice| Class::of(trace.slices.kind[**slice as usize]) == Class::Instant);
+    let others = entry.marker_tracks.iter().flat_map(|track| by_track.of(*track));
+    let markers: Vec<usize> = instants.chain(others).map(|slice| *slice as usize).collect();
+    write_markers(trace, origin, &markers, known, shared, out)?;
+    write_stacks(&stacks, out)
+}
+
+/// Tells of all samples in order of time: stack, start, length in nanoseconds.
+fn for_each_sample(
+    trace: &Trace,
+    slices: &[u32],
+    origin: i64,
+    stacks: &mut Stacks,
+    known: &mut Known,
+    shared: &mut Shared,
+    see: &mut dyn FnMut(Option<u32>, i64, i64) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut open: Vec<u32> = Vec::new();
+    let mut last = origin;
+    // Nothing runs from here on.
+    let mut idle_from = Some(origin);
+    walk(trace, slices, |step| match step {
+        Step::Open(slice) => {
+            if let Some(from) = idle_from.take().filter(|from| *from < trace.slices.ts[slice]) {
+                see(None, from.max(last), 0)?;
+            }
+            let text = known.text(trace, trace.slices.name[slice], shared);
+            let category = known.category(trace, trace.slices.category[slice], shared);
+            let frame = stacks.frame(text, category);
+            open.push(stacks.stack(frame, open.last().copied()));
+            Ok(())
+        }
+        Step::Alone { start, len } => {
+            last = last.max(start);
+            see(open.last().copied(), last, len)
+        }
+        Step::Close { end } => {
+            open.pop();
+            if open.is_empty() {
+                idle_from = Some(end);
+            }
+            Ok(())
+        }
+    })?;
+    match idle_from {
+        Some(from) if from > origin => see(None, from.max(last), 0),
+        _ => Ok(()),
+    }
+}
+
+fn write_markers(
+    trace: &Trace,
+    origin: i64,
+    markers: &[usize],
+    known: &mut Known,
+    shared: &mut Shared,
+    out: &mut Out<'_>,
+) -> io::Result<()> {
+    let slices = &trace.slices;
+    let is_instant = |slice: usize| Class::of(slices.kind[slice]) == Class::Instant;
+    out.raw(",\"markers\":{");
+    column("data", markers, out, |_, out| out.raw("{\"type\":\"Event\"}"))?;
+    column("name", markers, out, |slice, out| {
+        out.integer(i64::from(known.text(trace, slices.name[*slice], shared)));
+    })?;
+    column("category", markers, out, |slice, out| {
+        out.integer(i64::from(known.category(trace, slices.category[*slice], shared)));
+    })?;
+    column("startTime", markers, out, |slice, out| out.millis(slices.ts[*slice].saturating_sub(origin)))?;
+    column("endTime", markers, out, |slice, out| match slices.dur[*slice] {
+        _ if is_instant(*slice) => out.raw("null"),
+        UNFINISHED => out.raw("null"),
+        dur => out.millis(slices.ts[*slice].saturating_add(dur).saturating_sub(origin)),
+    })?;
+    // A point, a stretch, or one that only starts.
+    column("phase", markers, out, |slice, out| match slices.dur[*slice] {
+        _ if is_instant(*slice) => out.raw("0"),
+        UNFINISHED => out.raw("2"),
+        _ => out.raw("1"),
+    })?;
+    length(markers.len(), out);
+    Ok(())
+}
+
+fn write_samples(
+    run: &Run,
+    trace: &Trace,
+    number: usize,
+    thread: ThreadId,
+    shared: &mut Shared,
+    out: &mut Out<'_>,
+) -> io::Result<()> {
+    let process = trace.threads.process.get(thread.0 as usize).map(|process| process.0 as usize);
+    let label = process.map(|process| process_label(trace, process)).unwrap_or_default();
+    let entry = Entry {
+        name: format!("{} (samples)", thread_label(trace, thread.0 as usize)),
+        process_name: format!("{}{label}", file_prefix(run, trace)),
+        pid: pid(run, number, process),
+        tid: format!("{}-samples", thread.0),
+        is_main: false,
+        track: None,
+        marker_tracks: Vec::new(),
+    };
+    let (samples, (origin, _)) = (&trace.samples, span(run));
+    let rows = || (0..samples.len()).filter(|row| samples.thread[*row] == thread);
+    let mut stacks = Stacks::default();
+    let mut known: FxHashMap<StackId, Option<u32>> = FxHashMap::default();
+    known.insert(StackId::NONE, None);
+    write_head(&entry, out);
+    out.raw(",\"samples\":{\"weightType\":\"samples\",");
+    column("stack", rows(), out, |row, out| {
+        integer_or_null(stack_of(trace, samples.stack[row], &mut stacks, &mut known, shared), out);
+    })?;
+    column("time", rows(), out, |row, out| out.millis(samples.ts[row].saturating_sub(origin)))?;
+    column("weight", rows(), out, |row, out| {
+        out.float(if samples.weight[row].is_finite() { samples.weight[row] } else { 0.0 });
+    })?;
+    length(rows().count(), out);
+    out.raw(NO_MARKERS);
+    write_stacks(&stacks, out)
+}
+
+/// The stack of a thread's own table for one of the trace.
+fn stack_of(
+    trace: &Trace,
+    stack: StackId,
+    stacks: &mut Stacks,
+    known: &mut FxHashMap<StackId, Option<u32>>,
+    shared: &mut Shared,
+) -> Option<u32> {
+    let mut missing: Vec<(StackId, FrameId)> = Vec::new();
+    let mut at = stack;
+    while !known.contains_key(&at) {
+        let Some(frame) = trace.stacks.frame.get(at.0 as usize) else { break };
+        missing.push((at, *frame));
+        at = trace.stacks.parent[at.0 as usize];
+    }
+    let mut around = known.get(&at).copied().flatten();
+    while let Some((id, frame)) = missing.pop() {
+        let module = trace.frames.module.get(frame.0 as usize).and_then(|id| trace.strings.get_opt(*id));
+        let (text, category) = (shared.text(frame_name(trace, frame)), shared.category(module));
+        let frame = stacks.frame(text, category);
+        around = Some(stacks.stack(frame, around));
+        known.insert(id, around);
+    }
+    around
+}
+
+fn write_counts(
+    run: &Run,
+    trace: &Trace,
+    (number, at): (usize, usize),
+    profile: &ProfileRun,
+    shared: &mut Shared,
+    out: &mut Out<'_>,
+) -> io::Result<()> {
+    let entry = Entry {
+        name: profile_name(profile, at + 1, trace.profiles.len()),
+        process_name: trace.source.file_name.clone(),
+        pid: pid(run, number, None),
+        tid: format!("profile-{at}"),
+        is_main: at == 0,
+        track: None,
+        marker_tracks: Vec::new(),
+    };
+    let counts = &profile.frames.self_samples;
+    let rows = || (0..counts.len()).filter(|row| counts[*row] > 0);
+    let mut stacks = Stacks::default();
+    write_head(&entry, out);
+    out.raw(",\"samples\":{\"weightType\":\"samples\",");
+    column("stack", rows(), out, |row, out| {
+        let text = shared.text(&place_name(trace, profile, row));
+        let frame = stacks.frame(text, 0);
+        out.integer(i64::from(stacks.stack(frame, None)));
+    })?;
+    column("time", rows(), out, |_, out| out.raw("0"))?;
+    column("weight", rows(), out, |row, out| out.raw(&counts[row].to_string()))?;
+    length(rows().count(), out);
+    out.raw(NO_MARKERS);
+    write_stacks(&stacks, out)
+}

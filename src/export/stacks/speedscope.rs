@@ -1,0 +1,208 @@
+//! The file format of speedscope: a profile a track, of events where slices open and close, and a profile a thread of
+//! samples.
+//!
+//! Times are nanoseconds from the start of the run. Slices without a length are kept, instants, counters and arrows have
+//! no place in the format. Frames are names: slices of one name are one frame, whatever their category.
+
+use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, span, track_path, walk};
+use super::{frame_name, place_name, profile_name, stack_frames, thread_path};
+use crate::analysis::timeline::shown;
+use crate::base::strings::StringId;
+use crate::export::{ExporterInfo, Input};
+use crate::trace::profiles::ProfileRun;
+use crate::trace::{Run, Trace};
+use rustc_hash::FxHashMap;
+use std::io::{self, Write};
+
+pub const INFO: ExporterInfo = ExporterInfo {
+    id: "speedscope",
+    title: "speedscope",
+    extension: "speedscope.json",
+    media_type: "application/json",
+    in_menu: true,
+    applies: |run| has_slices(run) || has_samples(run),
+    write,
+    reference: None,
+};
+
+/// Frames of all profiles, in order of first appearance.
+#[derive(Default)]
+struct Frames {
+    names: Vec<String>,
+    by_name: FxHashMap<String, u32>,
+}
+
+impl Frames {
+    fn get(&mut self, name: &str) -> u32 {
+        if let Some(known) = self.by_name.get(name) {
+            return *known;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.to_string());
+        self.by_name.insert(name.to_string(), number);
+        number
+    }
+}
+
+fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let (run, mut out) = (input.run, Out::new(out));
+    let mut frames = Frames::default();
+    let mut n_profiles = 0;
+    out.raw("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"Tracedrop ");
+    out.raw(env!("CARGO_PKG_VERSION"));
+    out.raw("\",\"name\":");
+    out.string(&input.document.title);
+    out.raw(",\"profiles\":[");
+    for trace in &run.traces {
+        let prefix = file_prefix(run, trace);
+        let by_track = ByTrack::new(trace);
+        let mut known: FxHashMap<StringId, u32> = FxHashMap::default();
+        for track in (0..trace.tracks.len()).filter(|track| by_track.takes_time(trace, *track)) {
+            let name = format!("{prefix}{}", track_path(trace, track));
+            head(&mut n_profiles, "evented", &name, "nanoseconds", &mut out);
+            let mut frame = |id: StringId| {
+                *known.entry(id).or_insert_with(|| frames.get(shown(trace.strings.get_opt(id))))
+            };
+            write_events(run, trace, by_track.of(track), &mut frame, &mut out)?;
+        }
+        write_samples(trace, &prefix, &mut n_profiles, &mut frames, &mut out)?;
+        for (number, profile) in trace.profiles.iter().enumerate() {
+            let name = format!("{prefix}{}", profile_name(profile, number + 1, trace.profiles.len()));
+            head(&mut n_profiles, "sampled", &name, "none", &mut out);
+            write_counts(trace, profile, &mut frames, &mut out)?;
+        }
+    }
+    out.raw("\n],\"shared\":{\"frames\":[");
+    for (i, name) in frames.names.iter().enumerate() {
+        out.raw(if i > 0 { ",\n{\"name\":" } else { "\n{\"name\":" });
+        out.string(name);
+        out.raw("}");
+        out.pass_on()?;
+    }
+    out.raw("\n]}}\n");
+    out.flush()
+}
+
+/// Starts a profile, up to its range of values.
+fn head(n_profiles: &mut u32, kind: &str, name: &str, unit: &str, out: &mut Out<'_>) {
+    out.raw(if *n_profiles > 0 { ",\n{\"type\":\"" } else { "\n{\"type\":\"" });
+    *n_profiles += 1;
+    out.raw(kind);
+    out.raw("\",\"name\":");
+    out.string(name);
+    out.raw(",\"unit\":\"");
+    out.raw(unit);
+    out.raw("\",\"startValue\":0,");
+}
+
+/// One event after the other; the format takes no child that outlasts its parent, so such a one ends with it.
+fn write_events(
+    run: &Run,
+    trace: &Trace,
+    slices: &[u32],
+    frame: &mut dyn FnMut(StringId) -> u32,
+    out: &mut Out<'_>,
+) -> io::Result<()> {
+    let (start, end) = span(run);
+    out.raw("\"endValue\":");
+    out.integer(end.saturating_sub(start));
+    out.raw(",\"events\":[");
+    // Frames and ends of the open slices; no event is before the one ahead of it.
+    let mut open: Vec<(u32, i64)> = Vec::new();
+    let (mut last, mut is_first) = (start, true);
+    let end_of_trace = trace.span().map_or(0, |(_, end)| end);
+    walk(trace, slices, |step| {
+        let (letter, frame, at) = match step {
+            Step::Alone { .. } => return Ok(()),
+            Step::Open(slice) => {
+                let frame = frame(trace.slices.name[slice]);
+                let around = open.last().map_or(i64::MAX, |(_, end)| *end);
+                open.push((frame, trace.slices.end(slice, end_of_trace).min(around)));
+                ("O", frame, trace.slices.ts[slice])
+            }
+            Step::Close { .. } => {
+                let Some((frame, end)) = open.pop() else { return Ok(()) };
+                ("C", frame, end)
+            }
+        };
+        last = last.max(at);
+        out.raw(if std::mem::take(&mut is_first) { "\n{\"type\":\"" } else { ",\n{\"type\":\"" });
+        out.raw(letter);
+        out.raw("\",\"frame\":");
+        out.integer(i64::from(frame));
+        out.raw(",\"at\":");
+        out.integer(last.saturating_sub(start));
+        out.raw("}");
+        out.pass_on()
+    })?;
+    out.raw("]}");
+    Ok(())
+}
+
+/// The samples of each thread, with the weights of the file.
+fn write_samples(
+    trace: &Trace,
+    prefix: &str,
+    n_profiles: &mut u32,
+    frames: &mut Frames,
+    out: &mut Out<'_>,
+) -> io::Result<()> {
+    let samples = &trace.samples;
+    let mut threads = samples.thread.clone();
+    threads.sort_unstable();
+    threads.dedup();
+    for thread in threads {
+        let rows = || (0..samples.len()).filter(|row| samples.thread[*row] == thread);
+        let name = format!("{prefix}{} (samples)", thread_path(trace, thread.0 as usize));
+        head(n_profiles, "sampled", &name, "none", out);
+        let weight = |row: usize| if samples.weight[row].is_finite() { samples.weight[row] } else { 0.0 };
+        out.raw("\"endValue\":");
+        out.float(rows().map(weight).sum());
+        out.raw(",\"samples\":[");
+        for (i, row) in rows().enumerate() {
+            out.raw(if i > 0 { ",[" } else { "[" });
+            for (depth, frame) in stack_frames(trace, samples.stack[row]).into_iter().enumerate() {
+                out.raw(if depth > 0 { "," } else { "" });
+                out.integer(i64::from(frames.get(frame_name(trace, frame))));
+            }
+            out.raw("]");
+            out.pass_on()?;
+        }
+        out.raw("],\"weights\":[");
+        for (i, row) in rows().enumerate() {
+            out.raw(if i > 0 { "," } else { "" });
+            out.float(weight(row));
+            out.pass_on()?;
+        }
+        out.raw("]}");
+    }
+    Ok(())
+}
+
+/// Counts by place as stacks of one frame: the file has no others.
+fn write_counts(
+    trace: &Trace,
+    profile: &ProfileRun,
+    frames: &mut Frames,
+    out: &mut Out<'_>,
+) -> io::Result<()> {
+    let counts = &profile.frames.self_samples;
+    let rows = || (0..counts.len()).filter(|row| counts[*row] > 0);
+    out.raw("\"endValue\":");
+    out.raw(&profile.sum_self().to_string());
+    out.raw(",\"samples\":[");
+    for (i, row) in rows().enumerate() {
+        out.raw(if i > 0 { ",[" } else { "[" });
+        out.integer(i64::from(frames.get(&place_name(trace, profile, row))));
+        out.raw("]");
+        out.pass_on()?;
+    }
+    out.raw("],\"weights\":[");
+    for (i, row) in rows().enumerate() {
+        out.raw(if i > 0 { "," } else { "" });
+        out.raw(&counts[row].to_string());
+        out.pass_on()?;
+    }
+    out.raw("]}");
+    Ok(())
+}

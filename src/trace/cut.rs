@@ -1,0 +1,147 @@
+//! A part of a trace: a stretch of its time, its outer slices.
+//!
+//! ```text
+//! window      |-----------|
+//! [A                  ]          kept as it is: it touches the window
+//!     [B]  [C    ]  [D        ]  B is left out
+//! ```
+//! What is kept keeps its own times, so that durations stay true; self times are those of what is left.
+
+use super::Trace;
+use super::builder::compute_self_times;
+use super::counters::CounterTable;
+use super::flows::FlowTable;
+use super::objects::ObjectTable;
+use super::samples::SampleTable;
+use super::slices::{SliceId, SliceTable};
+use serde::{Deserialize, Serialize};
+
+/// What is kept of a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Cut {
+    /// First and last nanosecond, from the start of the trace; `None` for all of it.
+    pub window: Option<(i64, i64)>,
+    /// Slices inside so many others are kept, and no deeper ones; `None` for all of them.
+    pub max_depth: Option<u32>,
+}
+
+impl Cut {
+    /// Whether it leaves nothing out.
+    pub fn is_all(&self) -> bool {
+        *self == Cut::default()
+    }
+
+    /// The part of `trace`. Tables that only reports read are left empty.
+    pub fn of(&self, trace: &Trace) -> Trace {
+        let start = trace.span().map_or(0, |(start, _)| start);
+        let window = self
+            .window
+            .map(|(from, to)| (start.saturating_add(from), start.saturating_add(to)))
+            .unwrap_or((i64::MIN, i64::MAX));
+        let is_in = |ts: i64| window.0 <= ts && ts <= window.1;
+        let mut part = Trace {
+            source: trace.source.clone(),
+            ledger: trace.ledger.clone(),
+            strings: trace.strings.clone(),
+            processes: trace.processes.clone(),
+            threads: trace.threads.clone(),
+            tracks: trace.tracks.clone(),
+            counter_series: trace.counter_series.clone(),
+            frames: trace.frames.clone(),
+            stacks: trace.stacks.clone(),
+            args: trace.args.clone(),
+            scoring_calls: trace.scoring_calls.clone(),
+            profiles: trace.profiles.clone(),
+            ..Trace::default()
+        };
+        let numbers = self.cut_slices(trace, window, &mut part.slices);
+        let number = |slice: SliceId| numbers.get(slice.0 as usize).copied().and_then(SliceId::some);
+        let flows = &trace.flows;
+        for row in 0..flows.len() {
+            if let (Some(from), Some(to)) = (number(flows.from[row]), number(flows.to[row])) {
+                push_flow(&mut part.flows, (from, to), flows, row);
+            }
+        }
+        for row in (0..trace.counters.len()).filter(|row| is_in(trace.counters.ts[*row])) {
+            push_value(&mut part.counters, &trace.counters, row);
+        }
+        for row in (0..trace.samples.len()).filter(|row| is_in(trace.samples.ts[*row])) {
+            push_sample(&mut part.samples, &trace.samples, row);
+        }
+        for row in (0..trace.objects.len()).filter(|row| is_in(trace.objects.ts[*row])) {
+            push_object(&mut part.objects, &trace.objects, row);
+        }
+        compute_self_times(&mut part);
+        part
+    }
+
+    /// The slices that are kept; gives the number that each of all has among them.
+    fn cut_slices(&self, trace: &Trace, window: (i64, i64), part: &mut SliceTable) -> Vec<SliceId> {
+        let all = &trace.slices;
+        let end_of_trace = trace.span().map_or(0, |(_, end)| end);
+        let max_depth = self.max_depth.unwrap_or(u32::MAX);
+        let mut numbers = vec![SliceId::NONE; all.len()];
+        for slice in 0..all.len() {
+            let touches = all.ts[slice] <= window.1 && all.end(slice, end_of_trace) >= window.0;
+            if !touches || all.depth[slice] >= max_depth {
+                continue;
+            }
+            numbers[slice] = SliceId(part.len() as u32);
+            // A child may outlast its parent and be in the window alone.
+            let mut parent = all.parent[slice].some();
+            while let Some(around) = parent.filter(|around| numbers[around.0 as usize] == SliceId::NONE) {
+                parent = all.parent[around.0 as usize].some();
+            }
+            let parent = parent.map_or(SliceId::NONE, |around| numbers[around.0 as usize]);
+            part.depth.push(parent.some().map_or(0, |around| part.depth[around.0 as usize] + 1));
+            part.parent.push(parent);
+            part.ts.push(all.ts[slice]);
+            part.dur.push(all.dur[slice]);
+            part.self_ns.push(0);
+            part.name.push(all.name[slice]);
+            part.category.push(all.category[slice]);
+            part.track.push(all.track[slice]);
+            part.kind.push(all.kind[slice]);
+            part.offset.push(all.offset[slice]);
+            part.args.push(all.args[slice]);
+        }
+        let kept = |slice: SliceId| numbers.get(slice.0 as usize).copied().and_then(SliceId::some);
+        part.end_args =
+            all.end_args.iter().filter_map(|(slice, args)| Some((kept(*slice)?, *args))).collect();
+        part.stacks = all.stacks.iter().filter_map(|(slice, a, b)| Some((kept(*slice)?, *a, *b))).collect();
+        part.no_duration = all.no_duration.iter().filter_map(|slice| kept(*slice)).collect();
+        part.thread_time =
+            all.thread_time.iter().filter_map(|(slice, ts, dur)| Some((kept(*slice)?, *ts, *dur))).collect();
+        numbers
+    }
+}
+
+fn push_flow(part: &mut FlowTable, (from, to): (SliceId, SliceId), all: &FlowTable, row: usize) {
+    part.from.push(from);
+    part.to.push(to);
+    part.name.push(all.name[row]);
+    part.category.push(all.category[row]);
+}
+
+fn push_value(part: &mut CounterTable, all: &CounterTable, row: usize) {
+    part.ts.push(all.ts[row]);
+    part.series.push(all.series[row]);
+    part.value.push(all.value[row]);
+}
+
+fn push_sample(part: &mut SampleTable, all: &SampleTable, row: usize) {
+    part.ts.push(all.ts[row]);
+    part.thread.push(all.thread[row]);
+    part.stack.push(all.stack[row]);
+    part.weight.push(all.weight[row]);
+    part.name.push(all.name[row]);
+}
+
+fn push_object(part: &mut ObjectTable, all: &ObjectTable, row: usize) {
+    part.event.push(all.event[row]);
+    part.ts.push(all.ts[row]);
+    part.process.push(all.process[row]);
+    part.name.push(all.name[row]);
+    part.id.push(all.id[row]);
+    part.args.push(all.args[row]);
+}

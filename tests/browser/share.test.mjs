@@ -1,0 +1,187 @@
+// What is handed on: to Perfetto by its messages, and as a link with the numbers in it.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { NARROW, WIDE, accessibilityProblems, openPage, siteAndBrowser } from './support.mjs';
+
+const given = siteAndBrowser();
+const data = (name) => fileURLToPath(new URL(`../data/${name}`, import.meta.url));
+const trace = data('pytorch/small-bert-h100.json.gz');
+const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
+
+/** A page in which `file` has been read. */
+async function opened(file, options = {}) {
+  const page = await openPage(given.browser, given.site.url + (options.hash ?? ''), options);
+  await page.getByTestId('file-input').setInputFiles(file);
+  await panel(page).locator('.file-head').waitFor();
+  return page;
+}
+
+/** A stand-in for Perfetto that speaks its handshake, late by some time, and keeps what it is given. */
+async function standIn(page, { silent = false } = {}) {
+  await page.context().route('https://ui.perfetto.dev/**', (route) =>
+    route.fulfill({
+      contentType: 'text/html',
+      body: `<!doctype html><title>stand-in</title><script>
+        globalThis.pings = 0;
+        addEventListener('message', ({ data, source, origin }) => {
+          if (data === 'PING' && ${!silent}) { globalThis.pings += 1; source.postMessage('PONG', origin); return; }
+          if (data?.perfetto) globalThis.given = data.perfetto;
+        });
+      </script>`,
+    }),
+  );
+}
+
+async function handOver(page) {
+  await page.keyboard.press('e');
+  await page.getByRole('menuitem', { name: 'Open in Perfetto…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Open in Perfetto' });
+  await dialog.getByText(/go to https:\/\/ui\.perfetto\.dev, as small-bert-h100\.trace\.json\.gz/).waitFor();
+  return dialog;
+}
+
+const durations = (json) =>
+  JSON.parse(json)
+    .traceEvents.filter((event) => event.ph === 'X')
+    .map((event) => `${event.name} ${event.ts} ${event.dur ?? 0}`)
+    .sort();
+
+test('Perfetto is given the trace after its answer, all of it or the part that was chosen', async () => {
+  const page = await opened(trace);
+  await standIn(page);
+  let dialog = await handOver(page);
+  // Where it goes and how much it is are said before anything is opened.
+  assert.equal(page.context().pages().length, 1);
+  let popup = page.context().waitForEvent('page');
+  await dialog.getByRole('button', { name: 'Hand it over' }).click();
+  const perfetto = await popup;
+  await dialog.getByText(/were handed over/).waitFor();
+  await perfetto.waitForFunction(() => globalThis.given);
+  assert.equal(perfetto.url(), 'https://ui.perfetto.dev/');
+  const got = await perfetto.evaluate(async () => {
+    const bytes = new Uint8Array(globalThis.given.buffer);
+    let text = '';
+    for (let at = 0; at < bytes.length; at += 32768) text += String.fromCharCode(...bytes.subarray(at, at + 32768));
+    return { title: globalThis.given.title, base64: btoa(text) };
+  });
+  assert.equal(got.title, 'small-bert-h100.trace.json.gz');
+  const events = durations(gunzipSync(Buffer.from(got.base64, 'base64')).toString());
+  // The same as the trace that is downloaded, whose events the export's own tests hold against the file.
+  await page.keyboard.press('Escape');
+  const download = page.waitForEvent('download');
+  await page.keyboard.press('e');
+  await page.getByRole('menuitem', { name: 'Chrome trace (for Perfetto)' }).click();
+  const whole = durations(readFileSync(await (await download).path(), 'utf8'));
+  assert.ok(events.length > 1000);
+  assert.deepEqual(events, whole);
+
+  dialog = await handOver(page);
+  await dialog.getByLabel('to', { exact: true }).fill('20');
+  await dialog.getByRole('button', { name: 'Take this part' }).click();
+  await dialog.getByText(/go to https/).waitFor();
+  const part = page.waitForEvent('download');
+  await dialog.getByRole('button', { name: 'Download instead' }).click();
+  const some = durations(gunzipSync(readFileSync(await (await part).path())).toString());
+  assert.ok(some.length > 0 && some.length < whole.length);
+  const all = new Set(whole);
+  assert.ok(some.every((event) => all.has(event)));
+  await dialog.getByLabel('to', { exact: true }).fill('x');
+  await dialog.getByText('These are no two times one after the other.').waitFor();
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await page.context().close();
+});
+
+test('without an answer or a window the trace can be downloaded', async () => {
+  const page = await opened(trace, { viewport: NARROW, colorScheme: 'dark' });
+  await standIn(page, { silent: true });
+  const dialog = await handOver(page);
+  const popup = page.context().waitForEvent('page');
+  await dialog.getByRole('button', { name: 'Hand it over' }).click();
+  const perfetto = await popup;
+  await dialog.getByText('Waiting for Perfetto to start…').waitFor();
+  await perfetto.close();
+  await dialog.getByText(/Perfetto did not answer/).waitFor();
+  assert.ok(await dialog.getByRole('button', { name: 'Download instead' }).isVisible());
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  // The page opens no other address, and none without a click.
+  assert.equal(await page.evaluate(() => globalThis.open('https://example.org/')), null);
+  await page.context().close();
+});
+
+/** Makes the link of the page and gives it. */
+async function linkOf(page) {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.keyboard.press('e');
+  await page.getByRole('menuitem', { name: 'Copy link with the numbers…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Copy link' });
+  await dialog.getByText(/^The link has [\d,]+ letters/).waitFor();
+  await dialog.getByRole('button', { name: 'Copy link' }).click();
+  await page.getByText('The link is on the clipboard.').waitFor();
+  return page.evaluate(() => navigator.clipboard.readText());
+}
+
+test('who gets a link reads the numbers; who has the file sees what the sender saw', async () => {
+  const sender = await opened(trace);
+  await sender.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Kernels', exact: true }).click();
+  const filter = (page) => panel(page).getByRole('searchbox', { name: /Kernels/ }).first();
+  await filter(sender).fill('gemm');
+  await panel(sender).getByText(/^\d+ of \d+ rows/).first().waitFor();
+  const count = await panel(sender).getByText(/^\d+ of \d+ rows/).first().textContent();
+  const link = await linkOf(sender);
+  await sender.context().close();
+  const requests = given.site.requests.length;
+
+  // Another person's browser, without the file.
+  for (const [viewport, colorScheme] of [[NARROW, 'dark'], [WIDE, 'light']]) {
+    const receiver = await openPage(given.browser, link, { viewport, colorScheme });
+    await receiver.getByTestId('from-link').getByText('small-bert-h100.json.gz').waitFor();
+    assert.ok(await panel(receiver).getByRole('heading', { name: 'Kernels', exact: true }).first().isVisible());
+    assert.ok(await panel(receiver).getByText(/gemm/).first().isVisible());
+    assert.deepEqual(await accessibilityProblems(receiver), []);
+    assert.ok(await receiver.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    assert.deepEqual(receiver.console, []);
+    if (viewport === WIDE) {
+      // Another file is said to be another.
+      await receiver.getByTestId('file-input').setInputFiles(data('chrome/hand_nesting.json'));
+      await receiver.getByText(/hand_nesting\.json is another file than the link is of/).waitFor();
+      // One of the same size as well: only the SHA-256 tells.
+      const forged = join(mkdtempSync(join(tmpdir(), 'link-')), 'forged.json');
+      const bytes = readFileSync(trace);
+      const text = JSON.stringify({ traceEvents: [{ name: 'x', ph: 'X', ts: 0, dur: 5, pid: 1, tid: 1 }] });
+      writeFileSync(forged, text + ' '.repeat(bytes.length - text.length));
+      await receiver.getByTestId('file-input').setInputFiles(forged);
+      await receiver.getByText(/forged\.json is another file than small-bert-h100\.json\.gz/).waitFor();
+      await receiver.getByTestId('file-input').setInputFiles(trace);
+      await receiver.getByText(/the file of the link: size and SHA-256 are the same/).waitFor();
+      await panel(receiver).getByRole('heading', { name: 'Kernels', exact: true }).first().waitFor();
+      assert.equal(await filter(receiver).inputValue(), 'gemm');
+      assert.equal(await panel(receiver).getByText(/^\d+ of \d+ rows/).first().textContent(), count);
+    }
+    await receiver.context().close();
+  }
+  // What is behind the # has reached no server.
+  assert.ok(given.site.requests.slice(requests).every((request) => !request.includes('r1=')));
+});
+
+test('hostile links say what is wrong and do nothing', async () => {
+  for (const [hash, message] of [
+    ['#r1=AAAA', /a part of the link is missing/i],
+    ['#r1=%3Cscript%3E', /letters in it that are of no link/i],
+    ['#r2=AAAA', /starts with 'r2='/],
+    [`#r1=${'A'.repeat(70_000)}`, /get lost on their way/],
+  ]) {
+    const page = await openPage(given.browser, given.site.url + hash);
+    await page.getByText(message).waitFor();
+    assert.deepEqual(page.console, []);
+    await page.context().close();
+  }
+  const page = await openPage(given.browser, `${given.site.url}#section-3`);
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
+  assert.equal(await page.getByRole('tab').count(), 0);
+  await page.context().close();
+});

@@ -1,0 +1,230 @@
+//! Links: what goes in comes out, version 1 stays what it is, and nothing else is taken for one.
+
+mod support;
+
+use support::{Random, assert_same_text, data_dirs, files, import, own_dir};
+use tracedrop::analysis::{self, Query};
+use tracedrop::base::units::Unit;
+use tracedrop::compare::CompareQuery;
+use tracedrop::engine::protocol::{CopyFormat, TableId};
+use tracedrop::engine::{Compared, Linked, Session, Shown, format_title};
+use tracedrop::export::link::{self, LinkOptions, Refusal, TableSpot};
+use tracedrop::export::{self, Input, Options};
+use tracedrop::report::view::{TableQuery, row_order};
+use tracedrop::report::{Block, Column, Document, Facts, Report, Sort, Table};
+use tracedrop::trace::Run;
+
+fn fragment(document: &Document<'_>, run: &Run, link: LinkOptions) -> Result<String, String> {
+    let options = Options { link, ..Options::default() };
+    let input = Input { run, document, query: &Query::default(), options: &options };
+    let mut out = Vec::new();
+    export::render(&link::INFO, &input, &mut out).map_err(|error| error.to_string())?;
+    Ok(String::from_utf8(out).unwrap())
+}
+
+/// A report with a value of every kind.
+fn report() -> Report {
+    let mut report = Report::new("r", "Report");
+    report.summary = "One summary — with “signs” ☃.".to_string();
+    let mut facts = Facts::new("Facts");
+    facts.push("n", "things", u64::MAX, Unit::Count);
+    facts.push("missing", "missing", None::<u64>, Unit::Ns);
+    report.facts(facts);
+    report.warning("look out: <b>");
+    let names = ["b", "a;c", "<script>alert(1)</script>"];
+    let mut table = Table::new(
+        "t",
+        "Table",
+        vec![
+            Column::key("name", "name", names.into_iter().collect()),
+            Column::unsigned("total", "total", Unit::Ns, vec![Some(u64::MAX), None, Some(3)]).with_bar(),
+            Column::integer("change", "change", Unit::Ns, vec![Some(i64::MIN), Some(0), Some(7)]),
+            Column::float(
+                "mean",
+                "mean",
+                Unit::Ratio,
+                vec![Some(f64::NAN), Some(f64::NEG_INFINITY), Some(0.1)],
+            ),
+        ],
+    )
+    .sorted_by("total", true)
+    .caption("A row is a name.");
+    table.n_left_out = 5;
+    report.table(table);
+    report
+}
+
+fn document(reports: &[Report]) -> Document<'_> {
+    Document {
+        title: "trace.json".to_string(),
+        source: Vec::new(),
+        ledger: Report::new("ledger", "Read"),
+        reports,
+    }
+}
+
+/// A table as it is shown, in an order.
+fn rows(table: &Table, order: &[u32]) -> String {
+    let cell = |row: u32, column: &Column| column.cells.get(row as usize).display(column.unit);
+    let line =
+        |row: &u32| table.columns.iter().map(|column| cell(*row, column)).collect::<Vec<_>>().join("|");
+    order.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_report_comes_out_as_it_went_in() {
+    let reports = [report()];
+    let fragment = fragment(&document(&reports), &Run::default(), LinkOptions::default()).unwrap();
+    let got = link::read(&fragment).unwrap();
+    assert_eq!((got.title.as_str(), got.show.as_str(), got.top), ("trace.json", "r", Query::default().top));
+    assert_eq!(got.reports.len(), 1);
+    let (got, sent) = (&got.reports[0], &reports[0]);
+    assert_eq!((&got.id, &got.title, &got.summary), (&sent.id, &sent.title, &sent.summary));
+    assert_eq!(got.blocks[..2], sent.blocks[..2]);
+    let (Block::Table(got), Block::Table(sent)) = (&got.blocks[2], &sent.blocks[2]) else { panic!() };
+    assert_eq!(rows(got, &[0, 1, 2]), rows(sent, &[0, 1, 2]));
+    assert_eq!((got.sort, got.n_left_out, &got.caption), (sent.sort, 5, &sent.caption));
+    assert!(got.columns[0].key && got.columns[1].bar && got.columns[2].unit == Unit::Ns);
+}
+
+#[test]
+fn order_filter_and_number_of_rows_go_along() {
+    let reports = [report()];
+    let query = TableQuery { sort: Some(Sort { column: 2, descending: false }), filter: "a".to_string() };
+    let spot = TableSpot { report: "r".to_string(), table: "t".to_string(), query };
+    let options = LinkOptions { tables: vec![spot.clone()], rows: 1, ..LinkOptions::default() };
+    let got = link::read(&fragment(&document(&reports), &Run::default(), options).unwrap()).unwrap();
+    assert_eq!(got.tables, [spot]);
+    let table = got.reports[0].tables().next().unwrap();
+    assert_eq!(table.n_rows(), 1);
+    assert_eq!(table.columns[0].cells.get(0).plain(), "a;c");
+    // Two that are there and five that never were.
+    assert_eq!(table.n_left_out, 7);
+}
+
+#[test]
+fn links_of_real_reports_show_the_same_numbers() {
+    let mut n_checked = 0;
+    for (system, ending) in
+        [("chrome", ".json"), ("pytorch", ".gz"), ("sway", ".jsonl"), ("pysampling", ".jsonl")]
+    {
+        for path in data_dirs(system).iter().flat_map(|dir| files(dir, &[ending])) {
+            let bytes = std::fs::read(&path).unwrap();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if bytes.len() > 200_000 {
+                continue;
+            }
+            let Ok(trace) = import(name, &bytes, None) else { continue };
+            let run = Run::single(trace);
+            let reports = analysis::reports(&run, &Query::default());
+            let document = analysis::document(&run, &reports, &format_title);
+            for sent in &reports {
+                let options = LinkOptions { report: Some(sent.id.to_string()), ..LinkOptions::default() };
+                let got = link::read(&fragment(&document, &run, options).unwrap()).unwrap();
+                assert_eq!(got.files[0].bytes, bytes.len() as u64, "{name}");
+                assert_eq!(got.reports.len(), 1);
+                assert_eq!(got.reports[0].tables().count(), sent.tables().count());
+                for (got, sent) in got.reports[0].tables().zip(sent.tables()) {
+                    n_checked += 1;
+                    let order = row_order(sent, &TableQuery::default());
+                    let order = &order[..order.len().min(10)];
+                    let all: Vec<u32> = (0..got.n_rows() as u32).collect();
+                    assert_same_text(name, &rows(got, &all), &rows(sent, order));
+                }
+            }
+        }
+    }
+    assert!(n_checked > 100, "{n_checked}");
+}
+
+#[test]
+fn a_comparison_of_ten_rows_fits_in_two_kilobytes() {
+    let dir = own_dir("pytorch");
+    let side = |name: &str| {
+        let bytes = std::fs::read(dir.join(name)).unwrap();
+        let mut session = Session::new(name, bytes.len() as u64, None, Query::default());
+        session.feed(&bytes);
+        session.finish().unwrap();
+        session.side().unwrap()
+    };
+    let (a, b) = (side("compare-base.json.gz"), side("compare-test.json.gz"));
+    let mut compared = Compared::new(a, b, &CompareQuery::default()).unwrap();
+    // The link of a comparison names the files of both sides.
+    let mut out = Vec::new();
+    compared.export(&link::INFO, &Options::default(), &mut out).unwrap();
+    let linked = Linked::open(std::str::from_utf8(&out).unwrap()).unwrap();
+    assert_eq!(linked.report().files.len(), 2);
+    // Ten rows of what changed, with their headline.
+    let mut smallest = usize::MAX;
+    for report in compared.reports() {
+        for table in report.tables().filter(|table| table.n_rows() >= 10) {
+            let mut alone = Report { blocks: Vec::new(), ..report.clone() };
+            alone.table(table.clone());
+            let reports = [alone];
+            let made = fragment(&document(&reports), &Run::default(), LinkOptions::default()).unwrap();
+            assert_eq!(link::read(&made).unwrap().reports[0].tables().next().unwrap().n_rows(), 10);
+            smallest = smallest.min(made.len());
+        }
+    }
+    assert!(smallest <= 2048, "{smallest}");
+}
+
+#[test]
+fn what_is_too_long_is_refused_with_a_reason() {
+    let mut random = Random(7);
+    let names: Vec<String> = (0..20_000).map(|_| format!("{:x}", random.next())).collect();
+    let column = Column::key("name", "name", names.iter().map(String::as_str).collect());
+    let mut report = Report::new("r", "Report");
+    report.table(Table::new("t", "Table", vec![column]));
+    let reports = [report];
+    let options = LinkOptions { rows: u32::MAX, ..LinkOptions::default() };
+    let refusal = fragment(&document(&reports), &Run::default(), options).unwrap_err();
+    assert!(refusal.contains("more than 65536 get lost"), "{refusal}");
+}
+
+/// Blocks of `key: value` lines: a fragment with its content and a table of it, or with the reason why it is refused.
+#[test]
+fn version_1_stays_what_it_is() {
+    let text = std::fs::read_to_string(own_dir("link").join("vectors.txt")).unwrap();
+    let mut n_vectors = 0;
+    for block in text.split("\n\n").filter(|block| !block.trim().is_empty() && !block.starts_with('#')) {
+        let member = |key: &str| {
+            block.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).unwrap_or_default()
+        };
+        let (name, fragment) = (member("name"), member("fragment"));
+        match member("refused") {
+            "" => {
+                let content = link::decode(fragment).unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
+                assert_same_text(name, std::str::from_utf8(&content).unwrap(), member("content"));
+                let mut linked = Linked::open(fragment).unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
+                let shown = linked.document().unwrap();
+                assert!(!shown.reports.is_empty(), "{name}");
+                let (csv, _) =
+                    linked.copy(TableId { report: 0, block: 1 }, &TableQuery::default(), CopyFormat::Csv);
+                assert_eq!(csv.replace("\r\n", "|"), member("table"), "{name}");
+            }
+            reason => {
+                let refusal = link::read(fragment).map(drop).expect_err(name);
+                assert_eq!(refusal.to_string(), reason, "{name}");
+            }
+        }
+        n_vectors += 1;
+    }
+    assert!(n_vectors >= 8, "{n_vectors}");
+}
+
+#[test]
+fn any_letters_at_all_are_refused_or_read() {
+    let reports = [report()];
+    let good = fragment(&document(&reports), &Run::default(), LinkOptions::default()).unwrap();
+    let mut random = Random(3);
+    for _ in 0..20_000 {
+        let mut bytes = good.clone().into_bytes();
+        for _ in 0..=random.below(3) {
+            let at = random.below(bytes.len() as u64) as usize;
+            bytes[at] = 32 + random.below(95) as u8;
+        }
+        let _ = link::read(std::str::from_utf8(&bytes).unwrap());
+    }
+    assert_eq!(link::read(""), Err(Refusal::OtherVersion(String::new())));
+}

@@ -1,0 +1,141 @@
+//! What is taken out is nowhere in what goes out, and what is left is as it was.
+
+mod support;
+
+use std::collections::BTreeSet;
+use support::{data_dirs, files, import};
+use tracedrop::analysis::{self, Query};
+use tracedrop::engine::format_title;
+use tracedrop::export::redact::{Classes, Outgoing, Sort, outgoing};
+use tracedrop::export::{self, Input, Options};
+use tracedrop::trace::{Run, Trace};
+
+const ALL: Classes = Classes { paths: true, hosts: true, symbols: true, arguments: true, prompts: true };
+
+fn with<T>(run: &Run, redact: Classes, act: impl FnOnce(&Input<'_>) -> T) -> T {
+    let reports = analysis::reports(run, &Query::default());
+    let document = analysis::document(run, &reports, &format_title);
+    let options = Options { redact, ..Options::default() };
+    act(&Input { run, document: &document, query: &Query::default(), options: &options })
+}
+
+fn written(id: &str, run: &Run, redact: Classes) -> String {
+    with(run, redact, |input| {
+        let mut out = Vec::new();
+        export::render(export::find(id).unwrap(), input, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    })
+}
+
+fn texts_of(id: &str, run: &Run, redact: Classes) -> Outgoing {
+    with(run, redact, |input| outgoing(export::find(id).unwrap(), input).unwrap())
+}
+
+fn traces() -> Vec<(String, Trace)> {
+    let mut traces = Vec::new();
+    for (system, ending) in
+        [("chrome", ".json"), ("pytorch", ".gz"), ("pysampling", ".jsonl"), ("sway", ".jsonl")]
+    {
+        for path in data_dirs(system).iter().flat_map(|dir| files(dir, &[ending])) {
+            let bytes = std::fs::read(&path).unwrap();
+            let name = path.file_name().unwrap().to_str().unwrap().to_string();
+            if bytes.len() < 100_000
+                && let Ok(trace) = import(&name, &bytes, None)
+            {
+                traces.push((name, trace));
+            }
+        }
+    }
+    traces
+}
+
+fn times(trace: &Trace) -> Vec<(i64, i64, u32)> {
+    let slices = &trace.slices;
+    let mut rows: Vec<_> =
+        (0..slices.len()).map(|i| (slices.ts[i], slices.dur[i], slices.depth[i])).collect();
+    rows.sort();
+    rows
+}
+
+/// Names long enough that they are not by chance part of a word of the format.
+fn long_names(trace: &Trace) -> BTreeSet<String> {
+    let ids = trace.slices.name.iter().chain(&trace.frames.name);
+    let functions = trace.profiles.iter().flat_map(|profile| &profile.frames.func);
+    let names = ids.chain(functions).filter_map(|id| trace.strings.get_opt(*id));
+    names.filter(|name| name.len() > 12 && !name.contains(['"', '\\'])).map(str::to_string).collect()
+}
+
+#[test]
+fn no_name_of_code_is_left_and_times_stay() {
+    let mut n_names = 0;
+    for (name, trace) in traces() {
+        let names = long_names(&trace);
+        n_names += names.len();
+        let run = Run::single(trace);
+        let chrome = written("chrome-trace", &run, ALL);
+        let categories: BTreeSet<&str> = run.traces[0]
+            .slices
+            .category
+            .iter()
+            .filter_map(|id| run.traces[0].strings.get_opt(*id))
+            .collect();
+        let is_also_else = |text: &str| {
+            let trace = &run.traces[0];
+            categories.contains(text)
+                || trace
+                    .threads
+                    .name
+                    .iter()
+                    .chain(&trace.processes.name)
+                    .chain(&trace.counter_series.name)
+                    .any(|id| trace.strings.get(*id).contains(text))
+        };
+        for text in names.iter().filter(|text| !is_also_else(text)) {
+            assert!(!chrome.contains(&format!("\"name\":\"{text}\"")), "{name}: {text}");
+        }
+        let before =
+            import("before.json", written("chrome-trace", &run, Classes::default()).as_bytes(), None);
+        let after = import("after.json", chrome.as_bytes(), None);
+        match (before, after) {
+            (Ok(before), Ok(after)) => assert_eq!(times(&after), times(&before), "{name}"),
+            (before, after) => assert_eq!(before.is_ok(), after.is_ok(), "{name}"),
+        }
+        // In a report a name may be a word of ours as well; those with signs of code in them are not.
+        for id in ["html", "link", "json"] {
+            let text = if id == "link" {
+                texts_of(id, &run, ALL).texts.into_iter().map(|(_, text, _)| text + "\n").collect()
+            } else {
+                written(id, &run, ALL)
+            };
+            for symbol in names.iter().filter(|symbol| symbol.contains("::") || symbol.contains('(')) {
+                assert!(!text.contains(symbol.as_str()), "{name}: {id}: {symbol}");
+            }
+        }
+    }
+    assert!(n_names > 500, "{n_names}");
+}
+
+#[test]
+fn the_preview_lists_what_is_written_and_nothing_that_was_taken_out() {
+    let json = br#"[{"name":"load /srv/secret/model.bin","cat":"io","ph":"X","ts":1,"dur":5,"pid":1,"tid":1,
+        "args":{"host":"blue-harbour","url":"https://db.corp/x","prompt":"Tell me","n":7,"list":["/etc/secret"]}}]"#;
+    let run = Run::single(import("a.json", json, None).unwrap());
+    let all = texts_of("chrome-trace", &run, Classes::default());
+    let sort_of = |outgoing: &Outgoing, text: &str| {
+        outgoing.texts.iter().find(|(_, known, _)| known == text).map(|(sort, ..)| *sort)
+    };
+    assert_eq!(sort_of(&all, "load /srv/secret/model.bin"), Some(Sort::Path));
+    assert_eq!(sort_of(&all, "https://db.corp/x"), Some(Sort::Host));
+    assert_eq!(sort_of(&all, "blue-harbour"), Some(Sort::Other));
+    assert_eq!(sort_of(&all, "prompt"), Some(Sort::Key));
+    let classes = Classes { paths: true, hosts: true, prompts: true, ..Classes::default() };
+    let text = written("chrome-trace", &run, classes);
+    for secret in ["/srv", "secret", "blue-harbour", "db.corp", "Tell me"] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+    assert!(text.contains(r#""name":"load [path "#) && text.contains(r#""n":7"#), "{text}");
+    let left = texts_of("chrome-trace", &run, classes);
+    assert_eq!(sort_of(&left, "load [path 1]"), Some(Sort::Token));
+    let without_args = written("chrome-trace", &run, Classes { arguments: true, ..Classes::default() });
+    assert!(!without_args.contains("blue-harbour") && without_args.contains("/srv/secret"));
+}
