@@ -56,6 +56,17 @@ pub enum Mark {
         anchor: Anchor,
         text: String,
     },
+    /// A cell of a grid.
+    Cell {
+        x: f64,
+        y: f64,
+        width: f64,
+        height: f64,
+        tone: Tone,
+        /// How much of its colour it shows: from 0 to 1.
+        strength: f64,
+        title: String,
+    },
 }
 
 impl Mark {
@@ -63,7 +74,9 @@ impl Mark {
     fn lower_by(&self, px: f64) -> Mark {
         let mut mark = self.clone();
         match &mut mark {
-            Mark::Rect { y, .. } | Mark::Dot { y, .. } | Mark::Text { y, .. } => *y += px,
+            Mark::Rect { y, .. } | Mark::Dot { y, .. } | Mark::Text { y, .. } | Mark::Cell { y, .. } => {
+                *y += px;
+            }
             Mark::Path { corners, base, .. } => {
                 corners.iter_mut().for_each(|corner| corner.1 += px);
                 *base = base.map(|base| base + px);
