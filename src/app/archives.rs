@@ -5,6 +5,7 @@ use super::client::{Answer, Client, Event};
 use super::state::App;
 use super::together::listed;
 use super::words::words;
+use leptos::prelude::*;
 use std::cell::RefCell;
 use tracedrop::base::text;
 use tracedrop::engine::folder::may_be_archive;

@@ -105,11 +105,11 @@ fn unpacked(content: &BlobContent, entry: &Entry) -> Result<Blob, String> {
 /// The file as a gzip file, whose bytes are not copied.
 fn gzip(whole: &Blob, entry: &Entry) -> Result<Blob, String> {
     let (head, tail) = archive::gzip_ends(entry).ok_or("it is not packed")?;
-    let parts = Array::of3(
-        &Uint8Array::from(head.as_slice()),
-        &part_of(whole, &entry.range)?,
-        &Uint8Array::from(tail.as_slice()),
-    );
+    let packed = part_of(whole, &entry.range)?;
+    let parts = Array::new();
+    parts.push(&Uint8Array::from(head.as_slice()));
+    parts.push(&packed);
+    parts.push(&Uint8Array::from(tail.as_slice()));
     Blob::new_with_blob_sequence(&parts).map_err(|_| "the browser has no room for it".to_string())
 }
 
