@@ -214,7 +214,7 @@ fn other_libraries_read_what_is_exported() {
         Command::new(python).arg(root.join("tools/read-run.py")).arg(dir.join("run.zip")).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.is_empty(), "{said}");
-    let csv = text(&dir, &["report", "run.zip", "--format", "csv", "--table", "regions"]);
+    let csv = text(&dir, &["report", "run.zip", "--format", "csv", "--table", "region_map"]);
     let n_regions = csv.lines().count() - 1;
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(told.contains(&format!("region_map {n_regions} rows")), "{told}");

@@ -55,13 +55,13 @@ fn are_ranks<'a>(files: impl Iterator<Item = &'a FileView>) -> bool {
 impl App {
     /// Opens what was let go over the page or chosen, archives as the folders that they hold, and says what was not opened.
     pub fn take(self, dropped: Dropped) {
+        if dropped.folders.is_empty() && dropped.files.is_empty() {
+            self.alert(words().nothing_to_open.to_string());
+        }
         self.with_archives_opened(dropped, move |dropped| self.take_opened(dropped));
     }
 
     fn take_opened(self, dropped: Dropped) {
-        if dropped.folders.is_empty() && dropped.files.is_empty() {
-            self.alert(words().nothing_to_open.to_string());
-        }
         if dropped.half == Half::Lower
             && let Some(a) = self.may_be_side()
         {

@@ -29,7 +29,7 @@ pub fn detect(head: &[u8], file_name: &str) -> Option<&'static FormatInfo> {
 /// whose start is worth showing.
 pub fn describe(head: &[u8]) -> (&'static str, bool) {
     const SIGNATURES: &[(&[u8], &str)] = &[
-        (b"PK\x03\x04", "a zip archive inside of something else, or without .zip at the end of its name"),
+        (b"PK\x03\x04", "a zip archive; open it as a file whose name ends in .zip"),
         (b"BZh", "a bzip2 file; unpack it first"),
         (b"\xfd7zXZ\0", "an xz file; unpack it first"),
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"),

@@ -157,7 +157,7 @@ pub struct Labeller {
     map: RegionMap,
     /// Answers of the rules.
     answers: FxHashMap<Question, Option<Kind>>,
-    phases: Vec<String>,
+    phases: FxHashMap<String, u32>,
 }
 
 impl Labeller {
@@ -203,8 +203,9 @@ impl Labeller {
                 UnknownPolicy::Runtime => kind = Kind::RUNTIME,
             }
         }
-        let first = self.ranges.get(page).unwrap_or(kind);
-        let known = self.pages.entry(page).or_insert(Page { kind: first, id: 0 });
+        let ranges = &self.ranges;
+        let new = || Page { kind: ranges.get(page).unwrap_or(kind), id: 0 };
+        let known = self.pages.entry(page).or_insert_with(new);
         let region_id = match kind {
             Kind::WEIGHT => Region::WEIGHTS,
             Kind::KV_CACHE => *self.kv_addresses.entry(row.address).or_insert_with(|| self.map.next_id()),
@@ -228,11 +229,12 @@ impl Labeller {
     ) -> Kind {
         let phase_number = match phase {
             None => u32::MAX,
-            Some(phase) => match self.phases.iter().position(|known| known == phase) {
-                Some(at) => at as u32,
+            Some(phase) => match self.phases.get(phase) {
+                Some(number) => *number,
                 None => {
-                    self.phases.push(phase.to_string());
-                    self.phases.len() as u32 - 1
+                    let number = self.phases.len() as u32;
+                    self.phases.insert(phase.to_string(), number);
+                    number
                 }
             },
         };

@@ -83,6 +83,45 @@ pub struct Metrics {
     pub regions: Vec<RegionMetrics>,
     /// Nanoseconds between accesses to one address by a kind of memory, those above 0, ascending by kind; none is empty.
     pub intervals: Vec<(Kind, Spread)>,
+    /// How far accesses to a region of a kind step, ascending by kind.
+    pub strides: Vec<(Kind, Strides)>,
+}
+
+/// Steps from one access to the next in time within a region, counted by their length.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Strides {
+    /// Steps of 0 bytes.
+    pub n_none: u64,
+    /// Steps to higher addresses: at n those of 2^n bytes and more, but less than twice as many.
+    pub forward: [u64; 64],
+    /// Steps to lower ones.
+    pub backward: [u64; 64],
+}
+
+impl Default for Strides {
+    fn default() -> Strides {
+        Strides { n_none: 0, forward: [0; 64], backward: [0; 64] }
+    }
+}
+
+impl Strides {
+    fn add(&mut self, stride: i64) {
+        match stride.unsigned_abs().checked_ilog2() {
+            None => self.n_none += 1,
+            // A power of a number of 64 bits is below 64.
+            Some(power) if stride > 0 => self.forward[power as usize & 63] += 1,
+            Some(power) => self.backward[power as usize & 63] += 1,
+        }
+    }
+
+    /// All of them.
+    pub fn len(&self) -> u64 {
+        self.n_none + self.forward.iter().chain(&self.backward).sum::<u64>()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 impl Metrics {
@@ -109,6 +148,8 @@ struct RegionState {
     n_same_page: u64,
     strides: Spread,
     stride_sum: PairwiseSum,
+    /// Where its strides are counted with those of its kind.
+    strides_at: usize,
 }
 
 /// Takes accesses one by one.
@@ -123,6 +164,7 @@ pub struct Accumulator {
     /// Latest access to an address by kind.
     touched: FxHashMap<(u64, Kind), i64>,
     intervals: FxHashMap<Kind, Spread>,
+    strides: Vec<(Kind, Strides)>,
 }
 
 impl Accumulator {
@@ -167,7 +209,11 @@ impl Accumulator {
         let Some(region) = self.regions.get_mut(at as usize) else { return };
         if let Some(last) = region.last_address.replace(row.address) {
             // As signed numbers, so that addresses of the kernel are negative ones.
-            let stride = (row.address as i64).wrapping_sub(last as i64).unsigned_abs();
+            let step = (row.address as i64).wrapping_sub(last as i64);
+            if let Some((_, strides)) = self.strides.get_mut(region.strides_at) {
+                strides.add(step);
+            }
+            let stride = step.unsigned_abs();
             region.strides.add(stride);
             region.stride_sum.add(stride as f64);
             region.n_same_page += u64::from(last >> PAGE_BITS == row.address >> PAGE_BITS);
@@ -197,6 +243,10 @@ impl Accumulator {
         }
         let at = self.regions.len() as u32;
         self.by_id.insert(row.region_id, at);
+        let strides_at = self.strides.iter().position(|(kind, _)| *kind == row.kind).unwrap_or_else(|| {
+            self.strides.push((row.kind, Strides::default()));
+            self.strides.len() - 1
+        });
         self.regions.push(RegionState {
             kind: row.kind,
             region_id: row.region_id,
@@ -213,6 +263,7 @@ impl Accumulator {
             n_same_page: 0,
             strides: Spread::default(),
             stride_sum: PairwiseSum::new(n_accesses.saturating_sub(1)),
+            strides_at,
         });
         at
     }
@@ -247,7 +298,10 @@ impl Accumulator {
         regions.sort_unstable_by_key(|region| region.region_id);
         let mut intervals: Vec<(Kind, Spread)> = self.intervals.into_iter().collect();
         intervals.sort_unstable_by_key(|(kind, _)| *kind);
-        Metrics { regions, intervals }
+        let mut strides = self.strides;
+        strides.retain(|(_, strides)| !strides.is_empty());
+        strides.sort_unstable_by_key(|(kind, _)| *kind);
+        Metrics { regions, intervals, strides }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Phases of a run: which one a time is in.
 
 use super::settings::{self, Problem};
+use std::collections::BTreeSet;
 
 /// One stretch of time, nanoseconds on the clock of the trace, its end not in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -97,20 +98,72 @@ impl Phases {
         self.boundaries.iter().position(|phase| phase.start_ns <= ts && ts < phase.end_ns)
     }
 
-    /// Number of the first stretch that holds `ts`, and from when to when (its end not in it) this holds.
-    pub fn at_and_until(&self, ts: i64) -> (Option<usize>, i64, i64) {
-        let (mut from, mut until) = (i64::MIN, i64::MAX);
-        for edge in self.boundaries.iter().flat_map(|phase| [phase.start_ns, phase.end_ns]) {
-            if edge <= ts {
-                from = from.max(edge);
+    /// The same for many times.
+    pub fn by_time(&self) -> PhasesByTime {
+        let all = self.boundaries.iter().enumerate().filter(|(_, phase)| phase.start_ns < phase.end_ns);
+        let edges = all.flat_map(|(at, phase)| [(phase.start_ns, at, true), (phase.end_ns, at, false)]);
+        let mut edges: Vec<(i64, usize, bool)> = edges.collect();
+        edges.sort_unstable();
+        let mut open = BTreeSet::new();
+        let mut from: Vec<(i64, Option<usize>)> = Vec::new();
+        for (ns, at, is_start) in edges {
+            if is_start {
+                open.insert(at);
             } else {
-                until = until.min(edge);
+                open.remove(&at);
+            }
+            let first = open.first().copied();
+            match from.last_mut() {
+                Some(last) if last.0 == ns => last.1 = first,
+                _ => from.push((ns, first)),
             }
         }
-        (self.at(ts), from, until)
+        PhasesByTime { from }
     }
 
     pub fn name(&self, at: usize) -> Option<&str> {
         self.boundaries.get(at).map(|phase| phase.phase.as_str())
+    }
+}
+
+/// Which stretch holds at which time.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PhasesByTime {
+    /// Times, ascending, and the number of the first stretch that holds from then on.
+    from: Vec<(i64, Option<usize>)>,
+}
+
+impl PhasesByTime {
+    /// Number of the first stretch that holds `ts`, and from when to when (its end not in it) this holds.
+    pub fn at_and_until(&self, ts: i64) -> (Option<usize>, i64, i64) {
+        let next = self.from.partition_point(|(from, _)| *from <= ts);
+        let until = self.from.get(next).map_or(i64::MAX, |(from, _)| *from);
+        match next.checked_sub(1).and_then(|at| self.from.get(at)) {
+            Some((from, at)) => (*at, *from, until),
+            None => (None, i64::MIN, until),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn one_time_and_many_give_the_same(
+            edges in prop::collection::vec((-20i64..20, -20i64..20), 0..12),
+            ts in -25i64..25,
+        ) {
+            let boundary = |(start_ns, end_ns)| Boundary { phase: String::new(), start_ns, end_ns };
+            let phases = Phases { boundaries: edges.into_iter().map(boundary).collect() };
+            let (at, from, until) = phases.by_time().at_and_until(ts);
+            prop_assert_eq!(at, phases.at(ts));
+            prop_assert!(from <= ts && ts < until);
+            for ts in from.max(-30)..until.min(30) {
+                prop_assert_eq!(at, phases.at(ts));
+            }
+        }
     }
 }

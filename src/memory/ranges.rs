@@ -2,6 +2,7 @@
 
 use super::settings::{self, Problem};
 use crate::trace::accesses::PAGE_BITS;
+use std::collections::BTreeMap;
 
 /// A range of addresses, its end not in it, and what it holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,41 +42,42 @@ impl AddressRange {
 /// Pages that are marked, as ranges that do not overlap.
 #[derive(Clone, Debug)]
 pub struct MarkedPages<T> {
-    /// First and last page, ascending.
-    ranges: Vec<(u64, u64, T)>,
+    /// Last page and mark, by the first page.
+    ranges: BTreeMap<u64, (u64, T)>,
 }
 
 impl<T> Default for MarkedPages<T> {
     fn default() -> MarkedPages<T> {
-        MarkedPages { ranges: Vec::new() }
+        MarkedPages { ranges: BTreeMap::new() }
     }
 }
 
 impl<T: Copy> MarkedPages<T> {
     /// Marks those of the pages that are not marked yet; gives their number.
     pub fn mark(&mut self, first: u64, last: u64, value: T) -> u64 {
+        // Gaps from the last one on: `upto` is the last page that may be in the next one.
         let mut gaps = Vec::new();
-        let mut at = Some(first);
-        for (start, end, _) in self.ranges.iter().filter(|(start, end, _)| *end >= first && *start <= last) {
-            if let Some(from) = at
-                && from < *start
+        let mut upto = Some(last).filter(|last| *last >= first);
+        for (start, (end, _)) in self.ranges.range(..=last).rev().take_while(|(_, (end, _))| *end >= first) {
+            if let Some(upto) = upto
+                && *end < upto
             {
-                gaps.push((from, start - 1, value));
+                gaps.push((end + 1, upto));
             }
-            at = end.checked_add(1);
+            upto = start.checked_sub(1).filter(|upto| *upto >= first);
+            if upto.is_none() {
+                break;
+            }
         }
-        if let Some(from) = at.filter(|from| *from <= last) {
-            gaps.push((from, last, value));
-        }
-        let n = gaps.iter().map(|(first, last, _)| (last - first).saturating_add(1)).sum();
-        self.ranges.extend(gaps);
-        self.ranges.sort_unstable_by_key(|(start, ..)| *start);
+        gaps.extend(upto.map(|upto| (first, upto)));
+        let n = gaps.iter().map(|(first, last)| (last - first).saturating_add(1)).sum();
+        self.ranges.extend(gaps.into_iter().map(|(first, last)| (first, (last, value))));
         n
     }
 
     pub fn get(&self, page: u64) -> Option<T> {
-        let at = self.ranges.partition_point(|(start, ..)| *start <= page).checked_sub(1)?;
-        self.ranges.get(at).filter(|(_, end, _)| page <= *end).map(|(.., value)| *value)
+        let (_, (end, value)) = self.ranges.range(..=page).next_back()?;
+        (page <= *end).then_some(*value)
     }
 
     pub fn is_empty(&self) -> bool {

@@ -9,7 +9,7 @@ use super::kinds::{Kind, Kinds};
 use super::kv::{KvBlocks, KvPages};
 use super::labeller::{Label, Labeller, Region, RegionMap, Unclassified, UnknownPolicy};
 use super::metrics::{Accumulator, Metrics, Row};
-use super::phases::Phases;
+use super::phases::{Phases, PhasesByTime};
 use super::quality::Coverage;
 use super::ranges::AddressRange;
 use super::rules::Rules;
@@ -110,12 +110,13 @@ pub struct View<'a> {
 /// Phases of rows: their own, else those of the person. Rows mostly are in the phase of the one before.
 struct PhaseOf<'p> {
     phases: &'p Phases,
+    by_time: PhasesByTime,
     known: (Option<usize>, i64, i64),
 }
 
 impl<'p> PhaseOf<'p> {
     fn new(phases: &'p Phases) -> PhaseOf<'p> {
-        PhaseOf { phases, known: (None, 0, 0) }
+        PhaseOf { phases, by_time: phases.by_time(), known: (None, 0, 0) }
     }
 
     fn get<'r>(&mut self, row: &Access, trace: &'r Trace) -> Option<&'r str>
@@ -130,7 +131,7 @@ impl<'p> PhaseOf<'p> {
         }
         let (_, from, until) = self.known;
         if row.ts < from || row.ts >= until {
-            self.known = self.phases.at_and_until(row.ts);
+            self.known = self.by_time.at_and_until(row.ts);
         }
         self.known.0.and_then(|at| self.phases.name(at))
     }

@@ -6,6 +6,7 @@ use crate::base::time::utc_text;
 use crate::trace::beside::FileBeside;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Manifest {
@@ -20,8 +21,9 @@ pub struct Manifest {
 pub struct ListedFile {
     /// Bare name.
     pub path: String,
-    pub size_bytes: u64,
-    /// In lower-case hexadecimal digits.
+    /// `None` if it is not said.
+    pub size_bytes: Option<u64>,
+    /// In lower-case hexadecimal digits; empty if it is not said.
     pub sha256: String,
     /// Of tables whose layout is defined.
     pub schema_version: Option<String>,
@@ -39,6 +41,8 @@ pub enum State {
     Unread,
     Missing,
     NotListed,
+    /// It is there, and the manifest does not say what it should be like.
+    Unchecked,
 }
 
 /// What a check gave for one file.
@@ -103,8 +107,8 @@ impl Manifest {
         let file = |entry: &Json| {
             Some(ListedFile {
                 path: entry.get("path")?.as_str()?.to_string(),
-                size_bytes: entry.get("size_bytes").and_then(Json::as_u64).unwrap_or(0),
-                sha256: text(entry.get("sha256")),
+                size_bytes: entry.get("size_bytes").and_then(Json::as_u64),
+                sha256: text(entry.get("sha256")).to_ascii_lowercase(),
                 schema_version: entry.get("schema_version").and_then(Json::as_str).map(str::to_string),
             })
         };
@@ -122,7 +126,7 @@ impl Manifest {
             .filter(|(name, _)| *name != MANIFEST)
             .map(|(name, bytes)| ListedFile {
                 path: name.to_string(),
-                size_bytes: bytes.len() as u64,
+                size_bytes: Some(bytes.len() as u64),
                 sha256: sha256(bytes),
                 schema_version: WITH_VERSION.contains(name).then(|| "1.0".to_string()),
             })
@@ -134,11 +138,10 @@ impl Manifest {
     pub fn to_json(&self) -> Json {
         let text = |text: &str| Json::String(text.to_string());
         let files = self.files.iter().map(|file| {
-            let mut members = vec![
-                ("path".to_string(), text(&file.path)),
-                ("size_bytes".to_string(), Json::Number(file.size_bytes.to_string())),
-                ("sha256".to_string(), text(&file.sha256)),
-            ];
+            let size = file.size_bytes.map(|size| ("size_bytes".to_string(), Json::Number(size.to_string())));
+            let sum = Some(("sha256".to_string(), text(&file.sha256))).filter(|_| !file.sha256.is_empty());
+            let mut members = vec![("path".to_string(), text(&file.path))];
+            members.extend(size.into_iter().chain(sum));
             members.extend(
                 file.schema_version.iter().map(|version| ("schema_version".to_string(), text(version))),
             );
@@ -154,20 +157,47 @@ impl Manifest {
 
     /// Compares every listed file with what is there, in the order of the manifest; then those that are not listed.
     pub fn check(&self, files: &[Fingerprint<'_>]) -> Vec<FileCheck> {
-        let find = |path: &str| files.iter().find(|file| file.path == path);
+        let by_path: HashMap<&str, &Fingerprint<'_>> = files.iter().map(|file| (file.path, file)).collect();
         let listed = self.files.iter().map(|file| {
-            let state = match find(&file.path) {
+            let state = match by_path.get(file.path.as_str()) {
                 None => State::Missing,
-                Some(found) if found.n_bytes != file.size_bytes => State::Resized,
+                Some(found) if file.size_bytes.is_some_and(|size| size != found.n_bytes) => State::Resized,
+                Some(_) if file.sha256.is_empty() => State::Unchecked,
                 Some(found) if found.sha256.is_empty() => State::Unread,
-                Some(found) if found.sha256 != file.sha256.to_ascii_lowercase() => State::Changed,
+                Some(found) if found.sha256 != file.sha256 => State::Changed,
                 Some(_) => State::Same,
             };
             FileCheck { path: file.path.clone(), state }
         });
-        let is_listed = |name: &str| self.files.iter().any(|file| file.path == name);
-        let others = files.iter().filter(|file| file.path != MANIFEST && !is_listed(file.path));
+        let names: HashSet<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
+        let others = files.iter().filter(|file| file.path != MANIFEST && !names.contains(file.path));
         let others = others.map(|file| FileCheck { path: file.path.to_string(), state: State::NotListed });
         listed.chain(others).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_manifest_does_not_say_is_not_held_against_a_file() {
+        let text = br#"{"files": [{"path": "a"}, {"path": "b", "size_bytes": 3}, {"path": "c", "size_bytes": 4},
+            {"path": "d", "sha256": "BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD"}, {"path": "e"}]}"#;
+        let manifest = Manifest::read(text).unwrap();
+        let files: Vec<Fingerprint<'_>> =
+            ["a", "b", "c", "d", "z"].map(|path| Fingerprint::of(path, b"abc")).into();
+        let states: Vec<State> = manifest.check(&files).iter().map(|check| check.state).collect();
+        let wanted = [
+            State::Unchecked,
+            State::Unchecked,
+            State::Resized,
+            State::Same,
+            State::Missing,
+            State::NotListed,
+        ];
+        assert_eq!(states, wanted);
+        let again = manifest.to_json().to_python_text(2);
+        assert_eq!(Manifest::read(again.as_bytes()), Ok(manifest));
     }
 }

@@ -2,8 +2,8 @@
 
 use super::schema::{VERSION, VERSION_KEY};
 use crate::base::strings::{StringId, StringTable};
-use crate::parquet::{Column, ColumnSpec, Error, Kind, ParquetFile, Source, Writer};
-use crate::trace::accesses::{Access, AccessTable, Op, RegionType};
+use crate::parquet::{Column, ColumnSpec, Error, Kind, ParquetFile, Source, Values, Writer};
+use crate::trace::accesses::{Access, AccessColumns, AccessTable, Op, Optional, RegionType};
 
 const N_COLUMNS: usize = 18;
 
@@ -109,7 +109,70 @@ pub fn read_group<S: Source>(
         info.run_id = Some(strings.get(id).to_string());
     }
     let first = info.run_id.as_deref().and_then(|run| strings.find(run));
-    for row in 0..file.rows_of(group) {
+    let n_rows = file.rows_of(group);
+    let has_all = |column: &Column| {
+        column.valid.is_none() && matches!(column.values, Values::Ints(_) | Values::Texts(..))
+    };
+    if [&time, &address, &op.column].into_iter().all(has_all) {
+        info.has_several_runs |= (0..n_rows).any(|row| run_id.get(row) != first);
+        let kind_of = |row: usize| {
+            let op = op.column.text_id(row).and_then(|id| ops.get(id.0 as usize));
+            let region = region.column.text_id(row).and_then(|id| regions.get(id.0 as usize));
+            (op.copied().unwrap_or(Op::Other), region.copied().unwrap_or_default())
+        };
+        let n_before = rows.len() as i64;
+        let (ts, _) = time.into_ints(n_rows);
+        let (addresses, _) = address.into_ints(n_rows);
+        let mut columns = AccessColumns::new(ts, addresses, (0..n_rows).map(kind_of));
+        let (mut samples, valid) = sample.into_ints(n_rows);
+        for (row, _) in valid.iter().flatten().enumerate().filter(|(_, is_valid)| !**is_valid) {
+            samples[row] = n_before + row as i64;
+        }
+        columns.set_samples(samples);
+        columns.set_region_ids(region_id.into_ints(n_rows).0);
+        let mut set_texts = |which, texts: &Texts, is_wanted: &dyn Fn(usize) -> bool| {
+            let value = |row| texts.get(row).filter(|_| is_wanted(row));
+            let (valid, values): (Vec<bool>, Vec<i64>) =
+                (0..n_rows).map(value).map(|id| (id.is_some(), id.map_or(0, |id| id.0.into()))).unzip();
+            match (valid.contains(&true), valid.contains(&false)) {
+                (false, _) => {}
+                (true, true) => columns.set(which, values, Some(&valid)),
+                (true, false) => columns.set(which, values, None),
+            }
+        };
+        if ops.contains(&Op::Other) {
+            set_texts(Optional::OpText, &op, &|row| kind_of(row).0 == Op::Other);
+        }
+        if regions.contains(&RegionType::Other) {
+            set_texts(Optional::RegionText, &region, &|row| kind_of(row).1 == RegionType::Other);
+        }
+        for (which, texts) in [
+            (Optional::Phase, &phase),
+            (Optional::Symbol, &symbol),
+            (Optional::Dso, &dso),
+            (Optional::CacheLevel, &level),
+        ] {
+            if texts.column.texts().is_some() {
+                set_texts(which, texts, &|_| true);
+            }
+        }
+        for (which, column) in [
+            (Optional::Latency, latency),
+            (Optional::Remote, remote),
+            (Optional::Cpu, cpu),
+            (Optional::Thread, thread),
+            (Optional::TokenIndex, token),
+            (Optional::ContextTokens, context),
+        ] {
+            if !matches!(column.values, Values::Null) {
+                let (values, valid) = column.into_ints(n_rows);
+                columns.set(which, values, valid.as_deref());
+            }
+        }
+        rows.push_columns(columns);
+        return Ok(());
+    }
+    for row in 0..n_rows {
         info.has_several_runs |= run_id.get(row) != first;
         let op_at = op.column.text_id(row).map(|id| id.0 as usize);
         let (Some(ts), Some(address), Some(op_at)) = (time.int(row), address.int(row), op_at) else {

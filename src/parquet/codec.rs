@@ -1,7 +1,7 @@
 //! Compression of pages.
 
 use super::Error;
-use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use std::io::Read;
 
 const DAMAGED: Error = Error::Damaged("compressed page");
@@ -11,35 +11,58 @@ pub const ZSTD: i32 = 6;
 
 /// No compression makes so many bytes of one.
 const MAX_RATIO: u64 = 1 << 15;
+/// Three bytes of Snappy become 64 at most, one of LZ4 255. Room for what these unpack is made beforehand.
+const MAX_RATIO_SNAPPY: u64 = 32;
+const MAX_RATIO_LZ4: u64 = 256;
 
-/// Unpacks `packed`, which becomes `n_bytes` bytes, by the codec of that number (`CompressionCodec`).
-pub fn unpack(codec: i64, packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
-    out.clear();
-    if n_bytes as u64 > MAX_RATIO * packed.len() as u64 + 64 {
-        return Err(DAMAGED);
-    }
-    match codec {
-        0 => out.extend_from_slice(packed),
-        1 => {
-            // The length comes first; it counts only if the footer agrees.
-            if snap::raw::decompress_len(packed).ok() != Some(n_bytes) {
-                return Err(DAMAGED);
+/// Unpacks pages one after the other, in memory that is used again.
+#[derive(Default)]
+pub struct Unpacker {
+    zstd: FrameDecoder,
+    snappy: snap::raw::Decoder,
+}
+
+impl Unpacker {
+    /// Unpacks `packed`, which becomes `n_bytes` bytes, by the codec of that number (`CompressionCodec`).
+    pub fn unpack(
+        &mut self,
+        codec: i64,
+        packed: &[u8],
+        n_bytes: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        out.clear();
+        let max_ratio = match codec {
+            1 => MAX_RATIO_SNAPPY,
+            5 | 7 => MAX_RATIO_LZ4,
+            _ => MAX_RATIO,
+        };
+        if n_bytes as u64 > max_ratio * packed.len() as u64 + 64 {
+            return Err(DAMAGED);
+        }
+        match codec {
+            0 => out.extend_from_slice(packed),
+            1 => {
+                // The length comes first; it counts only if the footer agrees.
+                if snap::raw::decompress_len(packed).ok() != Some(n_bytes) {
+                    return Err(DAMAGED);
+                }
+                out.resize(n_bytes, 0);
+                self.snappy.decompress(packed, out).map_err(|_| DAMAGED)?;
             }
-            out.resize(n_bytes, 0);
-            snap::raw::Decoder::new().decompress(packed, out).map_err(|_| DAMAGED)?;
+            2 => read_up_to(flate2::bufread::MultiGzDecoder::new(packed), n_bytes, out)?,
+            4 => read_up_to(brotli_decompressor::Decompressor::new(packed, 1 << 14), n_bytes, out)?,
+            5 => hadoop_lz4(packed, n_bytes, out)?,
+            6 => {
+                let decoder = StreamingDecoder::new_with_decoder(packed, &mut self.zstd);
+                read_up_to(decoder.map_err(|_| DAMAGED)?, n_bytes, out)?;
+            }
+            7 => lz4(packed, n_bytes, out)?,
+            3 => return Err(Error::Unsupported("LZO".to_string())),
+            other => return Err(Error::Unsupported(format!("compression {other}"))),
         }
-        2 => read_up_to(flate2::bufread::MultiGzDecoder::new(packed), n_bytes, out)?,
-        4 => read_up_to(brotli_decompressor::Decompressor::new(packed, 1 << 14), n_bytes, out)?,
-        5 => hadoop_lz4(packed, n_bytes, out)?,
-        6 => {
-            let decoder = StreamingDecoder::new(packed).map_err(|_| DAMAGED)?;
-            read_up_to(decoder, n_bytes, out)?;
-        }
-        7 => lz4(packed, n_bytes, out)?,
-        3 => return Err(Error::Unsupported("LZO".to_string())),
-        other => return Err(Error::Unsupported(format!("compression {other}"))),
+        if out.len() == n_bytes { Ok(()) } else { Err(DAMAGED) }
     }
-    if out.len() == n_bytes { Ok(()) } else { Err(DAMAGED) }
 }
 
 /// Packs `content` with zstd.
@@ -85,4 +108,25 @@ fn hadoop_lz4(packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Result<(), Er
     }
     out.clear();
     lz4(packed, n_bytes, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_bytes_claim_no_room_for_many() {
+        let mut out = Vec::new();
+        for codec in [1, 5, 7] {
+            assert!(Unpacker::default().unpack(codec, &[0x55; 40], 1 << 30, &mut out).is_err());
+            assert!(out.capacity() < 1 << 20);
+        }
+        let packed = zstd(&[7; 5000]);
+        let mut unpacker = Unpacker::default();
+        for _ in 0..2 {
+            unpacker.unpack(ZSTD.into(), &packed, 5000, &mut out).unwrap();
+            assert!(out == [7; 5000]);
+            assert!(unpacker.unpack(ZSTD.into(), &packed, 4999, &mut out).is_err());
+        }
+    }
 }

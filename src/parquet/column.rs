@@ -1,5 +1,6 @@
 //! The values of one column in one row group, page by page.
 
+use super::codec::Unpacker;
 use super::metadata::{Chunk, ColumnInfo, Kind, Physical};
 use super::page::{self, DataPage, Page};
 use super::values::{Column, Values};
@@ -9,38 +10,51 @@ use crate::base::strings::{StringId, StringTable};
 const DAMAGED: Error = Error::Damaged("column");
 
 /// Reads the column whose bytes are `bytes`.
-pub fn read(bytes: &[u8], info: &ColumnInfo, chunk: &Chunk, n_rows: usize) -> Result<Column, Error> {
+pub fn read(
+    bytes: &[u8],
+    info: &ColumnInfo,
+    chunk: &Chunk,
+    n_rows: usize,
+    room: &mut Room,
+) -> Result<Column, Error> {
     let mut valid = Validity::default();
     let values = match info.kind {
         Kind::Other => return Err(Error::Unsupported(format!("the type of column '{}'", info.name))),
         Kind::Int { signed, .. } => {
             let mut ints =
                 Ints { physical: info.physical, signed, dictionary: Vec::new(), values: Vec::new() };
-            pages(bytes, info, chunk, n_rows, &mut valid, &mut ints)?;
+            pages(bytes, info, chunk, n_rows, room, &mut valid, &mut ints)?;
             Values::Ints(ints.values)
         }
         Kind::Float { .. } => {
             let mut floats = Floats { physical: info.physical, dictionary: Vec::new(), values: Vec::new() };
-            pages(bytes, info, chunk, n_rows, &mut valid, &mut floats)?;
+            pages(bytes, info, chunk, n_rows, room, &mut valid, &mut floats)?;
             Values::Floats(floats.values)
         }
         Kind::Bool => {
             let mut bools = Bools::default();
-            pages(bytes, info, chunk, n_rows, &mut valid, &mut bools)?;
+            pages(bytes, info, chunk, n_rows, room, &mut valid, &mut bools)?;
             Values::Bools(bools.values)
         }
         Kind::Text => {
             let mut texts = Texts::default();
-            pages(bytes, info, chunk, n_rows, &mut valid, &mut texts)?;
+            pages(bytes, info, chunk, n_rows, room, &mut valid, &mut texts)?;
             Values::Texts(texts.values, texts.texts)
         }
         Kind::Null => {
-            pages(bytes, info, chunk, n_rows, &mut valid, &mut Nothing::default())?;
+            pages(bytes, info, chunk, n_rows, room, &mut valid, &mut Nothing::default())?;
             Values::Null
         }
     };
     let values = if valid.n_valid == 0 { Values::Null } else { values };
     Ok(Column { valid: valid.valid, values })
+}
+
+/// Memory that reading columns one after the other uses again.
+#[derive(Default)]
+pub struct Room {
+    unpacker: Unpacker,
+    unpacked: Vec<u8>,
 }
 
 /// Which rows of all pages so far have a value.
@@ -86,13 +100,15 @@ fn pages<D: Decode>(
     info: &ColumnInfo,
     chunk: &Chunk,
     n_rows: usize,
+    room: &mut Room,
     valid: &mut Validity,
     out: &mut D,
 ) -> Result<(), Error> {
-    let (mut rest, mut unpacked) = (bytes, Vec::new());
+    let mut rest = bytes;
+    let Room { unpacker, unpacked } = room;
     while valid.n_rows < n_rows {
         let left = n_rows - valid.n_rows;
-        let (page, n_bytes) = page::read(rest, chunk.codec, info.optional, left, &mut unpacked)?;
+        let (page, n_bytes) = page::read(rest, chunk.codec, info.optional, left, unpacker, unpacked)?;
         match page {
             Page::Dictionary { n_values, values } => out.dictionary(values, n_values)?,
             Page::Data(page) => {
@@ -136,10 +152,11 @@ fn look_up<T: Copy>(bytes: &[u8], n: usize, dictionary: &[T], out: &mut Vec<T>) 
     let mut numbers = Vec::with_capacity(n);
     hybrid::read(runs, *width, n, &mut numbers)?;
     // One look at all of them, so that the rest is a plain loop.
-    if numbers.iter().any(|number| *number as usize >= dictionary.len()) {
-        return Err(DAMAGED);
-    }
-    out.extend(numbers.iter().filter_map(|number| dictionary.get(*number as usize)));
+    let largest = numbers.iter().copied().max().unwrap_or(0);
+    let Some(first) = dictionary.first().filter(|_| (largest as usize) < dictionary.len()) else {
+        return if n == 0 { Ok(()) } else { Err(DAMAGED) };
+    };
+    out.extend(numbers.iter().map(|number| *dictionary.get(*number as usize).unwrap_or(first)));
     Ok(())
 }
 

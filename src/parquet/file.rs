@@ -1,8 +1,10 @@
 //! A file that is read at any place.
 
+use super::column::{self, Room};
 use super::metadata::{ColumnInfo, Kind, Metadata};
 use super::values::Column;
-use super::{Error, MAGIC, column};
+use super::{Error, MAGIC};
+use std::cell::RefCell;
 
 /// Bytes that can be read at any place.
 pub trait Source {
@@ -44,10 +46,16 @@ const MAX_FOOTER_BYTES: u64 = 64 << 20;
 const MAX_ROWS_PER_BYTE: u64 = 64;
 const ALWAYS_ALLOWED_ROWS: u64 = 100_000;
 
+/// Of a row group, all rows are in memory at once. Writers make groups of a hundred thousand to a million.
+const MAX_GROUP_ROWS: u64 = if usize::BITS == 32 { 8_000_000 } else { 64_000_000 };
+
 /// A file whose footer has been read.
 pub struct ParquetFile<S> {
     source: S,
     metadata: Metadata,
+    room: RefCell<Room>,
+    /// Of the column that was read last.
+    bytes: RefCell<Vec<u8>>,
 }
 
 impl<S: Source> ParquetFile<S> {
@@ -75,12 +83,18 @@ impl<S: Source> ParquetFile<S> {
         if metadata.n_rows > n_bytes.saturating_mul(MAX_ROWS_PER_BYTE).saturating_add(ALWAYS_ALLOWED_ROWS) {
             return Err(Error::Damaged("number of its rows"));
         }
+        if metadata.row_groups.iter().any(|group| group.n_rows > MAX_GROUP_ROWS) {
+            return Err(Error::Unsupported(format!(
+                "row groups of more than {} million rows",
+                MAX_GROUP_ROWS / 1_000_000
+            )));
+        }
         // Columns do not lie over each other, or a small file would be read for ever.
         let chunks = metadata.row_groups.iter().flat_map(|group| &group.chunks);
         if chunks.fold(0u64, |sum, chunk| sum.saturating_add(chunk.n_bytes)) > n_bytes {
             return Err(Error::Damaged("places of its columns"));
         }
-        Ok(ParquetFile { source, metadata })
+        Ok(ParquetFile { source, metadata, room: RefCell::default(), bytes: RefCell::default() })
     }
 
     pub fn columns(&self) -> &[ColumnInfo] {
@@ -142,13 +156,14 @@ impl<S: Source> ParquetFile<S> {
             return Err(DAMAGED);
         }
         let n_bytes = usize::try_from(chunk.n_bytes).map_err(|_| DAMAGED)?;
-        let mut bytes = Vec::new();
+        let mut bytes = self.bytes.borrow_mut();
+        let more = n_bytes.saturating_sub(bytes.len());
         bytes
-            .try_reserve_exact(n_bytes)
+            .try_reserve_exact(more)
             .map_err(|_| Error::Unsupported("a column larger than memory".to_string()))?;
         bytes.resize(n_bytes, 0);
         read(&self.source, chunk.start, &mut bytes)?;
-        column::read(&bytes, info, chunk, n_rows)
+        column::read(&bytes, info, chunk, n_rows, &mut self.room.borrow_mut())
     }
 }
 

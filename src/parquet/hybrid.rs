@@ -5,12 +5,16 @@ use super::thrift::{push_varint, varint};
 
 const DAMAGED: Error = Error::Damaged("runs of numbers");
 
+/// Room for so many numbers is made beforehand, at most.
+const MAX_RESERVED: usize = 1 << 20;
+
 /// Appends `n` numbers of `width` bits to `out`.
 pub fn read(mut bytes: &[u8], width: u8, n: usize, out: &mut Vec<u32>) -> Result<(), Error> {
     if width > 32 {
         return Err(DAMAGED);
     }
     let end = out.len() + n;
+    out.reserve(n.min(MAX_RESERVED));
     while out.len() < end {
         let (head, n_head) = varint(bytes).ok_or(DAMAGED)?;
         bytes = &bytes[n_head..];

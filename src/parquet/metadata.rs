@@ -73,6 +73,9 @@ pub struct Metadata {
 
 const DAMAGED: Error = Error::Damaged("footer");
 
+/// Values of a footer, at most: a column of a row group has some 30.
+const MAX_VALUES: usize = 8 << 20;
+
 fn unsigned(value: Option<i64>) -> Result<u64, Error> {
     value.and_then(|value| u64::try_from(value).ok()).ok_or(DAMAGED)
 }
@@ -87,7 +90,7 @@ fn structs<'a, 'b>(values: &'a [Value<'b>]) -> impl Iterator<Item = Result<&'a F
 impl Metadata {
     /// Reads the Thrift message at the end of a file (`FileMetaData`).
     pub fn read(bytes: &[u8]) -> Result<Metadata, Error> {
-        let (file, _) = thrift::read(bytes)?;
+        let (file, _) = thrift::read(bytes, MAX_VALUES)?;
         let columns = columns(file.list(2))?;
         let row_groups: Vec<RowGroup> =
             structs(file.list(4)).map(|group| row_group(group?, columns.len())).collect::<Result<_, _>>()?;

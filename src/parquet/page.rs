@@ -1,7 +1,7 @@
 //! Pages: a header, levels that say which values are there, and the values.
 
 use super::Error;
-use super::codec;
+use super::codec::Unpacker;
 use super::hybrid;
 use super::thrift;
 
@@ -9,6 +9,10 @@ const DAMAGED: Error = Error::Damaged("page");
 
 /// A larger page is read by no one.
 const MAX_PAGE_BYTES: usize = 1 << 30;
+
+/// Headers are some dozen bytes long; with texts as smallest and largest values, longer. Other readers stop there too.
+const MAX_HEADER_BYTES: usize = 16 << 20;
+const MAX_HEADER_VALUES: usize = 1024;
 
 /// What a page is and holds.
 pub enum Page<'a> {
@@ -40,9 +44,11 @@ pub fn read<'a>(
     codec: i64,
     optional: bool,
     max_rows: usize,
+    unpacker: &mut Unpacker,
     unpacked: &'a mut Vec<u8>,
 ) -> Result<(Page<'a>, usize), Error> {
-    let (header, n_header) = thrift::read(bytes)?;
+    let head = &bytes[..bytes.len().min(MAX_HEADER_BYTES)];
+    let (header, n_header) = thrift::read(head, MAX_HEADER_VALUES)?;
     let size = |id: i16| {
         let size = header.int(id).and_then(|size| usize::try_from(size).ok());
         size.filter(|size| *size <= MAX_PAGE_BYTES).ok_or(DAMAGED)
@@ -57,7 +63,7 @@ pub fn read<'a>(
         Some(0) => {
             let data = header.fields(5).ok_or(DAMAGED)?;
             let n_rows = rows(data.int(1))?;
-            let content = content(codec, body, n_unpacked, unpacked)?;
+            let content = content(codec, body, n_unpacked, unpacker, unpacked)?;
             let (levels, values) = if optional {
                 let (length, after) = content.split_first_chunk::<4>().ok_or(DAMAGED)?;
                 after.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or(DAMAGED)?
@@ -82,13 +88,16 @@ pub fn read<'a>(
                 Some(false) => packed,
                 // A page without values has nothing to unpack.
                 _ if packed.is_empty() => packed,
-                _ => content(codec, packed, n_unpacked.checked_sub(n_levels).ok_or(DAMAGED)?, unpacked)?,
+                _ => {
+                    let n_values = n_unpacked.checked_sub(n_levels).ok_or(DAMAGED)?;
+                    content(codec, packed, n_values, unpacker, unpacked)?
+                }
             };
             data_page(data.int(4), n_rows, levels, optional, values)?
         }
         Some(2) => {
             let dictionary = header.fields(7).ok_or(DAMAGED)?;
-            let values = content(codec, body, n_unpacked, unpacked)?;
+            let values = content(codec, body, n_unpacked, unpacker, unpacked)?;
             Page::Dictionary { n_values: count(dictionary.int(1))?, values }
         }
         _ => Page::Other,
@@ -100,12 +109,13 @@ fn content<'a>(
     codec: i64,
     body: &'a [u8],
     n_unpacked: usize,
+    unpacker: &mut Unpacker,
     unpacked: &'a mut Vec<u8>,
 ) -> Result<&'a [u8], Error> {
     if codec == 0 {
         return Ok(body);
     }
-    codec::unpack(codec, body, n_unpacked, unpacked)?;
+    unpacker.unpack(codec, body, n_unpacked, unpacked)?;
     Ok(unpacked)
 }
 

@@ -61,9 +61,10 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Reads one message; gives it and how many bytes it took.
-pub fn read(bytes: &[u8]) -> Result<(Fields<'_>, usize), Error> {
-    let mut reader = Reader { bytes, at: 0 };
+/// Reads one message of so many values at most, as each takes many times the memory that it takes in the file; gives it and how many
+/// bytes it took.
+pub fn read(bytes: &[u8], max_values: usize) -> Result<(Fields<'_>, usize), Error> {
+    let mut reader = Reader { bytes, at: 0, n_values_left: max_values };
     let fields = reader.fields(0)?;
     Ok((fields, reader.at))
 }
@@ -71,6 +72,7 @@ pub fn read(bytes: &[u8]) -> Result<(Fields<'_>, usize), Error> {
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    n_values_left: usize,
 }
 
 const DAMAGED: Error = Error::Damaged("Thrift message");
@@ -107,6 +109,7 @@ impl<'a> Reader<'a> {
                 0 => i16::try_from(zigzag(self.varint()?)).map_err(|_| DAMAGED)?,
                 step => id.checked_add(i16::from(step)).ok_or(DAMAGED)?,
             };
+            self.n_values_left = self.n_values_left.checked_sub(1).ok_or(DAMAGED)?;
             let value = match head & 15 {
                 1 => Value::Bool(true),
                 2 => Value::Bool(false),
@@ -138,6 +141,7 @@ impl<'a> Reader<'a> {
                 let n = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
                 let mut values = Vec::new();
                 for _ in 0..n {
+                    self.n_values_left = self.n_values_left.checked_sub(1).ok_or(DAMAGED)?;
                     values.push(self.value(head & 15, depth + 1)?);
                 }
                 Value::List(values)
@@ -292,7 +296,7 @@ mod tests {
             .messages(6, many)
             .ints(7, &[1, -2]);
         let bytes = message.finish();
-        let (fields, n) = read(&bytes).unwrap();
+        let (fields, n) = read(&bytes, 100).unwrap();
         assert_eq!(n, bytes.len());
         assert_eq!((fields.int(1), fields.text(2).as_deref()), (Some(-7), Some("abc")));
         let inner = fields.fields(5).unwrap();
@@ -300,7 +304,8 @@ mod tests {
         assert_eq!(fields.list(6).len(), 20);
         assert_eq!(fields.list(7), [Value::Int(1), Value::Int(-2)]);
         for cut in 0..bytes.len() {
-            assert!(read(&bytes[..cut]).is_err());
+            assert!(read(&bytes[..cut], 100).is_err());
         }
+        assert!(read(&bytes, 20).is_err());
     }
 }

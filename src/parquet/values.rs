@@ -47,6 +47,19 @@ impl Column {
         }
     }
 
+    /// Whole numbers of so many rows, 0 where there is none, and which rows have one; `None` if all have. See [`Column::int`].
+    pub fn into_ints(self, n_rows: usize) -> (Vec<i64>, Option<Vec<bool>>) {
+        match self {
+            Column { valid, values: Values::Ints(values) } if values.len() == n_rows => (values, valid),
+            other => {
+                let ints = (0..n_rows).map(|row| other.int(row));
+                let (valid, values): (Vec<bool>, Vec<i64>) =
+                    ints.map(|value| (value.is_some(), value.unwrap_or(0))).unzip();
+                (values, some_missing(valid))
+            }
+        }
+    }
+
     /// The number of the text in a row, for [`Column::texts`].
     pub fn text_id(&self, row: usize) -> Option<StringId> {
         match &self.values {

@@ -25,6 +25,8 @@ pub enum Plot {
     Lines(Lines),
     Heat(Heat),
     Points(Points),
+    /// Bars, and what they are held against.
+    Measured(Measured),
 }
 
 /// What a colour stands for. Colours are the page's business; they are told apart by everyone.
@@ -92,16 +94,45 @@ pub struct Line {
     pub points: Vec<(i64, f64)>,
 }
 
-/// Values by place and time: a ridge a row, the higher the more, by logarithm.
+/// Things counted by place and time: a cell is the stronger the more there are, by logarithm, and has the colour of the thing that
+/// most of them are.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Heat {
-    /// One for each row.
+    /// One for each row, the lowest row first.
     pub labels: Vec<String>,
-    /// Values of equal stretches of time, not negative.
-    pub rows: Vec<Vec<f64>>,
-    /// Nanoseconds from the start of the first stretch to the end of the last.
+    /// Rows that do not adjoin the one below.
+    pub is_apart: Vec<bool>,
+    /// What is counted, each by the same places and times.
+    pub grids: Vec<Grid>,
+    /// Of cells that hold much of several things.
+    pub mixed: (String, Tone),
+    /// What all of it is, in the plural.
+    pub what: String,
+    /// Nanoseconds from the start of the first stretch of time to the end of the last.
     pub span: i64,
-    pub unit: Unit,
+}
+
+/// One thing counted by place and time.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Grid {
+    pub name: String,
+    pub tone: Tone,
+    /// One for each place, a value for each of equal stretches of time, not negative.
+    pub rows: Vec<Vec<f64>>,
+}
+
+/// Bars that lie, with lines that their values are held against.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Measured {
+    pub bars: Bars,
+    pub thresholds: Vec<Threshold>,
+}
+
+/// A value that others are held against.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Threshold {
+    pub name: String,
+    pub value: f64,
 }
 
 /// Things by two numbers, both on logarithmic axes.

@@ -2,7 +2,7 @@
 
 use super::{Anchor, Mark, Scene, axis};
 use crate::base::units::{Unit, format_float};
-use crate::report::chart::{Bars, Chart, Heat, Lines, Over, Part, Plot, Points, Tone};
+use crate::report::chart::{Bars, Chart, Grid, Heat, Lines, Over, Part, Plot, Points, Threshold, Tone};
 
 /// Height of what stands above the time axis.
 const PLOT_HEIGHT: f64 = 200.0;
@@ -17,6 +17,8 @@ const RIGHT: f64 = 24.0;
 /// A bar that lies, and the space around it.
 const LYING_BAR: f64 = 18.0;
 const LYING_ROW: f64 = 26.0;
+/// Height of a line of text.
+const LABEL: f64 = 18.0;
 /// Width of a letter, near enough for leaving room.
 const LETTER: f64 = 6.6;
 
@@ -28,10 +30,11 @@ pub fn layout(chart: &Chart, width: f64) -> Scene {
     let width = if width.is_finite() { width.clamp(240.0, 4000.0) } else { 800.0 };
     match &chart.plot {
         Plot::Bars(bars) if bars.is_strip => strip(bars, width),
-        Plot::Bars(bars) => lying_bars(bars, width),
+        Plot::Bars(bars) => lying_bars(bars, &[], width),
         Plot::Lines(lines) => drawn_lines(lines, width),
-        Plot::Heat(heat) => ridges(heat, width),
+        Plot::Heat(heat) => heat_map(heat, width),
         Plot::Points(points) => scatter(points, width),
+        Plot::Measured(measured) => lying_bars(&measured.bars, &measured.thresholds, width),
     }
 }
 
@@ -75,23 +78,29 @@ fn longest(bars: &Bars) -> f64 {
         .fold(0.0, f64::max)
 }
 
-fn lying_bars(bars: &Bars, width: f64) -> Scene {
+fn lying_bars(bars: &Bars, thresholds: &[Threshold], width: f64) -> Scene {
     let letters = bars.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let gutter = (letters as f64 * LETTER + 12.0).clamp(0.0, width * 0.3);
     let plot = width - gutter - RIGHT;
-    let ticks = axis::linear(longest(bars), ((plot / 110.0) as usize).max(1), bars.unit);
+    let thresholds =
+        thresholds.iter().filter(|threshold| threshold.value.is_finite() && threshold.value > 0.0);
+    let thresholds: Vec<&Threshold> = thresholds.collect();
     // The axis ends where the longest bar does, or it would be half empty.
-    let max = longest(bars).max(f64::MIN_POSITIVE);
-    let bottom = HEAD + bars.labels.len() as f64 * LYING_ROW;
+    let max = thresholds.iter().map(|threshold| threshold.value).fold(longest(bars), f64::max);
+    let ticks = axis::linear(max, ((plot / 110.0) as usize).max(1), bars.unit);
+    let max = max.max(f64::MIN_POSITIVE);
+    // Names of lines stand above the bars, each a row of its own, as lines may be close to each other.
+    let top = HEAD + thresholds.len() as f64 * LABEL;
+    let bottom = top + bars.labels.len() as f64 * LYING_ROW;
     let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend: legend(bars) };
     for tick in ticks.iter().filter(|tick| **tick <= max) {
         let x = gutter + tick / max * plot;
-        scene.marks.push(Mark::Rule { from: (x, HEAD), to: (x, bottom), is_limit: false });
+        scene.marks.push(Mark::Rule { from: (x, top), to: (x, bottom), is_limit: false });
         let text = axis::label(*tick, bars.unit);
         scene.marks.push(Mark::Text { x, y: bottom + 16.0, anchor: Anchor::Middle, text });
     }
     for (at, label) in bars.labels.iter().enumerate() {
-        let y = HEAD + at as f64 * LYING_ROW + (LYING_ROW - LYING_BAR) / 2.0;
+        let y = top + at as f64 * LYING_ROW + (LYING_ROW - LYING_BAR) / 2.0;
         // Half a letter more, so that a label that the gutter was made for is not cut by rounding.
         let text = cut(label, ((gutter - 12.0) / LETTER + 0.5) as usize);
         scene.marks.push(Mark::Text { x: gutter - 8.0, y: y + LYING_BAR * 0.7, anchor: Anchor::End, text });
@@ -111,6 +120,15 @@ fn lying_bars(bars: &Bars, width: f64) -> Scene {
             });
             x += length;
         }
+    }
+    for (at, threshold) in thresholds.into_iter().enumerate() {
+        let x = gutter + threshold.value / max * plot;
+        let y = HEAD + (at + 1) as f64 * LABEL;
+        scene.marks.push(Mark::Rule { from: (x, y - LABEL + 4.0), to: (x, bottom), is_limit: true });
+        let (anchor, x) = if x > width / 2.0 { (Anchor::End, x - 6.0) } else { (Anchor::Start, x + 6.0) };
+        let value = axis::label(threshold.value, bars.unit);
+        let text = cut(&format!("{}: {value}", threshold.name), (width / 2.0 / LETTER) as usize);
+        scene.marks.push(Mark::Text { x, y: y - 4.0, anchor, text });
     }
     scene
 }
@@ -257,47 +275,137 @@ fn drawn_lines(lines: &Lines, width: f64) -> Scene {
     scene
 }
 
-/// One ridge a row, its height by the logarithm of the values, so that single accesses are seen beside millions.
-fn ridges(heat: &Heat, width: f64) -> Scene {
-    const ROW: f64 = 20.0;
+/// Cells by place, from the bottom up, and time.
+fn heat_map(heat: &Heat, width: f64) -> Scene {
+    const ROW: f64 = 12.0;
+    /// Between rows that do not adjoin.
+    const APART: f64 = 6.0;
+    /// Narrower cells are joined.
+    const MIN_CELL: f64 = 3.0;
+    const LEVELS: f64 = 5.0;
+    /// Of one thing, for a cell to be said to be of that.
+    const MOST: f64 = 0.8;
+    let n_rows = heat.labels.len();
     let letters = heat.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     // Digits are wider than most letters.
     let gutter = (letters as f64 * LETTER * 1.15 + 12.0).clamp(0.0, width * 0.4);
     let plot = width - gutter - RIGHT;
-    let bottom = HEAD + heat.rows.len() as f64 * ROW;
-    let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend: Vec::new() };
-    let all = heat.rows.iter().flatten().copied().filter(|value| value.is_finite());
-    let top = all.fold(0.0, f64::max).ln_1p().max(f64::MIN_POSITIVE);
-    for (at, row) in heat.rows.iter().enumerate() {
-        let base = HEAD + (at + 1) as f64 * ROW;
-        scene.marks.push(Mark::Rule { from: (gutter, base), to: (width - RIGHT, base), is_limit: false });
-        if let Some(label) = heat.labels.get(at) {
+    let n_times = heat.grids.iter().flat_map(|grid| &grid.rows).map(Vec::len).max().unwrap_or(0).max(1);
+    let every = ((MIN_CELL * n_times as f64 / plot).ceil() as usize).max(1);
+    let is_apart = |row: usize| row > 0 && heat.is_apart.get(row).copied().unwrap_or(false);
+    let n_apart = (0..n_rows).filter(|row| is_apart(*row)).count();
+    let top = HEAD + LABEL + 8.0;
+    let bottom = top + n_rows as f64 * ROW + n_apart as f64 * APART;
+    let mut legend: Vec<(String, Tone)> =
+        heat.grids.iter().map(|grid| (format!("mostly {}", grid.name), grid.tone)).collect();
+    legend.push(heat.mixed.clone());
+    let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend };
+    // What each thing counts in the cells from `at` on that are drawn as one.
+    let counts = |row: usize, at: usize| -> Vec<f64> {
+        let sum =
+            |values: &[f64]| values.iter().filter(|value| value.is_finite() && **value > 0.0).sum::<f64>();
+        let values = |grid: &'_ Grid| match grid.rows.get(row) {
+            Some(values) => sum(values.get(at..(at + every).min(values.len())).unwrap_or_default()),
+            None => 0.0,
+        };
+        heat.grids.iter().map(values).collect()
+    };
+    let starts = || (0..n_times).step_by(every);
+    let most = (0..n_rows)
+        .flat_map(|row| starts().map(move |at| (row, at)))
+        .map(|(row, at)| counts(row, at).iter().sum::<f64>())
+        .fold(0.0, f64::max);
+    let span = heat.span.max(1) as f64;
+    let step = plot / n_times as f64;
+    let logarithm = most.ln_1p().max(f64::MIN_POSITIVE);
+    let strength = |level: f64| level / LEVELS;
+    let mut base = bottom;
+    let mut label_base = f64::MAX;
+    for row in 0..n_rows {
+        if is_apart(row) {
+            base -= APART;
+        }
+        if row == 0 || is_apart(row) {
+            let (from, to) = ((gutter, base), (width - RIGHT, base));
+            scene.marks.push(Mark::Rule { from, to, is_limit: false });
+        }
+        let label = heat.labels.get(row).map_or("", String::as_str);
+        if label_base - base >= 15.0 {
+            label_base = base;
             let text = cut(label, ((gutter - 12.0) / LETTER) as usize);
-            scene.marks.push(Mark::Text { x: gutter - 8.0, y: base - 4.0, anchor: Anchor::End, text });
+            scene.marks.push(Mark::Text { x: gutter - 8.0, y: base - 2.0, anchor: Anchor::End, text });
         }
-        let step = plot / row.len().max(1) as f64;
-        let mut corners = Vec::with_capacity(row.len() * 2);
-        for (column, value) in row.iter().enumerate() {
-            let height = if value.is_finite() { value.max(0.0).ln_1p() / top * (ROW - 3.0) } else { 0.0 };
-            let x = gutter + column as f64 * step;
-            corners.push((x, base - height));
-            corners.push((x + step, base - height));
+        for at in starts() {
+            let counts = counts(row, at);
+            let all: f64 = counts.iter().sum();
+            if all <= 0.0 {
+                continue;
+            }
+            let level = (all.ln_1p() / logarithm * LEVELS).ceil().clamp(1.0, LEVELS);
+            let main = heat.grids.iter().zip(&counts).find(|(_, count)| **count >= all * MOST);
+            let end = (at + every).min(n_times);
+            let of_each: Vec<String> = heat
+                .grids
+                .iter()
+                .zip(&counts)
+                .map(|(grid, count)| format!("{} {}", format_float(*count, Unit::Count), grid.name))
+                .collect();
+            let time = |at: usize| axis::label(at as f64 / n_times as f64 * span, Unit::NsOffset);
+            scene.marks.push(Mark::Cell {
+                x: gutter + at as f64 * step,
+                y: base - ROW,
+                width: (end - at) as f64 * step,
+                height: ROW,
+                tone: main.map_or(heat.mixed.1, |(grid, _)| grid.tone),
+                strength: strength(level),
+                title: format!("{label} · {} to {}: {}", time(at), time(end), of_each.join(", ")),
+            });
         }
-        scene.marks.push(Mark::Path { corners, tone: Tone::Other(0), base: Some(base) });
+        base -= ROW;
     }
     let n_ticks = ((plot / 140.0) as usize).max(1);
-    let span = heat.span.max(1) as f64;
     for tick in axis::between(0.0, span, n_ticks) {
         let x = gutter + tick / span * plot;
         let text = axis::label(tick, Unit::NsOffset);
         scene.marks.push(Mark::Text { x, y: bottom + 16.0, anchor: Anchor::Middle, text });
     }
+    if most > 0.0 {
+        push_scale(&mut scene, heat, most, gutter, LEVELS as usize);
+    }
     scene
+}
+
+/// How many things the strengths of a heat map stand for, above it.
+fn push_scale(scene: &mut Scene, heat: &Heat, most: f64, gutter: f64, n_levels: usize) {
+    let y = HEAD + 10.0;
+    let x = gutter.min(scene.width * 0.25);
+    let head = format!("{} in a cell, up to", heat.what);
+    let mut at = x + head.chars().count() as f64 * LETTER + 10.0;
+    scene.marks.push(Mark::Text { x, y, anchor: Anchor::Start, text: head });
+    let mut before = 0.0;
+    for level in 1..=n_levels {
+        let share = level as f64 / n_levels as f64;
+        let count = (most.ln_1p() * share).exp_m1().floor().min(most);
+        // The least strong ones stand for nothing where there are few things.
+        if count <= before {
+            continue;
+        }
+        before = count;
+        let text = format_float(count, Unit::Count);
+        let needed = 20.0 + text.chars().count() as f64 * LETTER;
+        if at + needed > scene.width {
+            break;
+        }
+        let tone = heat.grids.first().map_or(heat.mixed.1, |grid| grid.tone);
+        let (width, height, title) = (12.0, 12.0, String::new());
+        scene.marks.push(Mark::Cell { x: at, y: y - 10.0, width, height, tone, strength: share, title });
+        scene.marks.push(Mark::Text { x: at + 16.0, y, anchor: Anchor::Start, text });
+        at += needed + 8.0;
+    }
 }
 
 fn scatter(points: &Points, width: f64) -> Scene {
     const HEIGHT: f64 = 320.0;
-    const LABEL: f64 = 18.0;
     // Texts such as `100 TFLOP/s` are long.
     const GUTTER: f64 = 96.0;
     // The slope comes from far below anything that is drawn.
@@ -412,7 +520,7 @@ fn clip(from: (f64, f64), to: (f64, f64), x: (f64, f64), bottom: f64) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::chart::{Axis, Limit, Line, Point, Tone};
+    use crate::report::chart::{Axis, Limit, Line, Measured, Point, Tone};
 
     fn chart(plot: Plot) -> Chart {
         Chart { id: "c".into(), title: String::new(), caption: String::new(), plot }
@@ -428,6 +536,40 @@ mod tests {
         })
     }
 
+    fn heat(labels: Vec<String>, grids: Vec<Vec<Vec<f64>>>, span: i64) -> Plot {
+        let grid = |rows| Grid { name: "reads".into(), tone: Tone::Other(0), rows };
+        Plot::Heat(Heat {
+            is_apart: vec![true; labels.len()],
+            labels,
+            grids: grids.into_iter().map(grid).collect(),
+            mixed: ("both".into(), Tone::Other(3)),
+            what: "accesses".into(),
+            span,
+        })
+    }
+
+    #[test]
+    fn cells_say_what_they_hold() {
+        let grids = vec![vec![vec![9.0, 0.0], vec![1.0, 0.0]], vec![vec![1.0, 0.0], vec![1.0, 1000.0]]];
+        let scene = layout(&chart(heat(vec!["a".into(), "b".into()], grids, 100)), 600.0);
+        let cells: Vec<(f64, Tone, f64, &str)> = scene
+            .marks
+            .iter()
+            .filter_map(|mark| match mark {
+                Mark::Cell { y, tone, strength, title, .. } if !title.is_empty() => {
+                    Some((*y, *tone, *strength, title.as_str()))
+                }
+                _ => None,
+            })
+            .collect();
+        let [a, b, c] = cells.as_slice() else { panic!("{cells:?}") };
+        assert!(a.0 > b.0 && b.0 == c.0, "the first row is the lowest");
+        assert_eq!((a.1, b.1, c.2), (Tone::Other(0), Tone::Other(3), 1.0));
+        assert!(b.2 < a.2 && a.2 < c.2);
+        assert_eq!(b.3, "b · 0 to 50 ns: 1 reads, 1 reads");
+        assert_eq!(scene.legend.last().unwrap().0, "both");
+    }
+
     #[test]
     fn everything_lies_inside_whatever_the_numbers() {
         let odd = [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300, 5.0];
@@ -436,6 +578,9 @@ mod tests {
         let line = |points| Line { name: "l".into(), tone: Tone::Other(9), points };
         let point = |x, y| Point { name: "p".into(), x, y, weight: f64::NAN, tone: Tone::Idle };
         let axis = |unit| Axis { label: "a".into(), unit };
+        let threshold = |value| Threshold { name: long.clone(), value };
+        let thresholds = odd.map(threshold).to_vec();
+        let Plot::Bars(lying) = bars(&labels, &odd, false) else { return };
         let plots = [
             bars(&labels, &odd, true),
             bars(&labels, &odd, false),
@@ -458,13 +603,16 @@ mod tests {
                 over: Over::Duration,
             }),
             Plot::Lines(Lines { lines: Vec::new(), unit: Unit::Ratio, over: Over::Duration }),
-            Plot::Heat(Heat {
-                labels: vec!["0x1000".into()],
-                rows: vec![vec![0.0, f64::NAN, -1.0, f64::INFINITY, 1e9], Vec::new()],
-                span: i64::MAX,
-                unit: Unit::Count,
-            }),
-            Plot::Heat(Heat { labels: Vec::new(), rows: Vec::new(), span: 0, unit: Unit::Count }),
+            heat(
+                vec!["0x1000".into(), long.clone(), String::new()],
+                vec![
+                    vec![vec![0.0, f64::NAN, -1.0, f64::INFINITY, 1e9], Vec::new()],
+                    vec![vec![7.0; 5], vec![1e300; 9]],
+                ],
+                i64::MAX,
+            ),
+            heat(Vec::new(), Vec::new(), 0),
+            Plot::Measured(Measured { bars: lying, thresholds }),
             Plot::Points(Points {
                 points: odd.iter().flat_map(|x| odd.iter().map(move |y| point(*x, *y))).collect(),
                 limits: vec![Limit { name: "l".into(), corners: vec![(1e-9, 1.0), (1.0, 1e9), (1e12, 1e9)] }],
@@ -484,7 +632,9 @@ mod tests {
                 };
                 for mark in &scene.marks {
                     let is_inside = match mark {
-                        Mark::Rect { x, y, width, height, .. } => fits(*x, *y) && fits(x + width, y + height),
+                        Mark::Rect { x, y, width, height, .. } | Mark::Cell { x, y, width, height, .. } => {
+                            fits(*x, *y) && fits(x + width, y + height)
+                        }
                         Mark::Path { corners, .. } => corners.iter().all(|(x, y)| fits(*x, *y)),
                         Mark::Dot { x, y, .. } | Mark::Text { x, y, .. } => fits(*x, *y),
                         Mark::Rule { from, to, .. } => fits(from.0, from.1) && fits(to.0, to.1),

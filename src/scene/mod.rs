@@ -56,6 +56,17 @@ pub enum Mark {
         anchor: Anchor,
         text: String,
     },
+    /// A cell of a grid.
+    Cell {
+        x: f64,
+        y: f64,
+        width: f64,
+        height: f64,
+        tone: Tone,
+        /// How much of its colour it shows: from 0 to 1.
+        strength: f64,
+        title: String,
+    },
 }
 
 impl Mark {
@@ -63,7 +74,10 @@ impl Mark {
     pub fn moved(mut self, right: f64, down: f64) -> Mark {
         let shift = |corner: &mut (f64, f64)| *corner = (corner.0 + right, corner.1 + down);
         match &mut self {
-            Mark::Rect { x, y, .. } | Mark::Dot { x, y, .. } | Mark::Text { x, y, .. } => {
+            Mark::Rect { x, y, .. }
+            | Mark::Dot { x, y, .. }
+            | Mark::Text { x, y, .. }
+            | Mark::Cell { x, y, .. } => {
                 (*x, *y) = (*x + right, *y + down);
             }
             Mark::Path { corners, base, .. } => {

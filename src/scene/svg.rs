@@ -137,6 +137,15 @@ fn push_mark(mark: &Mark, paint: Paint, out: &mut String) {
             push_text(title, out);
             write!(out, "</title></rect>")
         }
+        Mark::Cell { x, y, width, height, tone, strength, title } => {
+            let _ = write!(
+                out,
+                r#"<rect x="{x:.2}" y="{y:.2}" width="{width:.2}" height="{height:.2}" {} fill-opacity="{strength:.2}"><title>"#,
+                paint.fill(*tone)
+            );
+            push_text(title, out);
+            write!(out, "</title></rect>")
+        }
         Mark::Dot { x, y, radius, tone, title } => {
             let _ = write!(
                 out,

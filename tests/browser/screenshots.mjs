@@ -45,6 +45,11 @@ const SCREENS = {
     await page.getByTestId('file-input').setInputFiles([file('h100'), file('mi300')]);
     await page.getByTestId('sides').waitFor();
   },
+  memory: async (page) => {
+    await page.getByTestId('file-input').setInputFiles(fileURLToPath(new URL('../data/mrm/runs-latest/node-b/demo-model/demo_memsym_rep1/trace.parquet', import.meta.url)));
+    await page.locator('.file-head').waitFor();
+    await report(page, 'Memory over time');
+  },
   chrome: (page) => sample(page, 'serving.json'),
   table: async (page) => {
     await sample(page, 'serving.json');

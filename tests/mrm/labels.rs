@@ -174,7 +174,7 @@ fn phases_overlap_and_come_from_events() {
     let name = |ts| phases.at(ts).and_then(|at| phases.name(at)).unwrap_or("-");
     assert_eq!([9, 10, 19, 20, 29, 30].map(name), ["-", "a", "a", "b", "b", "-"]);
     for ts in 0..40 {
-        let (at, from, until) = phases.at_and_until(ts);
+        let (at, from, until) = phases.by_time().at_and_until(ts);
         assert!(from <= ts && ts < until);
         assert!((from.max(0)..until.min(40)).all(|other| phases.at(other) == at));
     }

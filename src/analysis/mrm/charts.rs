@@ -1,10 +1,11 @@
 //! Pictures of the metrics.
 
+use super::histograms::{self, Bin};
 use super::tables::Source;
 use crate::base::units::Unit;
 use crate::memory::suitability::Thresholds;
 use crate::memory::summary::KindSummary;
-use crate::report::chart::{Bars, Chart, Line, Lines, Over, Part, Plot, Tone};
+use crate::report::chart::{Bars, Chart, Line, Lines, Measured, Over, Part, Plot, Threshold, Tone};
 
 /// Corners of a curve, at most.
 const MAX_POINTS: usize = 200;
@@ -29,23 +30,25 @@ pub fn all(source: &Source<'_, '_>, thresholds: &Thresholds) -> Vec<Chart> {
     let shown = source.kinds.get(..MAX_KINDS).unwrap_or(source.kinds);
     let source = &Source { view: source.view, kinds: shown };
     let mut charts = vec![retention(source)];
+    charts.extend(retention_histogram(source));
     charts.push(written_once(source, thresholds));
     charts.push(mix(source));
     charts.push(working_set(source));
     charts.push(strides(source));
+    charts.extend(stride_histogram(source));
     charts.extend(intervals(source));
     charts
 }
 
-fn bars(source: &Source<'_, '_>, unit: Unit, parts: Vec<(&str, Tone, Vec<f64>)>) -> Plot {
+fn bars(source: &Source<'_, '_>, unit: Unit, parts: Vec<(&str, Tone, Vec<f64>)>) -> Bars {
     let part = |(name, tone, values): (&str, Tone, Vec<f64>)| Part { name: name.to_string(), tone, values };
-    Plot::Bars(Bars {
+    Bars {
         labels: source.kinds.iter().map(|row| source.view.kinds.name(row.kind).to_string()).collect(),
         parts: parts.into_iter().map(part).collect(),
         unit,
         is_strip: false,
         what: "kind".to_string(),
-    })
+    }
 }
 
 fn values(source: &Source<'_, '_>, value: impl Fn(&KindSummary) -> f64) -> Vec<f64> {
@@ -73,6 +76,47 @@ fn retention(source: &Source<'_, '_>) -> Chart {
     )
 }
 
+/// Bins side by side, each with what is in it of every kind.
+fn histogram<T: PartialEq>(source: &Source<'_, '_>, bins: &[Bin<T>], what: &str) -> Plot {
+    let part = |(number, row): (usize, &KindSummary)| Part {
+        name: source.view.kinds.name(row.kind).to_string(),
+        tone: tone(number),
+        values: bins.iter().map(|bin| bin.count_of(row.kind) as f64).collect(),
+    };
+    Plot::Bars(Bars {
+        labels: bins.iter().map(|bin| bin.label.clone()).collect(),
+        parts: source.kinds.iter().enumerate().map(part).collect(),
+        unit: Unit::Count,
+        is_strip: true,
+        what: what.to_string(),
+    })
+}
+
+fn retention_histogram(source: &Source<'_, '_>) -> Option<Chart> {
+    let bins = histograms::retention(source.view);
+    (!bins.is_empty()).then(|| {
+        chart(
+            "retention_histogram",
+            "Regions by how long they are kept",
+            "The axis of time is logarithmic: bars end at 1, 2 and 5 of each power of ten.",
+            histogram(source, &bins, "kept"),
+        )
+    })
+}
+
+fn stride_histogram(source: &Source<'_, '_>) -> Option<Chart> {
+    let bins = histograms::strides(source.view);
+    (!bins.is_empty()).then(|| {
+        chart(
+            "stride_histogram",
+            "Steps between accesses by their length",
+            "From each access to the next one in time within a region, to lower addresses on the left and to higher ones on the right; \
+             each bar is for lengths twice as long as the bar nearer to the middle.",
+            histogram(source, &bins, "step"),
+        )
+    })
+}
+
 /// From where on the axis of durations goes.
 const LEAST_NS: i64 = 1_000;
 
@@ -98,16 +142,16 @@ pub fn cumulative(sorted: &[i64]) -> Vec<(i64, f64)> {
 
 fn written_once(source: &Source<'_, '_>, thresholds: &Thresholds) -> Chart {
     let ratio = values(source, |row| row.write_once_ratio_mean.unwrap_or(0.0));
+    let line = |name: &str, value| Threshold { name: name.to_string(), value };
     chart(
         "write_once_chart",
         "Share of addresses that are written once",
-        &format!(
-            "Mean over regions with stores; a kind without a bar has none. From {:.0}% on it may be highly suitable, from {:.0}% on \
-             somewhat.",
-            thresholds.high_ratio * 100.0,
-            thresholds.medium_ratio * 100.0
-        ),
-        bars(source, Unit::Ratio, vec![("written once", tone(0), ratio)]),
+        "Mean over regions with stores; a kind without a bar has none. What is beyond a line may be that suitable, if it is kept long \
+         enough.",
+        Plot::Measured(Measured {
+            bars: bars(source, Unit::Ratio, vec![("written once", tone(0), ratio)]),
+            thresholds: vec![line("high", thresholds.high_ratio), line("medium", thresholds.medium_ratio)],
+        }),
     )
 }
 
@@ -116,14 +160,14 @@ fn mix(source: &Source<'_, '_>) -> Chart {
         "read_write_chart",
         "Reads and writes",
         "",
-        bars(
+        Plot::Bars(bars(
             source,
             Unit::Count,
             vec![
                 ("reads", tone(0), values(source, |row| row.reads as f64)),
                 ("writes", tone(1), values(source, |row| row.writes as f64)),
             ],
-        ),
+        )),
     )
 }
 
@@ -133,7 +177,7 @@ fn working_set(source: &Source<'_, '_>) -> Chart {
         "working_set_chart",
         "Working set",
         "",
-        bars(source, Unit::Bytes, vec![("touched", tone(0), bytes)]),
+        Plot::Bars(bars(source, Unit::Bytes, vec![("touched", tone(0), bytes)])),
     )
 }
 
@@ -143,7 +187,7 @@ fn strides(source: &Source<'_, '_>) -> Chart {
         "locality_chart",
         "Share of accesses on the page of the one before",
         "In order of time within a region; the mean over the regions of a kind.",
-        bars(source, Unit::Ratio, vec![("on the same page", tone(0), share)]),
+        Plot::Bars(bars(source, Unit::Ratio, vec![("on the same page", tone(0), share)])),
     )
 }
 

@@ -3,6 +3,7 @@
 
 pub mod charts;
 pub mod glance;
+pub mod histograms;
 pub mod tables;
 pub mod trust;
 
@@ -111,6 +112,7 @@ fn add_trace(
     }
     source.all().into_iter().for_each(|table| report.table(table));
     report.table(source.region_map());
+    histograms::tables(view).into_iter().for_each(|table| report.table(table));
 }
 
 fn add_facts(view: &View<'_>, report: &mut Report) {

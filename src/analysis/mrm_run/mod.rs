@@ -11,12 +11,14 @@ use crate::base::units::{Unit, counted};
 use crate::memory::phases::Phases;
 use crate::memory::summary::KindSummary;
 use crate::memory::{Kinds, View};
-use crate::memory_run::manifest::{FileCheck, State};
+use crate::memory_run::manifest::{FileCheck, ListedFile, State};
 use crate::memory_run::metrics::MetricsRow;
 use crate::memory_run::{METADATA, RunDirectory, metadata, read_beside};
 use crate::report::{Column, Facts, Report, Table, TextCells};
 use crate::trace::accesses::PAGE_BITS;
+use crate::trace::beside::FileBeside;
 use crate::trace::{Run, Trace};
+use rustc_hash::FxHashMap;
 
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "mrm-run", title: "Run directory", applies, run, reference: None };
@@ -100,7 +102,14 @@ fn headline(directory: &RunDirectory) -> String {
     let (n, n_differing) = (directory.checks.len(), n_differing(&directory.checks));
     let n_listed = directory.checks.iter().filter(|check| check.state != State::NotListed).count();
     let files = |n: usize| counted(n as u64, "file", "files");
+    let n_unchecked = directory.checks.iter().filter(|check| check.state == State::Unchecked).count();
     match (n_differing, n - n_listed) {
+        (0, _) if n_unchecked > 0 => {
+            format!(
+                "{n_unchecked} of {} can not be checked: the manifest has no checksums of them.",
+                files(n_listed)
+            )
+        }
         (0, 0) => format!("All {} are as the manifest says.", files(n_listed)),
         (0, more) => {
             format!("All {} of the manifest are as it says; {} beside them.", files(n_listed), files(more))
@@ -117,6 +126,7 @@ fn state_name(state: State) -> &'static str {
         State::Unread => "? not read to its end",
         State::Missing => "✗ missing",
         State::NotListed => "? not listed",
+        State::Unchecked => "? not checked",
     }
 }
 
@@ -143,8 +153,12 @@ fn add_directory(directory: &RunDirectory, trace: &Trace, report: &mut Report) {
 }
 
 fn files_table(directory: &RunDirectory, trace: &Trace) -> Table {
-    let find = |path: &str| trace.beside.iter().find(|file| file.name == path);
-    let listed = |path: &str| directory.manifest.as_ref()?.files.iter().find(|file| file.path == path);
+    let there: FxHashMap<&str, &FileBeside> =
+        trace.beside.iter().map(|file| (file.name.as_str(), file)).collect();
+    let find = |path: &str| there.get(path).copied();
+    let files = directory.manifest.iter().flat_map(|manifest| &manifest.files);
+    let in_manifest: FxHashMap<&str, &ListedFile> = files.map(|file| (file.path.as_str(), file)).collect();
+    let listed = |path: &str| in_manifest.get(path).copied();
     // Without a manifest there is nothing to check.
     let names: Vec<(&str, &str)> = match directory.manifest {
         Some(_) => {
@@ -170,7 +184,7 @@ fn files_table(directory: &RunDirectory, trace: &Trace) -> Table {
                 "listed_bytes",
                 "size in the manifest",
                 Unit::Bytes,
-                names.iter().map(|(name, _)| listed(name).map(|file| narrow(file.size_bytes))).collect(),
+                names.iter().map(|(name, _)| listed(name)?.size_bytes.map(narrow)).collect(),
             ),
             Column::text("sha256", "SHA-256", checksums),
         ],

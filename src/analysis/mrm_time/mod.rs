@@ -6,7 +6,7 @@ use super::timeline::texts;
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, format_bytes};
 use crate::memory::{Kind, View};
-use crate::report::chart::{Chart, Heat, Line, Lines, Over, Plot};
+use crate::report::chart::{Chart, Grid, Heat, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Report, Table};
 use crate::trace::accesses::{Op, PAGE_BITS};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,7 +19,7 @@ const N_TIMES: usize = 120;
 /// Kinds of which there is a line, at most.
 const MAX_LINES: usize = 12;
 /// Stretches of memory of the picture, at most.
-const N_PLACES: usize = 24;
+const N_PLACES: usize = 32;
 
 /// One stretch of time.
 #[derive(Clone, Default)]
@@ -31,7 +31,15 @@ struct Stretch {
     /// Distinct pages of each kind touched for the first time in it.
     new_pages: Vec<u64>,
     /// Accesses by place.
-    places: Vec<u64>,
+    places: Vec<Counts>,
+}
+
+/// Accesses to one place.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    all: u64,
+    reads: u64,
+    writes: u64,
 }
 
 fn run(context: &Context<'_>) -> Report {
@@ -117,11 +125,12 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
     let mut stretches = vec![
         Stretch {
             new_pages: vec![0; kinds.len()],
-            places: vec![0; places.ranges.len()],
+            places: vec![Counts::default(); places.ranges.len()],
             ..Stretch::default()
         };
         N_TIMES
     ];
+    let mut place_kinds = vec![0u64; places.ranges.len() * kinds.len()];
     let mut in_stretch: FxHashSet<(u32, u64)> = FxHashSet::default();
     let mut of_kind: FxHashSet<(Kind, u64)> = FxHashSet::default();
     for row in view.rows() {
@@ -140,10 +149,26 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
         {
             *new += 1;
         }
-        if let Some(place) = places.at(page).and_then(|place| stretch.places.get_mut(place)) {
-            *place += 1;
+        let Some(place) = places.at(page) else { continue };
+        if let Some(counts) = stretch.places.get_mut(place) {
+            counts.all += 1;
+            counts.reads += u64::from(row.op == Op::Load);
+            counts.writes += u64::from(row.op == Op::Store);
+        }
+        if let Some(number) = numbers.get(&row.kind)
+            && let Some(n) = place_kinds.get_mut(place * kinds.len() + number)
+        {
+            *n += 1;
         }
     }
+    // The kind that most accesses to a place are to.
+    let place_kinds: Vec<&str> = place_kinds
+        .chunks(kinds.len().max(1))
+        .map(|counts| {
+            let most = counts.iter().zip(&kinds).max_by_key(|(n, _)| **n);
+            most.map_or("", |(_, kind)| view.kinds.name(*kind))
+        })
+        .collect();
     let largest = stretches.iter().map(|stretch| stretch.pages).max().unwrap_or(0);
     report.summary = format!(
         "At most {} were touched within {} of the time; {} in all.",
@@ -153,9 +178,10 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
     );
     report.chart(growth(view, &kinds, &stretches, &start_of));
     report.chart(touched(&stretches, &start_of, end.saturating_sub(start)));
-    report.chart(heat(&places, &stretches, end.saturating_sub(start)));
+    report.chart(heat(&places, &place_kinds, &stretches, end.saturating_sub(start)));
     report.table(times(&stretches, &start_of));
-    report.table(places_table(&places, &stretches));
+    report.table(places_table(&places, &place_kinds, &stretches));
+    report.table(cells_table(&places, &stretches, &start_of));
 }
 
 /// Bytes that each kind has touched up to a time.
@@ -206,21 +232,39 @@ fn touched(stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64, end: i64) -> 
     }
 }
 
-fn heat(places: &Places, stretches: &[Stretch], span: i64) -> Chart {
-    let row = |place: usize| {
-        stretches.iter().map(|stretch| stretch.places.get(place).copied().unwrap_or(0) as f64).collect()
+fn heat(places: &Places, kinds: &[&str], stretches: &[Stretch], span: i64) -> Chart {
+    let grid = |name: &str, tone, value: fn(&Counts) -> u64| Grid {
+        name: name.to_string(),
+        tone,
+        rows: (0..places.ranges.len())
+            .map(|place| {
+                let counts = stretches.iter().filter_map(|stretch| stretch.places.get(place));
+                counts.map(|counts| value(counts) as f64).collect()
+            })
+            .collect(),
+    };
+    let label = |(at, kind): (usize, &&str)| format!("{} {kind}", places.label(at));
+    let adjoins = |at: usize| {
+        let below = at.checked_sub(1).and_then(|below| places.ranges.get(below));
+        below.zip(places.ranges.get(at)).is_some_and(|(below, own)| below.1 + 1 == own.0)
     };
     Chart {
         id: "heat".into(),
-        title: "Accesses by place and time".to_string(),
-        caption: "A row is a stretch of addresses, lowest first; memory that was not touched between them is left out. The higher, \
-                  the more accesses, by logarithm."
+        title: "Accesses by address and time".to_string(),
+        caption: "A row is a stretch of addresses, the lowest at the bottom, with its first address, its size and the kind that most \
+                  accesses to it are to. Between rows that stand apart lies memory that was not touched. The stronger a cell, the \
+                  more accesses, by logarithm."
             .to_string(),
         plot: Plot::Heat(Heat {
-            labels: (0..places.ranges.len()).map(|at| places.label(at)).collect(),
-            rows: (0..places.ranges.len()).map(row).collect(),
+            labels: kinds.iter().enumerate().map(label).collect(),
+            is_apart: (0..places.ranges.len()).map(|at| !adjoins(at)).collect(),
+            grids: vec![
+                grid("reads", Tone::Other(0), |counts| counts.all - counts.writes),
+                grid("writes", Tone::Other(1), |counts| counts.writes),
+            ],
+            mixed: ("both".to_string(), Tone::Other(3)),
+            what: "accesses".to_string(),
             span,
-            unit: Unit::Count,
         }),
     }
 }
@@ -249,8 +293,12 @@ fn times(stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64) -> Table {
     .sorted_by("start", false)
 }
 
-fn places_table(places: &Places, stretches: &[Stretch]) -> Table {
-    let sum = |place: usize| stretches.iter().filter_map(|stretch| stretch.places.get(place)).sum::<u64>();
+fn places_table(places: &Places, kinds: &[&str], stretches: &[Stretch]) -> Table {
+    let sum = |value: fn(&Counts) -> u64| {
+        (0..places.ranges.len()).map(move |place| {
+            stretches.iter().filter_map(|stretch| stretch.places.get(place)).map(value).sum::<u64>()
+        })
+    };
     Table::new(
         "places",
         "Stretches of addresses",
@@ -266,7 +314,39 @@ fn places_table(places: &Places, stretches: &[Stretch]) -> Table {
                 Unit::Bytes,
                 places.ranges.iter().map(|(first, last)| (last - first + 1).saturating_mul(4096)),
             ),
-            Column::counts("accesses", "accesses", Unit::Count, (0..places.ranges.len()).map(sum)).with_bar(),
+            Column::text("mostly", "mostly", texts(kinds.iter().map(|kind| Some(*kind)))),
+            Column::counts("reads", "reads", Unit::Count, sum(|counts| counts.reads)),
+            Column::counts("writes", "writes", Unit::Count, sum(|counts| counts.writes)),
+            Column::counts("accesses", "accesses", Unit::Count, sum(|counts| counts.all)).with_bar(),
         ],
     )
+}
+
+/// The numbers of the picture by address and time.
+fn cells_table(places: &Places, stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64) -> Table {
+    let cells: Vec<(usize, usize, Counts)> = (0..places.ranges.len())
+        .flat_map(|place| {
+            let times = stretches.iter().enumerate();
+            times.filter_map(move |(at, stretch)| Some((place, at, *stretch.places.get(place)?)))
+        })
+        .filter(|(_, _, counts)| counts.all > 0)
+        .collect();
+    let first =
+        |place: usize| places.ranges.get(place).map(|(first, _)| format!("{:#x}", first << PAGE_BITS));
+    let counts = |id, label: &str, value: fn(&Counts) -> u64| {
+        Column::counts(id, label, Unit::Count, cells.iter().map(|(_, _, counts)| value(counts)))
+    };
+    let starts = cells.iter().map(|(_, at, _)| Some(start_of(*at))).collect();
+    Table::new(
+        "cells",
+        "Addresses by time",
+        vec![
+            Column::key("first_address", "from address", texts(cells.iter().map(|cell| first(cell.0)))),
+            Column::integer("start", "from", Unit::NsOffset, starts).as_key(),
+            counts("reads", "reads", |counts| counts.reads),
+            counts("writes", "writes", |counts| counts.writes),
+            counts("accesses", "accesses", |counts| counts.all),
+        ],
+    )
+    .caption("The cells of the picture in which something was accessed.")
 }

@@ -107,6 +107,19 @@ fn mark_view(mark: &Mark) -> AnyView {
             </rect>
         }
         .into_any(),
+        Mark::Cell { x, y, width, height, tone, strength, title } => view! {
+            <rect
+                class=format!("tone-{}", tone_name(*tone))
+                x=*x
+                y=*y
+                width=*width
+                height=*height
+                fill-opacity=*strength
+            >
+                <title>{title.clone()}</title>
+            </rect>
+        }
+        .into_any(),
         Mark::Dot { x, y, radius, tone, title } => view! {
             <circle class=format!("tone-{}", tone_name(*tone)) cx=*x cy=*y r=*radius>
                 <title>{title.clone()}</title>

@@ -1,7 +1,7 @@
 //! Reports with what is to be taken out taken out of cells and sentences.
 
 use super::Redactor;
-use crate::report::chart::Plot;
+use crate::report::chart::{Bars, Plot};
 use crate::report::{Block, Cells, Chart, Column, Document, Fact, Facts, Report, Table, TextCells, Value};
 use crate::trace::Run;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -182,9 +182,9 @@ impl<'a> Work<'a> {
         chart.title = self.sentence(&chart.title);
         chart.caption = self.sentence(&chart.caption);
         let texts: Vec<&mut String> = match &mut chart.plot {
-            Plot::Bars(bars) => {
-                bars.labels.iter_mut().chain(bars.parts.iter_mut().map(|part| &mut part.name)).collect()
-            }
+            Plot::Bars(bars) => of_bars(bars),
+            // Thresholds are called what Tracedrop calls them.
+            Plot::Measured(measured) => of_bars(&mut measured.bars),
             Plot::Lines(lines) => lines.lines.iter_mut().map(|line| &mut line.name).collect(),
             Plot::Heat(heat) => heat.labels.iter_mut().collect(),
             Plot::Points(points) => points.points.iter_mut().map(|point| &mut point.name).collect(),
@@ -245,6 +245,11 @@ impl<'a> Work<'a> {
             Some((number, at + cut + '…'.len_utf8()))
         })
     }
+}
+
+/// Texts in bars.
+fn of_bars(bars: &mut Bars) -> Vec<&mut String> {
+    bars.labels.iter_mut().chain(bars.parts.iter_mut().map(|part| &mut part.name)).collect()
 }
 
 #[cfg(test)]

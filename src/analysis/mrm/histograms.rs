@@ -1,0 +1,163 @@
+//! Regions and steps counted by bins, and the tables of that.
+
+use crate::analysis::timeline::texts;
+use crate::base::units::{Unit, format_bytes, format_ns};
+use crate::memory::{Kind, View};
+use crate::report::{Column, Table};
+
+/// What is in one bin of each kind.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bin<T> {
+    pub label: String,
+    /// Lower and upper edge, the second not in it.
+    pub edges: (T, T),
+    /// By kinds that have some.
+    counts: Vec<(Kind, u64)>,
+}
+
+impl<T: PartialEq> Bin<T> {
+    fn new(label: String, from: T, to: T) -> Bin<T> {
+        Bin { label, edges: (from, to), counts: Vec::new() }
+    }
+
+    fn add(&mut self, kind: Kind, n: u64) {
+        match self.counts.iter_mut().find(|(other, _)| *other == kind) {
+            Some((_, count)) => *count += n,
+            None if n > 0 => self.counts.push((kind, n)),
+            None => {}
+        }
+    }
+
+    pub fn count_of(&self, kind: Kind) -> u64 {
+        self.counts.iter().find(|(other, _)| *other == kind).map_or(0, |(_, n)| *n)
+    }
+}
+
+/// Bins from the first to the last one that hold something.
+fn trimmed<T: PartialEq>(mut bins: Vec<Bin<T>>) -> Vec<Bin<T>> {
+    let is_used = |bin: &Bin<T>| !bin.counts.is_empty();
+    bins.truncate(bins.iter().rposition(is_used).map_or(0, |last| last + 1));
+    let first = bins.iter().position(is_used).unwrap_or(0);
+    bins.drain(..first);
+    bins
+}
+
+/// The edge at 1, 2 or 5 times a power of ten from 1 µs on; below it lies all that is shorter.
+fn edge_ns(number: usize) -> i64 {
+    let factor = [1, 2, 5][number % 3];
+    10i64.checked_pow(3 + (number / 3) as u32).and_then(|power| power.checked_mul(factor)).unwrap_or(i64::MAX)
+}
+
+/// Regions by how long they keep data, nanoseconds.
+pub fn retention(view: &View<'_>) -> Vec<Bin<i64>> {
+    let mut bins = vec![Bin::new(format!("below {}", format_ns(edge_ns(0))), 0, edge_ns(0))];
+    while bins.last().is_some_and(|bin| bin.edges.1 < i64::MAX) {
+        let (from, to) = (edge_ns(bins.len() - 1), edge_ns(bins.len()));
+        bins.push(Bin::new(format!("{} – {}", format_ns(from), format_ns(to)), from, to));
+    }
+    for region in &view.metrics.regions {
+        let kept = region.retention_ns();
+        let at = bins.partition_point(|bin| bin.edges.1 <= kept).min(bins.len() - 1);
+        if let Some(bin) = bins.get_mut(at) {
+            bin.add(region.kind, 1);
+        }
+    }
+    trimmed(bins)
+}
+
+/// Steps by their length in bytes; to lower addresses they are negative.
+pub fn strides(view: &View<'_>) -> Vec<Bin<i128>> {
+    let length = |power: usize| 1i128 << power;
+    let name = |power: usize| format_bytes(1u64.checked_shl(power as u32).unwrap_or(u64::MAX));
+    let mut bins: Vec<Bin<i128>> = Vec::new();
+    for power in (0..64).rev() {
+        let mut bin =
+            Bin::new(format!("back {} and more", name(power)), 1 - length(power + 1), 1 - length(power));
+        for (kind, strides) in &view.metrics.strides {
+            bin.add(*kind, strides.backward[power]);
+        }
+        bins.push(bin);
+    }
+    let mut none = Bin::new("none".to_string(), 0, 1);
+    for (kind, strides) in &view.metrics.strides {
+        none.add(*kind, strides.n_none);
+    }
+    bins.push(none);
+    for power in 0..64 {
+        let mut bin = Bin::new(format!("on {} and more", name(power)), length(power), length(power + 1));
+        for (kind, strides) in &view.metrics.strides {
+            bin.add(*kind, strides.forward[power]);
+        }
+        bins.push(bin);
+    }
+    trimmed(bins)
+}
+
+/// A row for each kind in each bin.
+fn rows<'b, T>(view: &View<'_>, bins: &'b [Bin<T>]) -> Vec<(&'b Bin<T>, Kind, u64)> {
+    let sorted = view.kinds.sorted();
+    let of_bin = |bin: &'b Bin<T>| {
+        let mut counts = bin.counts.clone();
+        counts.sort_by_key(|(kind, _)| sorted.iter().position(|other| other == kind));
+        counts.into_iter().map(move |(kind, n)| (bin, kind, n))
+    };
+    bins.iter().flat_map(of_bin).collect()
+}
+
+/// The numbers of both pictures.
+pub fn tables(view: &View<'_>) -> [Table; 2] {
+    let bins = retention(view);
+    let kept = rows(view, &bins);
+    let kinds = |kinds: &mut dyn Iterator<Item = Kind>| {
+        Column::key("region_type", "kind", texts(kinds.map(|kind| Some(view.kinds.name(kind)))))
+    };
+    let edge = |id, label: &str, value: fn(&(i64, i64)) -> i64| {
+        Column::integer(id, label, Unit::Ns, kept.iter().map(|row| Some(value(&row.0.edges))).collect())
+    };
+    let retention = Table::new(
+        "retention_bins",
+        "Regions by how long they are kept",
+        vec![
+            edge("from_ns", "from", |edges| edges.0).as_key(),
+            edge("to_ns", "to below", |edges| edges.1),
+            kinds(&mut kept.iter().map(|row| row.1)),
+            Column::counts("regions", "regions", Unit::Count, kept.iter().map(|row| row.2)).with_bar(),
+        ],
+    )
+    .caption("Bins in which there are regions.");
+    let bins = strides(view);
+    let steps = rows(view, &bins);
+    let narrow = |bytes: i128| i64::try_from(bytes).unwrap_or(if bytes < 0 { i64::MIN } else { i64::MAX });
+    let edge = |id, label: &str, value: fn(&(i128, i128)) -> i128| {
+        Column::integer(
+            id,
+            label,
+            Unit::Bytes,
+            steps.iter().map(|row| Some(narrow(value(&row.0.edges)))).collect(),
+        )
+    };
+    let strides = Table::new(
+        "stride_bins",
+        "Steps between accesses by their length",
+        vec![
+            edge("from_bytes", "from", |edges| edges.0).as_key(),
+            edge("to_bytes", "to below", |edges| edges.1),
+            kinds(&mut steps.iter().map(|row| row.1)),
+            Column::counts("steps", "steps", Unit::Count, steps.iter().map(|row| row.2)).with_bar(),
+        ],
+    )
+    .caption("Bins in which there are steps; to lower addresses they are negative.");
+    [retention, strides]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_are_1_2_and_5_of_each_power_of_ten() {
+        let edges: Vec<i64> = (0..7).map(edge_ns).collect();
+        assert_eq!(edges, [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000]);
+        assert_eq!(edge_ns(100), i64::MAX);
+    }
+}
