@@ -91,7 +91,7 @@ fn a_report_comes_out_as_it_went_in() {
 fn order_filter_and_number_of_rows_go_along() {
     let reports = [report()];
     let query = TableQuery { sort: Some(Sort { column: 2, descending: false }), filter: "a".to_string() };
-    let spot = TableSpot { report: "r".to_string(), table: "t".to_string(), query };
+    let spot = TableSpot { report: "r".to_string(), table: "t".to_string(), query, chosen: None };
     let options = LinkOptions { tables: vec![spot.clone()], rows: 1, ..LinkOptions::default() };
     let got = link::read(&fragment(&document(&reports), &Run::default(), options).unwrap()).unwrap();
     assert_eq!(got.tables, [spot]);

@@ -139,3 +139,27 @@ fn the_preview_lists_what_is_written_and_nothing_that_was_taken_out() {
     let without_args = written("chrome-trace", &run, Classes { arguments: true, ..Classes::default() });
     assert!(!without_args.contains("blue-harbour") && without_args.contains("/srv/secret"));
 }
+
+/// Whatever the file is called, and wherever a report names it: titles of tables of several traces, too.
+#[test]
+fn names_of_files_are_paths() {
+    let lines = r#"[{"name":"aten::mm","cat":"cpu_op","ph":"X","ts":1,"dur":5,"pid":1,"tid":1},{"name":"gemm","cat":"kernel","ph":"X","ts":9,"dur":5,"pid":0,"tid":7,"args":{"device":0,"stream":7}}]"#;
+    let names = ["acme-prod.perf", "acme-test.ndjson"];
+    let traces = names.map(|name| import(name, lines.as_bytes(), None).unwrap());
+    let run = Run { traces: traces.to_vec() };
+    let paths = Classes { paths: true, ..Classes::default() };
+    let mut n_named = 0;
+    for exporter in
+        export::EXPORTERS.iter().filter(|exporter| exporter.can_redact() && (exporter.applies)(&run))
+    {
+        if exporter.media_type.ends_with("zip") {
+            continue;
+        }
+        n_named += usize::from(written(exporter.id, &run, Classes::default()).contains("acme"));
+        let out = written(exporter.id, &run, paths);
+        assert!(!out.contains("acme"), "{}", exporter.id);
+        let told = texts_of(exporter.id, &run, Classes::default());
+        assert!(told.texts.iter().any(|(_, text, _)| text.contains("aten::mm")), "{}", exporter.id);
+    }
+    assert!(n_named > 5, "{n_named}");
+}

@@ -72,11 +72,14 @@ fn names_in_a_trace_are_nothing_but_text() {
     let content = format!(
         r#"[{{"name":{name},"ph":"X","ts":1,"dur":5,"pid":1,"tid":1}},{{"ph":"C","name":{name},"ts":2,"pid":1,"args":{{{name}:3}}}}]"#
     );
-    for picture in pictures("<b>\u{202e}trace.json", content.as_bytes()) {
-        check_xml(&picture);
+    let pictures = pictures("<b>\u{202e}trace.json", content.as_bytes());
+    for picture in &pictures {
+        check_xml(picture);
         assert!(!picture.contains("<script") && !picture.contains("<b>") && !picture.contains('\u{202e}'));
-        assert!(picture.contains("&lt;/text&gt;&lt;script&gt;"));
     }
+    // Not every report names a slice.
+    let n_named = pictures.iter().filter(|picture| picture.contains("&lt;/text&gt;&lt;script&gt;")).count();
+    assert!(n_named >= 2, "{n_named} of {}", pictures.len());
 }
 
 #[test]

@@ -97,6 +97,10 @@ async function keepSite() {
   }
 }
 
+/** The page does not wait for longer until the browser has kept it, which goes on without it. */
+const KEEPING_MS = 5000;
+const later = (ms) => new Promise((resolve) => setTimeout(() => resolve(null), ms));
+
 /** Tells the browser what it takes to install the page. It asks for that late, so it gets it from memory. */
 async function describeApp() {
   const link = document.querySelector('link[rel="manifest"]');
@@ -249,7 +253,7 @@ async function main() {
     compile(files.workerWasm),
     inFrame ? [] : fetchSamples(files.samples),
     takeGiven(),
-    inFrame ? null : keepSite(),
+    inFrame ? null : Promise.race([keepSite(), later(KEEPING_MS)]),
     inFrame ? null : describeApp(),
   ]);
   const { whenNewer, takeNewer } = newerBuilds(registration);

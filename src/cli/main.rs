@@ -554,11 +554,22 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     {
         return Ok(usage("the output is the file that is read".to_string()));
     }
+    let query = match args.tables.query(Query::default().top) {
+        Ok(query) => query,
+        Err(message) => return Ok(usage(message)),
+    };
+    let cut = Cut { window: args.window, max_depth: args.max_depth };
+    let mut redact = Classes::default();
+    for class in &args.redact {
+        if let Some(is_redacted) = redact.by_name(class) {
+            *is_redacted = true;
+        }
+    }
     if args.to == mrm::RUN_DIRECTORY {
-        let query = match args.tables.query(Query::default().top) {
-            Ok(query) => query,
-            Err(message) => return Ok(usage(message)),
-        };
+        if !cut.is_all() || !redact.is_none() || args.preview {
+            let what = "a run directory is written whole: --window, --max-depth, --redact and --preview do not go with it";
+            return Ok(usage(what.to_string()));
+        }
         let Some(session) = read::open(&file, format, query, &args.input) else {
             return Ok(ExitCode::from(1));
         };
@@ -578,23 +589,16 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         ids.push(export::link::INFO.id);
         return Ok(usage(format!("unknown format '{}' for --to; there are: {}", args.to, ids.join(", "))));
     };
-    let cut = Cut { window: args.window, max_depth: args.max_depth };
     if !cut.is_all() && !exporter.takes_part() {
         return Ok(usage(format!(
             "--window and --max-depth leave out events, and '{}' has none",
             exporter.id
         )));
     }
-    let mut redact = Classes::default();
-    for class in &args.redact {
-        if let Some(is_redacted) = redact.by_name(class) {
-            *is_redacted = true;
-        }
-    }
-    if !redact.is_none() && exporter.id == export::index::INFO.id {
+    if !redact.is_none() && !exporter.can_redact() {
         return Ok(usage("an index holds the whole trace; nothing can be taken out of it".to_string()));
     }
-    let Some(mut session) = read::open(&file, format, Query::default(), &args.input) else {
+    let Some(mut session) = read::open(&file, format, query, &args.input) else {
         return Ok(ExitCode::from(1));
     };
     let is_link = exporter.id == export::link::INFO.id;

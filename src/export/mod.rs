@@ -133,8 +133,9 @@ pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
         }
         return (exporter.write)(input, out);
     }
-    if !classes.is_none() && exporter.id == index::INFO.id {
-        return Err(io::Error::new(io::ErrorKind::Unsupported, "from an index nothing can be taken out"));
+    if !classes.is_none() && !exporter.can_redact() {
+        let why = "it holds the whole trace, and nothing can be taken out of it";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }
     let redactor = Rc::new(RefCell::new(Redactor::new(*classes)));
     let part = |trace| {
@@ -146,7 +147,7 @@ pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
         return (exporter.write)(&Input { run: &run, ..*input }, out);
     }
     let redacted = Redacted::new(input.document, input.run, &mut redactor.borrow_mut());
-    let options = redact::options(input.options, &mut redactor.borrow_mut());
+    let options = redact::options(input.options, input.document, &mut redactor.borrow_mut());
     (exporter.write)(
         &Input { run: &run, document: &redacted.document(), query: input.query, options: &options },
         out,
@@ -154,6 +155,11 @@ pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
 }
 
 impl ExporterInfo {
+    /// Whether something can be taken out of what it writes.
+    pub fn can_redact(&self) -> bool {
+        ![index::INFO.id, mrm_run::INFO.id].contains(&self.id)
+    }
+
     /// Whether it writes the events of a trace, of which a part can be left out.
     pub fn takes_part(&self) -> bool {
         let of_events = [

@@ -508,7 +508,11 @@ fn export(shown: &mut dyn Shown, ticket: u32, id: &str, what: ShareOptions) {
     }
     match parts.blob(exporter.media_type) {
         Ok(blob) => {
-            let file_name = shown.export_file_name(exporter);
+            // Whoever takes something out does not want it in the name.
+            let file_name = match options.redact.is_none() {
+                true => shown.export_file_name(exporter),
+                false => format!("trace.{}", exporter.extension),
+            };
             let without_args = shown.exports_without_args(exporter);
             let response = Response::Exported { ticket, file_name, bytes: parts.bytes, without_args };
             post_with(&response, blob.as_ref());

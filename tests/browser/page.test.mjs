@@ -96,7 +96,7 @@ pageTest('several files open as tabs, also while reports show, and the same file
   await page.locator('[role=tab][title="one.json ↔ two.json"][aria-selected=true]').waitFor();
   await drop(page, [['one.json', slices(3)]]);
   await verdict(page);
-  assert.deepEqual(await page.locator('.tab-name').allTextContents(), ['one.json', 'two.json', 'one.json ↔ two.json', 'one.json']);
+  assert.deepEqual(await page.locator('.tab-name').allTextContents(), ['one.json', 'two.json', 'one.json ↔ two.json', 'one.json (2)']);
   await nWorkers(page, 4);
   await tabs(page).nth(1).click();
   assert.match(await verdict(page), /4 events/);

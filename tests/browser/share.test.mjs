@@ -81,7 +81,7 @@ test('Perfetto is given the trace after its answer, all of it or the part that w
   assert.deepEqual(events, whole);
 
   dialog = await handOver(page);
-  await dialog.getByLabel('to', { exact: true }).fill('20');
+  await dialog.getByLabel('to', { exact: true }).fill('2');
   await dialog.getByRole('button', { name: 'Take this part' }).click();
   await dialog.getByText(/go to https/).waitFor();
   const part = page.waitForEvent('download');
@@ -127,8 +127,8 @@ async function linkOf(page) {
 
 test('who gets a link reads the numbers; who has the file sees what the sender saw', async () => {
   const sender = await opened(trace);
-  await sender.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Kernels', exact: true }).click();
-  const filter = (page) => panel(page).getByRole('searchbox', { name: /Kernels/ }).first();
+  await sender.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Slices by name', exact: true }).click();
+  const filter = (page) => panel(page).getByRole('searchbox', { name: 'Filter Slices by name' }).first();
   await filter(sender).fill('gemm');
   await panel(sender).getByText(/^\d+ of \d+ rows/).first().waitFor();
   const count = await panel(sender).getByText(/^\d+ of \d+ rows/).first().textContent();
@@ -140,7 +140,7 @@ test('who gets a link reads the numbers; who has the file sees what the sender s
   for (const [viewport, colorScheme] of [[NARROW, 'dark'], [WIDE, 'light']]) {
     const receiver = await openPage(given.browser, link, { viewport, colorScheme });
     await receiver.getByTestId('from-link').getByText('small-bert-h100.json.gz').waitFor();
-    assert.ok(await panel(receiver).getByRole('heading', { name: 'Kernels', exact: true }).first().isVisible());
+    assert.ok(await panel(receiver).getByRole('heading', { name: 'Slices by name', exact: true }).first().isVisible());
     assert.ok(await panel(receiver).getByText(/gemm/).first().isVisible());
     assert.deepEqual(await accessibilityProblems(receiver), []);
     assert.ok(await receiver.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
@@ -158,7 +158,7 @@ test('who gets a link reads the numbers; who has the file sees what the sender s
       await receiver.getByText(/forged\.json is another file than small-bert-h100\.json\.gz/).waitFor();
       await receiver.getByTestId('file-input').setInputFiles(trace);
       await receiver.getByText(/the file of the link: size and SHA-256 are the same/).waitFor();
-      await panel(receiver).getByRole('heading', { name: 'Kernels', exact: true }).first().waitFor();
+      await panel(receiver).getByRole('heading', { name: 'Slices by name', exact: true }).first().waitFor();
       assert.equal(await filter(receiver).inputValue(), 'gemm');
       assert.equal(await panel(receiver).getByText(/^\d+ of \d+ rows/).first().textContent(), count);
     }

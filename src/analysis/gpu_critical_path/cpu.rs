@@ -4,7 +4,7 @@ use super::graph::{Edge, EdgeKind, Event, EventId, Graph, Node, end_of, start_of
 use crate::analysis::gpu::spans::Span;
 use crate::analysis::gpu::{GpuTrace, Kind};
 use crate::base::strings::StringId;
-use crate::trace::slices::{Class, SliceId};
+use crate::trace::slices::Class;
 use crate::trace::tracks::TrackId;
 use rustc_hash::FxHashMap;
 
@@ -46,7 +46,16 @@ pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span) {
     let mut numbers: FxHashMap<TrackId, usize> = FxHashMap::default();
     let mut threads: Vec<Thread> = Vec::new();
     let mut is_blocking: Vec<bool> = Vec::new();
+    // By slice from `from` on: whether it is an event, and the nearest event around it.
+    let mut is_event = vec![false; to.saturating_sub(from)];
+    let mut around = vec![NO_EVENT; to.saturating_sub(from)];
     for i in from..to {
+        // What is around a slice has a smaller number.
+        if let Some(parent) =
+            slices.parent[i].some().map(|parent| parent.0 as usize).filter(|at| *at >= from && *at < i)
+        {
+            around[i - from] = if is_event[parent - from] { parent as u32 } else { around[parent - from] };
+        }
         let kind = gpu.kinds.get(slices.category[i]);
         let is_thread = Class::of(slices.kind[i]) == Class::Thread;
         if !matches!(kind, Kind::Op | Kind::Call) || !is_thread || slices.dur[i] <= 0 {
@@ -55,6 +64,7 @@ pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span) {
         let event = graph.events.len() as EventId;
         let (start, end) = (slices.ts[i], slices.ts[i].saturating_add(slices.dur[i]));
         graph.events.push(Event { slice: i as u32, start, end });
+        is_event[i - from] = true;
         let name = slices.name[i];
         is_blocking.push(*blocking.entry(name).or_insert_with(|| {
             kind == Kind::Call && gpu.trace.strings.get_opt(name).is_some_and(|name| BLOCKING.contains(&name))
@@ -63,7 +73,13 @@ pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span) {
         if number == threads.len() {
             threads.push(Thread::default());
         }
-        threads[number].close(graph, &is_blocking, start, |slice| is_inside(gpu, i, slice));
+        threads[number].close(graph, &is_blocking, start, |outer| {
+            let mut at = around[i - from];
+            while at != NO_EVENT && at > outer {
+                at = around[at as usize - from];
+            }
+            at == outer
+        });
         threads[number].enter(graph, event);
     }
     for thread in &mut threads {
@@ -72,16 +88,8 @@ pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span) {
     graph.n_cpu = graph.events.len();
 }
 
-/// Whether `outer` is around a slice.
-fn is_inside(gpu: &GpuTrace<'_>, slice: usize, outer: u32) -> bool {
-    let parents = &gpu.trace.slices.parent;
-    let mut at = parents[slice].some();
-    // What is around a slice has a smaller number.
-    while let Some(SliceId(around)) = at.filter(|around| around.0 > outer) {
-        at = parents[around as usize].some();
-    }
-    at == Some(SliceId(outer))
-}
+/// No event.
+const NO_EVENT: u32 = u32::MAX;
 
 impl Thread {
     fn enter(&mut self, graph: &mut Graph, event: EventId) {

@@ -217,7 +217,7 @@ pub fn TableBlock(
         tab.looks.update_value(|looks| {
             looks.retain(|look| look.table != id || look.report != report);
             if query != TableQuery::default() {
-                looks.push(TableSpot { report, table: id, query });
+                looks.push(TableSpot { report, table: id, query, chosen: None });
             }
         });
     });

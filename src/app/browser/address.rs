@@ -9,9 +9,13 @@ pub fn fragment() -> String {
     hash.strip_prefix('#').unwrap_or(&hash).to_string()
 }
 
-/// The page's own address with `fragment` behind it.
+/// The page's own address with `fragment` behind it; of a page on a disk that part alone, as the address is of use to nobody
+/// else, and names folders.
 pub fn address_with(fragment: &str) -> String {
     let address = window().location().href().unwrap_or_default();
+    if !address.starts_with("http") {
+        return format!("#{fragment}");
+    }
     let own = address.split('#').next().unwrap_or_default();
     format!("{own}#{fragment}")
 }

@@ -566,7 +566,7 @@ fn preview_view(preview: PreviewView) -> impl IntoView {
 }
 
 /// Exporters that have nothing that can be taken out.
-const NOT_SHARED: [&str; 1] = ["index"];
+const NOT_SHARED: [&str; 2] = ["index", "mrm-run"];
 
 /// A file with less in it than there is.
 #[component]

@@ -42,6 +42,9 @@ pub struct TableSpot {
     pub report: String,
     pub table: String,
     pub query: TableQuery,
+    /// The rows that go along, where they were chosen before something was taken out of the table.
+    #[serde(skip)]
+    pub chosen: Option<Vec<u32>>,
 }
 
 /// A report that came with a link.
@@ -138,9 +141,11 @@ impl Json1 {
     }
 }
 
-/// A number with nine digits, which is more than anything shows; the others would be most of a link.
+/// A number with nine digits, and with three behind the point where it is large, which is more than anything shows; the
+/// others would be most of a link.
 fn rounded(value: f64) -> f64 {
-    format!("{value:.8e}").parse().unwrap_or(value)
+    let text = if value.abs() < 1e5 { format!("{value:.8e}") } else { format!("{value:.3}") };
+    text.parse().unwrap_or(value)
 }
 
 /// The letter of a kind of values.
@@ -325,7 +330,8 @@ fn write_findings(findings: &Findings, json: &mut Json1) {
 fn write_table(table: &Table, report: &str, options: &LinkOptions, json: &mut Json1) {
     let spot = options.tables.iter().find(|spot| spot.report == report && spot.table == table.id);
     let query = spot.map(|spot| spot.query.clone()).unwrap_or_default();
-    let order = view::row_order(table, &query);
+    let chosen = spot.and_then(|spot| spot.chosen.clone());
+    let order = chosen.unwrap_or_else(|| view::row_order(table, &query));
     let rows = &order[..order.len().min(options.rows as usize)];
     json.key("table");
     json.object(|json| {
@@ -457,7 +463,7 @@ fn read_spot(spot: &Json, reports: &[Report]) -> TableSpot {
         }),
         _ => None,
     };
-    TableSpot { report, table, query: TableQuery { sort, filter: text(spot, "filter") } }
+    TableSpot { report, table, query: TableQuery { sort, filter: text(spot, "filter") }, chosen: None }
 }
 
 fn read_report(json: &Json) -> Result<Report, Refusal> {
@@ -576,7 +582,9 @@ fn read_table(json: &Json) -> Result<Table, Refusal> {
     table.caption = text(json, "caption");
     table.empty = text(json, "empty");
     table.sort = sort;
-    table.n_left_out = json.get("left_out").and_then(Json::as_u64).unwrap_or(0);
+    // Sums with it fit, whatever a link claims.
+    let n_left_out = json.get("left_out").and_then(Json::as_u64).unwrap_or(0);
+    table.n_left_out = n_left_out.min(1 << 53);
     Ok(table)
 }
 

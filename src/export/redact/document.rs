@@ -7,9 +7,27 @@ use crate::trace::Run;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Columns of names of code, by their ids.
-const SYMBOLS: [&str; 13] = [
-    "name", "function", "frame", "module", "op", "call", "before", "after", "name_a", "name_b", "only_a",
-    "only_b", "event",
+const SYMBOLS: [&str; 20] = [
+    "name",
+    "function",
+    "frame",
+    "module",
+    "op",
+    "call",
+    "before",
+    "after",
+    "name_a",
+    "name_b",
+    "only_a",
+    "only_b",
+    "event",
+    "op_a",
+    "op_b",
+    "frame_a",
+    "frame_b",
+    "next",
+    "previous",
+    "meanwhile",
 ];
 /// Shorter names are left alone in sentences, where they would be parts of words.
 const MIN_IN_SENTENCE: usize = 3;
@@ -28,7 +46,7 @@ impl Redacted {
     /// `run` is what the document is of, for the names that it has.
     pub fn new(document: &Document<'_>, run: &Run, redactor: &mut Redactor) -> Redacted {
         let symbols = if redactor.classes.symbols { names_of(document, run) } else { Vec::new() };
-        let mut work = Work::new(symbols, redactor);
+        let mut work = Work::new(symbols, files_of(document), redactor);
         Redacted {
             title: work.sentence(&document.title),
             source: document.source.iter().map(|facts| work.facts(facts)).collect(),
@@ -49,6 +67,21 @@ impl Redacted {
 
 fn is_symbol(column: &Column) -> bool {
     SYMBOLS.contains(&column.id.as_ref())
+}
+
+/// Names of the files that the document is of, the longest first.
+fn files_of(document: &Document<'_>) -> Vec<String> {
+    let facts = document.source.iter().flat_map(|facts| &facts.facts);
+    let mut names: Vec<String> = facts
+        .filter(|fact| fact.id == "file_name")
+        .filter_map(|fact| match &fact.value {
+            Value::Text(name) if !name.trim().is_empty() => Some(name.clone()),
+            _ => None,
+        })
+        .collect();
+    names.sort_by(|a, b| (b.len(), a).cmp(&(a.len(), b)));
+    names.dedup();
+    names
 }
 
 /// All names of code, the longest first, so that none is cut by one that is a part of it.
@@ -74,6 +107,8 @@ fn names_of(document: &Document<'_>, run: &Run) -> Vec<String> {
 struct Work<'a> {
     /// The longest first.
     symbols: Vec<String>,
+    /// Names of files, the longest first, behind what stands for them.
+    files: Vec<(String, String)>,
     whole: FxHashSet<String>,
     /// By its first bytes: the numbers of the names that start so, the longest first.
     starts: FxHashMap<[u8; MIN_IN_SENTENCE], Vec<u32>>,
@@ -83,8 +118,8 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// `symbols` are the longest first.
-    fn new(symbols: Vec<String>, redactor: &'a mut Redactor) -> Work<'a> {
+    /// `symbols` are the longest first, `files` are names of files that were opened.
+    fn new(symbols: Vec<String>, files: Vec<String>, redactor: &'a mut Redactor) -> Work<'a> {
         let mut starts: FxHashMap<[u8; MIN_IN_SENTENCE], Vec<u32>> = FxHashMap::default();
         for (number, name) in symbols.iter().enumerate() {
             if let Some(start) = name.as_bytes().first_chunk() {
@@ -92,13 +127,17 @@ impl<'a> Work<'a> {
             }
         }
         let whole = symbols.iter().cloned().collect();
-        Work { symbols, whole, starts, known: FxHashMap::default(), redactor }
+        let files = match redactor.classes.paths {
+            true => files.into_iter().map(|name| (redactor.file_name(&name), name)).collect(),
+            false => Vec::new(),
+        };
+        Work { symbols, files, whole, starts, known: FxHashMap::default(), redactor }
     }
 
     fn report(&mut self, report: &Report) -> Report {
         Report {
             id: report.id.clone(),
-            title: report.title.clone(),
+            title: self.sentence(&report.title),
             summary: self.sentence(&report.summary),
             blocks: report.blocks.iter().map(|block| self.block(block)).collect(),
         }
@@ -115,12 +154,14 @@ impl<'a> Work<'a> {
             }
             Block::Findings(findings) => {
                 let mut findings = findings.clone();
+                findings.title = self.sentence(&findings.title);
                 findings.caption = self.sentence(&findings.caption);
                 for finding in &mut findings.findings {
                     finding.text = self.sentence(&finding.text);
                     finding.evidence = finding.evidence.iter().map(|fact| self.fact(fact)).collect();
                     if let Some(rows) = &mut finding.rows {
                         rows.filter = self.sentence(&rows.filter);
+                        rows.label = self.sentence(&rows.label);
                     }
                 }
                 Block::Findings(findings)
@@ -142,13 +183,16 @@ impl<'a> Work<'a> {
             let by_key = self.redactor.value_of(&fact.id, text);
             fact.value = Value::Text(if by_key == *text { self.sentence(text) } else { by_key });
         }
+        fact.label = self.sentence(&fact.label);
         fact.hint = self.sentence(&fact.hint);
         fact
     }
 
     fn table(&mut self, table: &Table) -> Table {
         let mut table = table.clone();
+        table.title = self.sentence(&table.title);
         table.caption = self.sentence(&table.caption);
+        table.empty = self.sentence(&table.empty);
         // Two columns of names and values, as metadata has them.
         let keys = table.columns.iter().find(|column| column.id == "name" || column.id == "key").cloned();
         for column in &mut table.columns {
@@ -197,6 +241,15 @@ impl<'a> Work<'a> {
 
     /// A text in which names may stand among other words.
     fn sentence(&mut self, text: &str) -> String {
+        if self.files.iter().any(|(_, name)| text.contains(name.as_str())) {
+            let without =
+                self.files.iter().fold(text.to_string(), |text, (token, name)| text.replace(name, token));
+            return self.names_in(&without);
+        }
+        self.names_in(text)
+    }
+
+    fn names_in(&mut self, text: &str) -> String {
         if self.symbols.is_empty() || text.is_empty() {
             return self.redactor.text(text);
         }
@@ -262,7 +315,7 @@ mod tests {
         let long = "void cutlass::gemm_kernel<float, 128, 256>(Params)";
         let mut redactor = Redactor::new(Classes { symbols: true, ..Classes::default() });
         let symbols = [long, "attention", "f"].map(str::to_string).to_vec();
-        let mut work = Work::new(symbols, &mut redactor);
+        let mut work = Work::new(symbols, Vec::new(), &mut redactor);
         let cut = format!("Most: {}… (3 ms), attention; self-attention, attentions.", &long[..30]);
         assert_eq!(work.sentence(&cut), "Most: [symbol 1] (3 ms), [symbol 2]; self-[symbol 2], attentions.");
         assert_eq!(work.sentence("f"), "[symbol 3]");

@@ -19,6 +19,7 @@ pub use document::Redacted;
 pub use outgoing::{Outgoing, Sort, outgoing};
 pub use trace::redacted;
 
+use crate::report::{Document, view};
 use regex_lite::{Captures, Regex};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -183,6 +184,11 @@ impl Redactor {
         if is_mark { found.to_string() } else { self.token("path", found) }
     }
 
+    /// The name of a file that was opened.
+    pub fn file_name(&mut self, name: &str) -> String {
+        if self.classes.paths && !name.is_empty() { self.token("path", name) } else { self.text(name) }
+    }
+
     /// A name of code, as a whole.
     pub fn symbol(&mut self, name: &str) -> String {
         if self.classes.symbols && !name.trim().is_empty() {
@@ -204,7 +210,7 @@ impl Redactor {
         }
         if self.classes.prompts
             && !text.is_empty()
-            && is_one_of(&["prompt", "message", "completion", "content", "chat"])
+            && (key == "text" || is_one_of(&["prompt", "message", "completion", "content", "chat", "_text"]))
         {
             return format!("{} ({} letters)", self.token("prompt", text), text.chars().count());
         }
@@ -212,15 +218,19 @@ impl Redactor {
     }
 }
 
-/// What was chosen, with the texts in it taken out: names of files and filters of tables in a link.
-pub fn options(options: &super::Options, redactor: &mut Redactor) -> super::Options {
+/// What was chosen, with the texts in it taken out: names of files and filters of tables in a link. Rows are chosen here, of
+/// the tables as they were.
+pub fn options(options: &super::Options, document: &Document<'_>, redactor: &mut Redactor) -> super::Options {
     let mut options = options.clone();
     for file in &mut options.link.files {
-        file.name = redactor.text(&file.name);
+        file.name = redactor.file_name(&file.name);
     }
-    if !redactor.classes.is_none() {
-        // What was looked for may be what is to be hidden; rows are chosen by it before, so only the order goes along.
-        options.link.tables.iter_mut().for_each(|spot| spot.query.filter.clear());
+    for spot in &mut options.link.tables {
+        let report = document.reports.iter().find(|report| report.id == spot.report);
+        let table = report.and_then(|report| report.tables().find(|table| table.id == spot.table));
+        spot.chosen = table.map(|table| view::row_order(table, &spot.query));
+        // What was looked for may be what is to be hidden.
+        spot.query.filter.clear();
     }
     options
 }

@@ -1,7 +1,9 @@
 //! Which texts go out: those of what was written, read off the bytes themselves.
 
+use super::super::stacks::collapsed;
 use super::super::{ExporterInfo, Input, json as json_export, link, render};
 use super::{Classes, Redactor};
+use crate::base::json::write::push_string;
 use crate::base::json::{RawStr, unescape_to_string};
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
@@ -140,6 +142,20 @@ pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoi
         picker.write_all(&content.map_err(|refusal| io::Error::other(refusal.to_string()))?)?;
     } else if exporter.id == super::super::chrome_trace::PACKED_INFO.id {
         render(&super::super::chrome_trace::INFO, input, &mut picker)?;
+    } else if [collapsed::INFO.id, collapsed::SAMPLES_INFO.id].contains(&exporter.id) {
+        let mut lines = Vec::new();
+        render(exporter, input, &mut lines)?;
+        // Frames with semicolons between them, and a weight at the end.
+        let mut quoted = Vec::new();
+        for line in String::from_utf8_lossy(&lines).lines() {
+            let stack = line.rsplit_once(' ').map_or(line, |(stack, _)| stack);
+            for frame in stack.split(';') {
+                push_string(frame, &mut quoted);
+                quoted.push(b',');
+            }
+            picker.write_all(&quoted)?;
+            quoted.clear();
+        }
     } else if exporter.takes_part() {
         render(exporter, input, &mut picker)?;
     } else {

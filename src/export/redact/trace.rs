@@ -105,7 +105,7 @@ pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>
         profile.run_id = texts.redactor.text(&profile.run_id);
     }
     out.strings = texts.new;
-    out.source.file_name = redactor_now.text(&trace.source.file_name);
+    out.source.file_name = redactor_now.file_name(&trace.source.file_name);
     out.source.producer = trace.source.producer.as_deref().map(|text| redactor_now.text(text));
     for (name, value) in &mut out.source.metadata {
         *value = metadata(name, value, redactor_now);
