@@ -7,6 +7,7 @@ use super::together::listed;
 use super::words::words;
 use leptos::prelude::*;
 use std::cell::RefCell;
+use std::rc::Rc;
 use tracedrop::base::text;
 use tracedrop::engine::folder::may_be_archive;
 use tracedrop::engine::protocol::Request;
@@ -15,18 +16,21 @@ use tracedrop::engine::protocol::Request;
 const LARGE_BYTES: f64 = 64e6;
 
 /// What was let go, while the archives among it are opened.
-struct Opening {
+pub struct Opening {
     dropped: Dropped,
     waiting: Vec<Waiting>,
     then: Box<dyn FnOnce(Dropped)>,
 }
 
 /// An archive that has not been looked into.
-struct Waiting {
+pub struct Waiting {
     archive: Picked,
     /// The folder that it lies in, among those that were let go.
     folder: Option<usize>,
 }
+
+/// What is to be done with an archive that a worker looks into; `None` once it is done.
+pub type Work = Rc<RefCell<Option<(Opening, Waiting)>>>;
 
 impl App {
     /// Puts the files that are in archives in their place, and goes on with `then`. What is no archive but in name stays.
@@ -60,15 +64,24 @@ impl App {
             let on_event = move |event| {
                 if let Event::Died(why) = event {
                     self.alert((words().archive_died)(&why));
+                    // The archive is lost, and nothing that came with it.
+                    let works = self.unpacking.try_update_value(std::mem::take).unwrap_or_default();
+                    let lost = works.into_iter().filter_map(|work| work.take());
+                    lost.for_each(|(opening, _)| browser::after(0, move || self.open_next_archive(opening)));
                 }
             };
             self.unpacker.set_value(Client::start(on_event).ok());
         }
         let blob = next.archive.blob.clone();
         // An answer comes once.
-        let work = RefCell::new(Some((opening, next)));
+        let work: Work = Rc::new(RefCell::new(Some((opening, next))));
+        self.unpacking.update_value(|works| {
+            works.retain(|work| work.borrow().is_some());
+            works.push(work.clone());
+        });
+        let own = work.clone();
         let answer = move |answer| {
-            let Some((mut opening, next)) = work.take() else { return };
+            let Some((mut opening, next)) = own.take() else { return };
             self.take_archive(&mut opening.dropped, next, answer);
             self.n_unpacking.update_value(|n| *n = n.saturating_sub(1));
             // Not from within its own message.
@@ -82,7 +95,12 @@ impl App {
         self.n_unpacking.update_value(|n| *n += 1);
         self.unpacker.with_value(|client| match client {
             Some(client) => client.ask_with(|ticket| Request::ListArchive { ticket }, &[blob], answer),
-            None => self.alert((words().archive_died)("")),
+            None => {
+                self.alert((words().archive_died)(""));
+                if let Some((opening, _)) = work.take() {
+                    browser::after(0, move || self.open_next_archive(opening));
+                }
+            }
         });
     }
 

@@ -1,6 +1,7 @@
 //! What the page knows: one signal a fact. Everything else is worked out from these where it is shown.
 
 use super::against::Sides;
+use super::archives::Work;
 use super::browser::{self, Half, Local, Picked, Port, Spot, Theme};
 use super::client::{Answer, Client, Event};
 use super::embed::{self, Embed};
@@ -72,6 +73,8 @@ pub struct App {
     pub unpacker: Local<Option<Client>>,
     /// Archives that it has not answered for yet.
     pub n_unpacking: StoredValue<u32>,
+    /// What goes on once those archives are opened, or are lost.
+    pub unpacking: Local<Vec<Work>>,
     /// Tabs to be compared, A and B, once both are read.
     pub to_compare: StoredValue<Vec<[u32; 2]>>,
     next_id: StoredValue<u32>,
@@ -220,6 +223,7 @@ impl App {
             pool: StoredValue::new_local(Pool::default()),
             unpacker: StoredValue::new_local(None),
             n_unpacking: StoredValue::new(0),
+            unpacking: StoredValue::new_local(Vec::new()),
             to_compare: StoredValue::default(),
             next_id: StoredValue::new(0),
             owner: StoredValue::new(Owner::current().unwrap_or_default()),

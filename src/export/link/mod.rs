@@ -3,7 +3,7 @@
 //! ```text
 //! r1=  base64url of  [CRC-32 of all that follows: u32 LE][length of the content: u32 LE][content, packed with DEFLATE]
 //! ```
-//! The content is JSON ([`content`]). `docs/link-format.md` describes both; version 1 is frozen, and the vectors in
+//! The content is JSON (`content`). `docs/link-format.md` describes both; version 1 is frozen, and the vectors in
 //! `tests/data/link` hold it. Another layout gets another number.
 
 mod content;
