@@ -33,6 +33,8 @@ const SYMBOLS: [&str; 20] = [
 const MIN_IN_SENTENCE: usize = 3;
 /// Sentences have long names cut, with a mark; so many bytes of one tell it.
 const TOLD_BY: usize = 24;
+/// Names are cut long before they have so many bytes.
+const NAME_BYTES: usize = 1024;
 
 /// A document that may go out.
 pub struct Redacted {
@@ -287,7 +289,8 @@ impl<'a> Work<'a> {
         if is_part(text[..at].chars().next_back()) && is_part(rest.chars().next()) {
             return None;
         }
-        let cut = rest.find('…').filter(|cut| *cut >= TOLD_BY);
+        let near = &rest[..rest.floor_char_boundary(NAME_BYTES)];
+        let cut = near.find('…').filter(|cut| *cut >= TOLD_BY);
         names.iter().map(|number| *number as usize).find_map(|number| {
             let name = &self.symbols[number];
             if let Some(behind) = rest.strip_prefix(name.as_str()) {

@@ -5,7 +5,7 @@
 //! Times are from the start of the run, with every nanosecond in their digits; counters and arrows are left out.
 //! Samples of the file are threads of their own, with the weights of the file; counts without times are all at time 0.
 
-use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, span, walk};
+use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, walk};
 use super::{frame_name, place_name, profile_name};
 use crate::analysis::timeline::{process_label, shown, thread_label};
 use crate::base::strings::StringId;
@@ -162,12 +162,9 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
             separate(&mut out);
             write_thread(run, trace, &entry, &by_track, &mut known, &mut shared, &mut out)?;
         }
-        let mut threads = trace.samples.thread.clone();
-        threads.sort_unstable();
-        threads.dedup();
-        for thread in threads {
+        for (thread, rows) in samples_by_thread(trace) {
             separate(&mut out);
-            write_samples(run, trace, number, thread, &mut shared, &mut out)?;
+            write_samples(run, trace, number, (thread, &rows), &mut shared, &mut out)?;
         }
         for (at, profile) in trace.profiles.iter().enumerate() {
             separate(&mut out);
@@ -483,7 +480,7 @@ fn write_samples(
     run: &Run,
     trace: &Trace,
     number: usize,
-    thread: ThreadId,
+    (thread, rows): (ThreadId, &[usize]),
     shared: &mut Shared,
     out: &mut Out<'_>,
 ) -> io::Result<()> {
@@ -499,7 +496,7 @@ fn write_samples(
         marker_tracks: Vec::new(),
     };
     let (samples, (origin, _)) = (&trace.samples, span(run));
-    let rows = || (0..samples.len()).filter(|row| samples.thread[*row] == thread);
+    let rows = || rows.iter().copied();
     let mut stacks = Stacks::default();
     let mut known: FxHashMap<StackId, Option<u32>> = FxHashMap::default();
     known.insert(StackId::NONE, None);

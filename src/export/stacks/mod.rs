@@ -18,12 +18,22 @@ use crate::base::json::write::{push_f64, push_string};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::samples::{FrameId, StackId};
 use crate::trace::slices::Class;
-use crate::trace::tracks::TrackKind;
+use crate::trace::tracks::{ThreadId, TrackKind};
 use crate::trace::{Run, Trace};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// Bytes gathered before they are handed on.
 const CHUNK_BYTES: usize = 256 << 10;
+
+/// The samples of each thread, in their order.
+fn samples_by_thread(trace: &Trace) -> BTreeMap<ThreadId, Vec<usize>> {
+    let mut rows: BTreeMap<ThreadId, Vec<usize>> = BTreeMap::new();
+    for (row, thread) in trace.samples.thread.iter().enumerate() {
+        rows.entry(*thread).or_default().push(row);
+    }
+    rows
+}
 
 /// Text and JSON as bytes, handed on in pieces.
 struct Out<'a> {

@@ -4,7 +4,9 @@
 //! Times are nanoseconds from the start of the run. Slices without a length are kept, instants, counters and arrows have
 //! no place in the format. Frames are names: slices of one name are one frame, whatever their category.
 
-use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, span, track_path, walk};
+use super::{
+    ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, track_path, walk,
+};
 use super::{frame_name, place_name, profile_name, stack_frames, thread_path};
 use crate::analysis::timeline::shown;
 use crate::base::strings::StringId;
@@ -148,11 +150,8 @@ fn write_samples(
     out: &mut Out<'_>,
 ) -> io::Result<()> {
     let samples = &trace.samples;
-    let mut threads = samples.thread.clone();
-    threads.sort_unstable();
-    threads.dedup();
-    for thread in threads {
-        let rows = || (0..samples.len()).filter(|row| samples.thread[*row] == thread);
+    for (thread, rows) in samples_by_thread(trace) {
+        let rows = || rows.iter().copied();
         let name = format!("{prefix}{} (samples)", thread_path(trace, thread.0 as usize));
         head(n_profiles, "sampled", &name, "none", out);
         let weight = |row: usize| if samples.weight[row].is_finite() { samples.weight[row] } else { 0.0 };
