@@ -246,6 +246,9 @@ fn general(like: &Report, pair: [Option<&Report>; 2], n_files: [usize; 2], compa
                 report.warning(warning);
             }
             report.findings(words::findings(&joined, &report));
+            if let Some(chart) = words::chart(&joined) {
+                report.chart(chart);
+            }
         }
         add(joined, &like.id, &mut report, comparison);
     }

@@ -3,7 +3,8 @@
 use super::tables::{Change, Joined, Total, narrow, ratio};
 use super::{percent, shown};
 use crate::base::units::{Unit, counted, format_ratio};
-use crate::report::{Facts, Finding, Findings, Report, RowsOf, Stakes};
+use crate::report::chart::{Bars, Part, Plot, Tone};
+use crate::report::{Chart, Facts, Finding, Findings, Report, RowsOf, Stakes};
 
 /// `self: 1.250 ms in A, 1.500 ms in B (+20.0 %).`
 pub fn summary(joined: &Joined) -> String {
@@ -86,6 +87,50 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
         out.findings.push(finding(text, rest, total, rows("")));
     }
     out
+}
+
+/// The rows that changed most as bars. `None` if there are none.
+pub fn chart(joined: &Joined) -> Option<Chart> {
+    let total = joined.totals.first().filter(|_| !joined.changes.is_empty())?;
+    let lines = joined.changes.iter().map(|change| {
+        let name = change.name.first().map(String::as_str).unwrap_or_default();
+        // What tells rows apart, where that is not the first of their names.
+        let name = if change.filter.is_empty() { name } else { &change.filter };
+        (name.to_string(), change.difference())
+    });
+    Some(Chart {
+        title: format!("{}: more (▲) and less (▼) in B", total.label),
+        caption: format!(
+            "Sizes of the differences of the rows that changed most; the numbers are in the table {}.",
+            joined.table.title
+        ),
+        ..differences_drawn(lines, total.unit)
+    })
+}
+
+/// Differences as bars by their size, with a sign and a colour for the side that has more. Without a title.
+pub(super) fn differences_drawn(lines: impl Iterator<Item = (String, i128)>, unit: Unit) -> Chart {
+    let (mut labels, mut more, mut less) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, difference) in lines.filter(|line| line.1 != 0) {
+        labels.push(format!("{} {name}", if difference > 0 { "▲" } else { "▼" }));
+        more.push(difference.max(0) as f64);
+        less.push(difference.min(0).unsigned_abs() as f64);
+    }
+    Chart {
+        id: "differences".into(),
+        title: String::new(),
+        caption: String::new(),
+        plot: Plot::Bars(Bars {
+            labels,
+            parts: vec![
+                Part { name: "▲ more in B".to_string(), tone: Tone::SideB, values: more },
+                Part { name: "▼ less in B (more in A)".to_string(), tone: Tone::SideA, values: less },
+            ],
+            unit,
+            is_strip: false,
+            what: "change".to_string(),
+        }),
+    }
 }
 
 fn finding(text: String, sides: [i128; 2], total: &Total, rows: Option<RowsOf>) -> Finding {

@@ -1,5 +1,6 @@
 //! Pictures of both sides; each has a table with the same numbers.
 
+use super::super::words::differences_drawn;
 use super::kernels::operation_rows;
 use super::{Pair, Stretch};
 use crate::base::units::Unit;
@@ -49,26 +50,11 @@ pub fn operations(pair: &Pair<'_>) -> Chart {
 
 /// How much more or less each line of the answer takes.
 pub fn differences<'a>(lines: impl Iterator<Item = (&'a str, i64)>) -> Chart {
-    let (mut labels, mut more, mut less) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, difference) in lines.filter(|line| line.1 != 0).take(MAX_BARS) {
-        labels.push(format!("{} {name}", if difference > 0 { "▲" } else { "▼" }));
-        more.push(difference.max(0) as f64);
-        less.push(difference.min(0).unsigned_abs() as f64);
-    }
+    let lines = lines.map(|(name, difference)| (name.to_string(), i128::from(difference)));
     Chart {
-        id: "differences".into(),
         title: "What B takes more (▲) and less (▼) time for".to_string(),
         caption: "Sizes of the differences per step; the numbers are in the table above.".to_string(),
-        plot: Plot::Bars(Bars {
-            labels,
-            parts: vec![
-                Part { name: "▲ more in B".to_string(), tone: Tone::SideB, values: more },
-                Part { name: "▼ less in B (more in A)".to_string(), tone: Tone::SideA, values: less },
-            ],
-            unit: Unit::Ns,
-            is_strip: false,
-            what: "change".to_string(),
-        }),
+        ..differences_drawn(lines.take(MAX_BARS), Unit::Ns)
     }
 }
 
