@@ -312,7 +312,7 @@ test('files that the system opens with the installed page open in it', { timeout
   await page.getByRole('alert').getByText('could not read 1 file that it was asked to open').waitFor();
   await page.evaluate(() => globalThis.__launch());
   await page.getByRole('tab', { name: 'later.json' }).waitFor();
-  assert.deepEqual(await page.getByRole('tab').allTextContents(), ['double-clicked.json', 'later.json']);
+  assert.deepEqual(await page.locator('.tab-name').allTextContents(), ['double-clicked.json', 'later.json']);
   await context.close();
   await site.close();
 });
