@@ -315,7 +315,7 @@ pageTest('a worker that ends or does not start is told; starting again reads the
   await pick(page, file('first.json', slices(2)));
   await verdict(page);
   await pick(page, file('made.json', slices(6)));
-  await verdict(page);
+  await panel(page).getByText(/6 events/).first().waitFor();
   await page.evaluate(() => globalThis.lastWorker.dispatchEvent(new ErrorEvent('error', { message: 'unreachable executed', cancelable: true })));
   const problem = panel(page).getByRole('alert');
   await problem.getByRole('heading', { name: 'The reader stopped' }).waitFor();
