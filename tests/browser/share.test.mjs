@@ -116,6 +116,8 @@ test('without an answer or a window the trace can be downloaded', async () => {
 /** Makes the link of the page and gives it. */
 async function linkOf(page) {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  // Keys are letters while a field has the focus.
+  await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press('e');
   await page.getByRole('menuitem', { name: 'Copy link with the numbers…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Copy link' });
