@@ -310,13 +310,23 @@ pageTest('a worker that ends or does not start is told; starting again reads the
   await page.evaluate(() => {
     const { startWorker, ...rest } = globalThis.tracedrop;
     globalThis.startWorker = startWorker;
-    globalThis.tracedrop = { ...rest, startWorker: () => (globalThis.lastWorker = startWorker()) };
+    // Others start workers too, to list what is kept: the reader is the one that is handed the file.
+    const watched = () => {
+      const worker = startWorker();
+      const post = worker.postMessage.bind(worker);
+      worker.postMessage = (message, transfer) => {
+        if (Array.isArray(message) && message.some((part) => part?.name === 'made.json')) globalThis.reader = worker;
+        post(message, transfer);
+      };
+      return worker;
+    };
+    globalThis.tracedrop = { ...rest, startWorker: watched };
   });
   await pick(page, file('first.json', slices(2)));
   await verdict(page);
   await pick(page, file('made.json', slices(6)));
   await panel(page).getByText(/6 events/).first().waitFor();
-  await page.evaluate(() => globalThis.lastWorker.dispatchEvent(new ErrorEvent('error', { message: 'unreachable executed', cancelable: true })));
+  await page.evaluate(() => globalThis.reader.dispatchEvent(new ErrorEvent('error', { message: 'unreachable executed', cancelable: true })));
   const problem = panel(page).getByRole('alert');
   await problem.getByRole('heading', { name: 'The reader stopped' }).waitFor();
   assert.match(await problem.textContent(), /unreachable executed/);
