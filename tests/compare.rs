@@ -15,6 +15,8 @@ mod hta;
 mod made;
 #[path = "compare/others.rs"]
 mod others;
+#[path = "compare/repeats.rs"]
+mod repeats;
 #[path = "compare/sides.rs"]
 mod sides;
 #[path = "compare/sums.rs"]

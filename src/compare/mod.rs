@@ -15,6 +15,8 @@ pub mod align;
 mod calls;
 pub mod gpu;
 pub mod limits;
+pub mod noise;
+mod repeats;
 pub mod tables;
 mod words;
 
@@ -23,6 +25,7 @@ use crate::base::units::{Unit, counted};
 use crate::report::{Document, Facts, Report, Table};
 use crate::trace::Run;
 use gpu::side::GpuSide;
+use repeats::Repeats;
 use serde::{Deserialize, Serialize};
 use tables::{Joined, Total, essence, is_comparable, join, narrow, ratio};
 
@@ -60,6 +63,8 @@ pub struct Digest {
     pub reports: Vec<Report>,
     /// `None` where there is nothing of a GPU.
     pub gpu: Option<GpuSide>,
+    /// Where a side has several files that are runs of the same: what each says by itself, see [`repeats`].
+    pub each: Vec<Vec<Report>>,
 }
 
 /// A number that a limit can be set on.
@@ -112,7 +117,14 @@ impl std::fmt::Display for Problem {
 
 impl Digest {
     /// Of files that are one side. `reports` are those of `run` for `query`; `format_title` names a format by its id.
-    pub fn of(run: &Run, reports: &[Report], query: &Query, format_title: &dyn Fn(&str) -> String) -> Digest {
+    /// `run` is the same afterwards.
+    pub fn of(
+        run: &mut Run,
+        reports: &[Report],
+        query: &Query,
+        format_title: &dyn Fn(&str) -> String,
+    ) -> Digest {
+        let each = repeats::of(run, query);
         let document = analysis::document(run, reports, format_title);
         let mut formats: Vec<String> =
             run.traces.iter().map(|trace| trace.source.format.to_string()).collect();
@@ -130,6 +142,7 @@ impl Digest {
             ledger: document.ledger,
             reports: kept,
             gpu: GpuSide::of(context.gpu()),
+            each,
         }
     }
 
@@ -187,7 +200,7 @@ pub fn compare(a: &Digest, b: &Digest, query: &CompareQuery) -> Result<Compariso
     // Those of the GPU are compared above, by step.
     for report in reports.filter(|report| !IN_GPU_REPORT.contains(&&*report.id)) {
         let pair = [a.report(&report.id), b.report(&report.id)];
-        general(report, pair, [a.files.len(), b.files.len()], &mut comparison);
+        general(report, pair, [a, b], &mut comparison);
     }
     if comparison.reports.is_empty() {
         let mut report = Report::new("compare", "A against B");
@@ -224,8 +237,20 @@ fn tables_of<'a>(report: Option<&'a Report>, id: &str) -> Vec<&'a Table> {
     report.tables().filter(|table| base_id(&table.id, report) == id).collect()
 }
 
-/// Compares the tables of two reports of one kind, of sides with so many files.
-fn general(like: &Report, pair: [Option<&Report>; 2], n_files: [usize; 2], comparison: &mut Comparison) {
+/// The tables of a kind in each file of a side. A side with one file is itself what that file says.
+fn in_each_file(side: &Digest, report: &str, id: &str) -> Repeats {
+    let of_files: Vec<Vec<&Table>> = if side.files.len() == 1 {
+        vec![tables_of(side.report(report), id)]
+    } else {
+        side.each.iter().map(|file| tables_of(file.iter().find(|of_file| of_file.id == report), id)).collect()
+    };
+    Repeats::new(&of_files)
+}
+
+/// Compares the tables of two reports of one kind.
+fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], comparison: &mut Comparison) {
+    let n_files = sides.map(|side| side.files.len());
+
     let mut ids: Vec<String> = Vec::new();
     for report in pair.into_iter().flatten() {
         for table in report.tables() {
@@ -239,7 +264,11 @@ fn general(like: &Report, pair: [Option<&Report>; 2], n_files: [usize; 2], compa
     report.id = compared_id(&like.id).into();
     for id in &ids {
         let [a, b] = pair.map(|report| tables_of(report, id));
-        let Some(joined) = join(&a, &b) else { continue };
+        let each = match n_files {
+            [1, 1] => Default::default(),
+            _ => sides.map(|side| in_each_file(side, &like.id, id)),
+        };
+        let Some(joined) = join(&a, &b, &each) else { continue };
         if report.summary.is_empty() && !joined.totals.is_empty() {
             report.summary = words::summary(&joined);
             if let Some(warning) = words::unlike_groups(n_files, &joined) {
@@ -276,14 +305,26 @@ pub fn percent(a: f64, b: f64) -> String {
 
 fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Comparison) {
     let Joined { mut table, totals, n_rows: [only_a, only_b, both], n_left_out, .. } = joined;
-    for Total { id, label, unit, a, b, .. } in &totals {
+    for Total { id, label, unit, a, b, by_file, .. } in &totals {
+        // Of sides with equally many files what is noise for one is noise for the sums, as many times.
+        let noise = by_file.filter(|by_file| by_file.sides[0].n == by_file.sides[1].n);
         comparison.measures.push(Measure {
             id: format!("{of_report}.{}.{id}", table.id),
             what: format!("{label}, total of the table {}", table.title),
             unit: *unit,
             a: *a as f64,
             b: *b as f64,
-            noise: None,
+            noise: noise.map(|by_file| by_file.noise * by_file.sides[0].n as f64),
+        });
+    }
+    if let Some(Total { id, label, unit, by_file: Some(by_file), .. }) = totals.first() {
+        comparison.measures.push(Measure {
+            id: format!("{of_report}.{}.{id}.per_file", table.id),
+            what: format!("{label} for one file, mean of the table {}", table.title),
+            unit: *unit,
+            a: by_file.sides[0].mean,
+            b: by_file.sides[1].mean,
+            noise: Some(by_file.noise),
         });
     }
     if !totals.is_empty() {

@@ -3,6 +3,8 @@
 //! Values are whole numbers in the unit of their column (milliseconds become nanoseconds), so rows add up to the
 //! totals, and differences of rows to the difference of the totals, to the last digit.
 
+use super::noise::{RULE_OF_REPEATS, Sample, band_of_repeats};
+use super::repeats::Repeats;
 use crate::base::units::Unit;
 use crate::report::{Cells, Column, Compared, Table, TextCells, Value};
 use rustc_hash::FxHashMap;
@@ -93,6 +95,25 @@ struct Row {
     /// By column, of A and of B.
     values: Vec<[Side; 2]>,
     is_in: [bool; 2],
+    /// What files of each side have, where that is known.
+    by_file: Option<ByFile>,
+}
+
+impl Row {
+    /// See [`Total::told`].
+    fn told(&self) -> [i128; 2] {
+        told(self.by_file.as_ref()).unwrap_or([self.values[0][0].value, self.values[0][1].value])
+    }
+
+    /// How much it changed, as it is told.
+    fn size(&self) -> i128 {
+        let [a, b] = self.told();
+        b.saturating_sub(a).saturating_abs()
+    }
+
+    fn is_noise(&self) -> bool {
+        self.by_file.is_some_and(|by_file| !by_file.counts())
+    }
 }
 
 /// A column that is compared.
@@ -106,7 +127,7 @@ struct Measure {
 }
 
 /// What a column adds up to on both sides.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Total {
     /// Id of the column.
     pub id: Cow<'static, str>,
@@ -118,12 +139,57 @@ pub struct Total {
     pub gained: i128,
     /// By how much rows with less in B have less.
     pub lost: i128,
+    /// What files of A and of B have by themselves; `None` where that is not known, or not of this column.
+    pub by_file: Option<ByFile>,
 }
 
 impl Total {
     /// B less A.
     pub fn difference(&self) -> i128 {
         self.b.saturating_sub(self.a)
+    }
+
+    /// What is told of A and of B: sums, or where sides have unlike numbers of files, means of the files.
+    pub fn told(&self) -> [i128; 2] {
+        told(self.by_file.as_ref()).unwrap_or([self.a, self.b])
+    }
+
+    /// Whether what is told is for one file.
+    pub fn is_told_by_file(&self) -> bool {
+        told(self.by_file.as_ref()).is_some()
+    }
+}
+
+/// Means of the files, where sums of unlike numbers of files would tell nothing.
+fn told(by_file: Option<&ByFile>) -> Option<[i128; 2]> {
+    let [a, b] = by_file?.sides;
+    (a.n != b.n).then_some([a.mean.round() as i128, b.mean.round() as i128])
+}
+
+/// What the files of each side have, one number a file.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ByFile {
+    /// Of A and of B.
+    pub sides: [Sample; 2],
+    /// Differences of the means up to this are noise.
+    pub noise: f64,
+}
+
+impl ByFile {
+    /// `None` where the files do not tell what is noise.
+    fn of(sides: [Sample; 2]) -> Option<ByFile> {
+        let noise = band_of_repeats(&sides[0], &sides[1])?;
+        Some(ByFile { sides, noise })
+    }
+
+    /// Mean of B less mean of A.
+    pub fn difference(&self) -> f64 {
+        self.sides[1].mean - self.sides[0].mean
+    }
+
+    /// Whether the means differ by more than noise.
+    pub fn counts(&self) -> bool {
+        self.difference().abs() > self.noise
     }
 }
 
@@ -136,7 +202,7 @@ pub struct Change {
     pub filter: String,
     /// Whether A and B have the row.
     pub is_in: [bool; 2],
-    /// What the table is about, of A and B.
+    /// What the table is about, of A and B: sums, or means of the files as [`Total::told`] has them.
     pub sides: [i128; 2],
     /// How many pieces that is made of, where the table says.
     pub pieces: Option<[i128; 2]>,
@@ -160,10 +226,12 @@ pub struct Joined {
     /// Of the columns that add up; the first is what the table is about. Empty where none does.
     pub totals: Vec<Total>,
     /// The rows that differ most, the most first: as many as make nine tenths of all that changed, and not more than
-    /// eight.
+    /// eight. Rows that differ by noise are not among them.
     pub changes: Vec<Change>,
     /// Rows that differ.
     pub n_changed: u64,
+    /// Those of them that differ by no more than the files of a side differ by themselves.
+    pub n_noise: u64,
     /// Rows of A alone, of B alone, of both.
     pub n_rows: [u64; 3],
     /// Rows that the tables have left out, in all.
@@ -188,9 +256,34 @@ pub fn essence(table: &Table) -> Table {
     out
 }
 
+/// The number of the column that a table is about, if one adds up.
+pub fn main_measure(table: &Table) -> Option<usize> {
+    let main = measures(table).into_iter().next().filter(|main| main.adds_up)?;
+    table.columns.iter().position(|column| column.id == main.id)
+}
+
+/// A table's keys and the column that it is about. `None` if it can not be compared by such a column.
+pub fn essence_of_main(table: &Table) -> Option<Table> {
+    let main = main_measure(table).filter(|_| is_comparable(table))?;
+    let id = table.columns[main].id.clone();
+    let mut out = table.clone();
+    out.columns.retain(|column| column.key || column.id == id);
+    out.sort = None;
+    Some(out.sorted_by(&id, true))
+}
+
+/// The keys of a row as one text: equal for rows that are joined.
+pub fn key_text_of(table: &Table, row: usize) -> String {
+    let mut text = String::new();
+    for key in table.columns.iter().filter(|column| column.key) {
+        push_key(&key.cells.get(row), &mut text);
+    }
+    text
+}
+
 /// Joins the tables of A with those of B: all of one kind, several where a side has several files. Rows of one key are
-/// added up within a side. `None` if there is nothing to compare.
-pub fn join(a: &[&Table], b: &[&Table]) -> Option<Joined> {
+/// added up within a side. `each` is what files of A and of B have by themselves. `None` if there is nothing to compare.
+pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
     let first = a.iter().chain(b).find(|table| is_comparable(table))?;
     let keys: Vec<&Column> = first.columns.iter().filter(|column| column.key).collect();
     let measures = measures(first);
@@ -215,6 +308,7 @@ pub fn join(a: &[&Table], b: &[&Table]) -> Option<Joined> {
                             key,
                             values: vec![Default::default(); measures.len()],
                             is_in: [false; 2],
+                            by_file: None,
                         });
                         by_key.insert(text.clone(), rows.len() - 1);
                         rows.len() - 1
@@ -228,18 +322,26 @@ pub fn join(a: &[&Table], b: &[&Table]) -> Option<Joined> {
             }
         }
     }
+    let mut totals = totals(&measures, &rows);
+    if let Some(main) = totals.first_mut() {
+        main.by_file = ByFile::of([each[0].total(), each[1].total()]);
+        rows.iter_mut().filter(|_| main.by_file.is_some()).for_each(|row| {
+            let key = key_text(&row.key);
+            row.by_file = ByFile::of([each[0].sample(&key), each[1].sample(&key)]);
+        });
+    }
     rows.sort_by_cached_key(|row| {
         let size = row.values[0].iter().map(|side| side.value.saturating_abs()).max().unwrap_or(0);
-        (std::cmp::Reverse(difference(row, 0).saturating_abs()), std::cmp::Reverse(size), key_text(&row.key))
+        (std::cmp::Reverse(row.size()), std::cmp::Reverse(size), key_text(&row.key))
     });
-    let totals = totals(&measures, &rows);
     let table = write(first, &keys, &measures, &rows, totals.first());
     let count = |is_in: [bool; 2]| rows.iter().filter(|row| row.is_in == is_in).count() as u64;
     Some(Joined {
         table,
         totals,
         changes: changes(&measures, &rows),
-        n_changed: rows.iter().filter(|row| difference(row, 0) != 0).count() as u64,
+        n_changed: rows.iter().filter(|row| row.size() != 0).count() as u64,
+        n_noise: rows.iter().filter(|row| row.size() != 0 && row.is_noise()).count() as u64,
         n_rows: [count([true, false]), count([false, true]), count([true, true])],
         n_left_out: a.iter().chain(b).map(|table| table.n_left_out).sum(),
     })
@@ -290,6 +392,7 @@ fn totals(measures: &[Measure], rows: &[Row]) -> Vec<Total> {
         b: sum(at, 1),
         gained: risen(at, 1),
         lost: risen(at, -1),
+        by_file: None,
     };
     measures.iter().enumerate().filter(|(_, measure)| measure.adds_up).map(of).collect()
 }
@@ -305,8 +408,8 @@ fn changes(measures: &[Measure], rows: &[Row]) -> Vec<Change> {
     if !measures.first().is_some_and(|measure| measure.adds_up) {
         return Vec::new();
     }
-    let size = |row: &Row| difference(row, 0).saturating_abs();
-    let all = rows.iter().map(size).fold(0i128, i128::saturating_add);
+    let counting = || rows.iter().filter(|row| !row.is_noise());
+    let all = counting().map(Row::size).fold(0i128, i128::saturating_add);
     let pieces = (1..measures.len()).find(|at| measures[*at].adds_up && measures[*at].unit == Unit::Count);
     // The key that tells most rows apart.
     let n_keys = rows.first().map_or(0, |row| row.key.len());
@@ -317,18 +420,21 @@ fn changes(measures: &[Measure], rows: &[Row]) -> Vec<Change> {
     let telling = (0..n_keys).rev().max_by_key(distinct).unwrap_or(0);
     let mut told = 0i128;
     let mut out = Vec::new();
-    for row in rows.iter().take(MAX_CHANGES) {
-        if size(row) == 0 || told.saturating_mul(10) >= all.saturating_mul(9) {
+    for row in counting().take(MAX_CHANGES) {
+        if row.size() == 0 || told.saturating_mul(10) >= all.saturating_mul(9) {
             break;
         }
-        told = told.saturating_add(size(row));
+        told = told.saturating_add(row.size());
         let name = row.key.iter().map(Value::plain).filter(|text| !text.is_empty()).collect();
         out.push(Change {
             name,
             filter: row.key.get(telling).map(Value::plain).unwrap_or_default(),
             is_in: row.is_in,
-            sides: [0, 1].map(|side| row.values[0][side].value),
-            pieces: pieces.map(|at| [0, 1].map(|side| row.values[at][side].value)),
+            sides: row.told(),
+            // Sums of pieces say nothing beside means of files.
+            pieces: pieces
+                .filter(|_| self::told(row.by_file.as_ref()).is_none())
+                .map(|at| [0, 1].map(|side| row.values[at][side].value)),
         });
     }
     out
@@ -354,7 +460,7 @@ fn key_text(key: &[Value]) -> String {
 }
 
 /// A value as a whole number; milliseconds as nanoseconds. `None` if there is none, or it is not finite.
-fn whole(value: &Value) -> Option<i128> {
+pub fn whole(value: &Value) -> Option<i128> {
     match value {
         Value::Unsigned(value) => Some(i128::from(*value)),
         Value::Integer(value) => Some(i128::from(*value)),
@@ -428,6 +534,9 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
         }
         if let Some(main) = main.filter(|_| at == 0) {
             columns.extend(shares(rows, main));
+            if main.by_file.is_some() {
+                columns.extend(by_file(rows, measure.unit));
+            }
         }
     }
     let mut table = Table::new(first.id.clone(), first.title.clone(), columns);
@@ -459,6 +568,32 @@ fn shares(rows: &[Row], main: &Total) -> Vec<Column> {
             each(&|a, b| ratio(whole, b.saturating_sub(a))),
         )
         .hint("the difference of this row by that of the totals; all of them add up to 100 %"),
+    ]
+}
+
+/// Means of the files of each side, and whether they differ by more than noise.
+fn by_file(rows: &[Row], unit: Unit) -> Vec<Column> {
+    let each = |get: &dyn Fn(&ByFile) -> f64| -> Cells {
+        Cells::Integer(rows.iter().map(|row| row.by_file.as_ref().map(|of| get(of).round() as i64)).collect())
+    };
+    let status = |row: &Row| match row.by_file {
+        Some(of) if of.difference() == 0.0 => "= same",
+        Some(of) if !of.counts() => "≈ within noise",
+        Some(of) if of.difference() > 0.0 => "▲ more in B",
+        Some(_) => "▼ less in B",
+        None => "",
+    };
+    vec![
+        Column::new("file_a", "A: for one file", unit, each(&|of| of.sides[0].mean))
+            .hint("mean of the files of A")
+            .by_row(),
+        Column::new("file_b", "B: for one file", unit, each(&|of| of.sides[1].mean))
+            .hint("mean of the files of B")
+            .by_row(),
+        Column::new("file_noise", "noise", unit, each(&|of| of.noise))
+            .hint("differences for one file up to this are noise")
+            .by_row(),
+        Column::text("file_status", "for one file", rows.iter().map(status).collect()).hint(RULE_OF_REPEATS),
     ]
 }
 
@@ -507,7 +642,7 @@ mod tests {
     fn rows_of_one_side_stay_and_all_adds_up() {
         let a = table(&[("x", 2, 1.5), ("y", 1, 0.25), ("y", 1, 0.25)]);
         let b = table(&[("z", 7, 4.0), ("x", 2, 1.0)]);
-        let joined = join(&[&a], &[&b]).unwrap();
+        let joined = join(&[&a], &[&b], &Default::default()).unwrap();
         assert_eq!(joined.n_rows, [1, 1, 1]);
         let totals: Vec<_> = joined.totals.iter().map(|total| (&*total.id, total.a, total.b)).collect();
         assert_eq!(totals, [("ms", 2_000_000, 5_000_000), ("count", 4, 9)]);

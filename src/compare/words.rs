@@ -1,6 +1,7 @@
 //! The answer where nothing is known of steps: which rows of a table make up the difference of its total.
 
-use super::tables::{Change, Joined, Total, narrow, ratio};
+use super::noise::RULE_OF_REPEATS;
+use super::tables::{ByFile, Change, Joined, Total, narrow, ratio};
 use super::{percent, shown};
 use crate::base::units::{Unit, counted, format_ratio};
 use crate::report::chart::{Bars, Part, Plot, Tone};
@@ -9,13 +10,20 @@ use crate::report::{Chart, Facts, Finding, Findings, Report, RowsOf, Stakes};
 /// `self: 1.250 ms in A, 1.500 ms in B (+20.0 %).`
 pub fn summary(joined: &Joined) -> String {
     let Some(total) = joined.totals.first() else { return String::new() };
-    let mut text = format!(
+    let sums = format!(
         "{}: {} in A, {} in B ({}).",
         total.label,
         shown(total.a, total.unit),
         shown(total.b, total.unit),
         percent(total.a as f64, total.b as f64)
     );
+    let mut text = match &total.by_file {
+        Some(by_file) if total.is_told_by_file() => {
+            format!("{} In all, {sums}", for_one_file(by_file, total))
+        }
+        Some(by_file) => format!("{sums} {}", for_one_file(by_file, total)),
+        None => sums,
+    };
     // A cache that answers other questions than before can have as many hits as before.
     if let Some(hits) = joined.totals.iter().find(|total| total.id == "hits")
         && (hits.gained, hits.lost) != (0, 0)
@@ -29,12 +37,38 @@ pub fn summary(joined: &Joined) -> String {
     text
 }
 
+/// `For one file, self is 1.250 ms in A, 1.500 ms in B (+20.0 %), which is more than noise: up to 0.100 ms.`
+fn for_one_file(by_file: &ByFile, total: &Total) -> String {
+    let [a, b] = &by_file.sides;
+    let unit = total.unit;
+    let noise = shown(by_file.noise.round() as i128, unit);
+    let numbers = format!(
+        "For one file, {} is {} in A, {} in B ({})",
+        total.label,
+        shown(a.mean.round() as i128, unit),
+        shown(b.mean.round() as i128, unit),
+        percent(a.mean, b.mean)
+    );
+    match by_file.counts() {
+        _ if by_file.difference() == 0.0 => format!("{numbers}."),
+        true => format!("{numbers}: more than noise, which is up to {noise}."),
+        false => format!("{numbers}: no difference beyond noise, which is up to {noise}."),
+    }
+}
+
 /// What to keep in mind where one side has more files than the other.
 pub fn unlike_groups(n_files: [usize; 2], joined: &Joined) -> Option<String> {
     let total = joined.totals.first()?;
     let [a, b] = n_files;
     if a == b || a == 0 || b == 0 {
         return None;
+    }
+    if total.by_file.is_some() {
+        return Some(format!(
+            "A is {}, B is {}, and sums are of all of them: differences below are those for one file.",
+            counted(a as u64, "file", "files"),
+            counted(b as u64, "file", "files"),
+        ));
     }
     let by_file = [total.a / a as i128, total.b / b as i128];
     Some(format!(
@@ -58,12 +92,19 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
         ..Findings::default()
     };
     let Some(total) = joined.totals.first() else { return out };
+    let noise = match total.by_file {
+        Some(_) => RULE_OF_REPEATS,
+        None => {
+            "What would differ between two runs of the same can not be told from sums, so small differences may be noise."
+        }
+    };
+    let told = total.told();
     out.caption = format!(
-        "Differences of {} in the table {}; they add up to {}. What would differ between two runs of the same can not be told \
-         from sums, so small differences may be noise.",
+        "Differences of {}{} in the table {}; they add up to {}. {noise}",
         total.label,
+        if total.is_told_by_file() { ", for one file," } else { "" },
         joined.table.title,
-        signed(total.difference(), total.unit)
+        signed(told[1].saturating_sub(told[0]), total.unit)
     );
     let rows = |filter: &str| {
         Some(RowsOf {
@@ -73,17 +114,22 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
             label: joined.table.title.clone(),
         })
     };
-    let mut rest = [total.a, total.b];
+    let mut rest = told;
     for change in &joined.changes {
         rest = [0, 1].map(|side| rest[side].saturating_sub(change.sides[side]));
         out.findings.push(finding(text_of(change, total), change.sides, total, rows(&change.filter)));
     }
     let n_rest = joined.n_changed - joined.changes.len() as u64;
     if n_rest > 0 {
-        let text = match joined.changes.len() {
+        let mut text = match joined.changes.len() {
             0 => counted(n_rest, "row", "rows"),
             _ => counted(n_rest, "other row", "other rows"),
         };
+        match joined.n_noise {
+            0 => {}
+            n_noise if n_noise == n_rest => text.push_str(", within noise"),
+            n_noise => text.push_str(&format!(", {n_noise} of them within noise")),
+        }
         out.findings.push(finding(text, rest, total, rows("")));
     }
     out
@@ -101,7 +147,8 @@ pub fn chart(joined: &Joined) -> Option<Chart> {
     Some(Chart {
         title: format!("{}: more (▲) and less (▼) in B", total.label),
         caption: format!(
-            "Sizes of the differences of the rows that changed most; the numbers are in the table {}.",
+            "Sizes of the differences of the rows that changed most{}; the numbers are in the table {}.",
+            if total.is_told_by_file() { ", for one file" } else { "" },
             joined.table.title
         ),
         ..differences_drawn(lines, total.unit)
@@ -143,7 +190,7 @@ fn finding(text: String, sides: [i128; 2], total: &Total, rows: Option<RowsOf>) 
         id: "difference".to_string(),
         text: if is_time { text } else { format!("{} {text}", signed(difference, total.unit)) },
         time: is_time.then(|| narrow(difference)),
-        share: ratio(total.a, difference),
+        share: ratio(total.told()[0], difference),
         evidence: evidence.facts,
         rows,
     }
@@ -166,7 +213,8 @@ fn text_of(change: &Change, total: &Total) -> String {
         }
         _ => {
             let share = |value: i128, of: i128| ratio(of, value).map_or("nothing".to_string(), format_ratio);
-            format!("{} in A, {} in B", share(change.sides[0], total.a), share(change.sides[1], total.b))
+            let [a, b] = total.told();
+            format!("{} in A, {} in B", share(change.sides[0], a), share(change.sides[1], b))
         }
     };
     format!("{name} ({why})")

@@ -396,7 +396,7 @@ impl Session {
     pub fn side(&mut self) -> Result<Side, ImportError> {
         self.load()?;
         Ok(Side {
-            digest: Digest::of(&self.run, &self.reports, &self.query, &super::format_title),
+            digest: Digest::of(&mut self.run, &self.reports, &self.query, &super::format_title),
             accounts: self.accounts(),
             left_out: self.left_out.clone(),
         })

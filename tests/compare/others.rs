@@ -115,23 +115,19 @@ fn bands_hold_the_best_path_of_layers() {
     }
 }
 
-/// A trace of a day against another; run by hand, with optimisation.
+/// A hundred thousand kernels against seventy thousand, in linear space.
 #[test]
-#[ignore = "takes seconds with optimisation, minutes without"]
-fn long_sequences_take_seconds() {
+fn long_sequences_are_aligned() {
     let mut random = Random(5);
     let mut side = |chance: u64| -> Vec<u8> {
         (0..100_000).filter(|_| random.below(100) >= chance).map(|at| b"aBcDDeFgH"[at % 9]).collect()
     };
     let letters = Letters(side(0), side(30));
-    let start = std::time::Instant::now();
     let steps = align(letters.0.len(), letters.1.len(), &letters);
     check(&steps, &letters);
-    println!("{} steps in {:?}", steps.len(), start.elapsed());
-    assert!(start.elapsed().as_secs() < 60);
 }
 
-fn call(prompt: &str, ms: f64, hit: bool) -> String {
+pub fn call(prompt: &str, ms: f64, hit: bool) -> String {
     format!(
         r#"{{"ts": 1.0, "probe": "p", "view_id": "base", "prompt_hash": "{prompt}", "top_k": 5, "op": "next_token_dist", "wall_ms": {ms}, "hit": {hit}}}"#
     )
@@ -181,7 +177,7 @@ fn hits_are_gained_and_lost() {
     }
 }
 
-fn profile(interval_us: u32, work: u32, idle: u32) -> String {
+pub fn profile(interval_us: u32, work: u32, idle: u32) -> String {
     let id = "0".repeat(32);
     let lines = [
         format!(

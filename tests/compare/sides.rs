@@ -10,9 +10,9 @@ use tracedrop::trace::{Run, Trace};
 
 /// What traces that are one side give to a comparison.
 pub fn digest(traces: Vec<Trace>) -> Digest {
-    let (run, query) = (Run { traces }, Query::default());
+    let (mut run, query) = (Run { traces }, Query::default());
     let reports = analysis::reports(&run, &query);
-    Digest::of(&run, &reports, &query, &format_title)
+    Digest::of(&mut run, &reports, &query, &format_title)
 }
 
 /// The same of the content of one file.

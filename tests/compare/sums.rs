@@ -27,7 +27,7 @@ fn work_of(trace: &Trace) -> i64 {
 }
 
 /// All tables of a comparison: rows are differences, and add up to totals that stand elsewhere.
-fn check_sums(what: &str, comparison: &Comparison, work: [i64; 2]) {
+pub fn check_sums(what: &str, comparison: &Comparison, work: [i64; 2]) {
     for report in &comparison.reports {
         for table in report.tables() {
             assert!(table.is_sound(), "{what}: {}", table.id);

@@ -7,7 +7,6 @@
 mod charts;
 mod findings;
 mod kernels;
-pub mod noise;
 mod notes;
 pub mod sequence;
 pub mod side;
@@ -17,8 +16,8 @@ mod words;
 use super::{CompareQuery, Comparison, Digest, Measure, PhaseFilter, Problem, percent};
 use crate::analysis::gpu::stats::SumNs;
 use crate::base::units::{Unit, counted, format_ns};
+use crate::compare::noise::{Sample, band};
 use crate::report::{Facts, Report};
-use noise::{Sample, band};
 use side::{GpuSide, Slot, Stretch};
 use std::borrow::Cow;
 

@@ -1,10 +1,10 @@
 //! What to know before believing the numbers.
 
 use super::Pair;
-use super::noise::MIN_STEPS;
 use super::side::{GpuSide, Slot};
 use crate::analysis::gpu::stats::{SumNs, share};
 use crate::base::units::counted;
+use crate::compare::noise::MIN_STEPS;
 use crate::report::Report;
 
 /// Shares above which a note is made.

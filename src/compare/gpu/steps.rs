@@ -1,10 +1,10 @@
 //! Tables on time: parts, phases, equal tokens, layers.
 
-use super::noise::{RULE, Sample, verdict};
 use super::side::{Slot, Stretch};
 use super::{Pair, per_step};
 use crate::analysis::gpu::stats::SumNs;
 use crate::base::units::Unit;
+use crate::compare::noise::{RULE, Sample, verdict};
 use crate::compare::tables::ratio;
 use crate::report::{Column, Table, TextCells};
 use std::collections::BTreeMap;

@@ -2,11 +2,11 @@
 
 use super::super::words::each;
 use super::kernels::operation_rows;
-use super::noise::{Sample, Verdict, band, verdict};
 use super::side::{Slot, Stretch};
 use super::steps::Row;
 use super::{Pair, REPORT, charts, faster, per_step, per_step_words, steps_words};
 use crate::base::units::{Unit, format_ns, format_signed_ns};
+use crate::compare::noise::{Sample, Verdict, band, verdict};
 use crate::report::{Chart, Facts, Finding, Findings, RowsOf, Stakes};
 use std::cmp::Reverse;
 

@@ -5,6 +5,8 @@
 //! difference counts when it is above both 3 e and 1 % of the larger mean. Nothing is assumed of how values are
 //! distributed; a single slow step raises the mean and `e` alike, so it is no difference by itself. With fewer than
 //! [`MIN_STEPS`] steps on a side the spread is not known, and nothing is called noise or more than noise.
+//!
+//! For whole files, of which a side mostly has few, the factor is that of Student's t for so few: [`band_of_repeats`].
 
 /// Steps of a side from which on a spread means something.
 pub const MIN_STEPS: usize = 5;
@@ -104,6 +106,39 @@ pub fn verdict(a: &Sample, b: &Sample) -> Verdict {
 pub const RULE: &str = "A difference per step counts when it is above 1 % of the larger side and above three standard errors of the \
                         difference of the means, from the spread between the steps of each side. With fewer than 5 steps on a side \
                         the spread is not known, and signs carry a question mark.";
+
+/// The largest difference of means that is noise, where each value is what one file of a side says: the difference that two
+/// groups of runs of the same pass in one of a hundred cases (Welch's t-test, both ways), and at least 1 % of the larger
+/// mean. With one file on a side the spread of the other is taken for both. `None` with one file on each.
+pub fn band_of_repeats(a: &Sample, b: &Sample) -> Option<f64> {
+    if a.n == 0 || b.n == 0 || a.n + b.n < 3 {
+        return None;
+    }
+    let [na, nb] = [a.n as f64, b.n as f64];
+    let [of_a, of_b] = [a.variance / na, b.variance / nb];
+    let (error, freedom) = if a.n > 1 && b.n > 1 {
+        let squares = of_a * of_a / (na - 1.0) + of_b * of_b / (nb - 1.0);
+        let freedom = if squares > 0.0 { (of_a + of_b).powi(2) / squares } else { na + nb - 2.0 };
+        ((of_a + of_b).sqrt(), freedom)
+    } else {
+        // One of the variances is of a single value, which is 0.
+        ((a.variance.max(b.variance) * (1.0 / na + 1.0 / nb)).sqrt(), na + nb - 2.0)
+    };
+    let factor = T_995.get((freedom as usize).saturating_sub(1)).unwrap_or(&T_995[T_995.len() - 1]);
+    Some((factor * error).max(MIN_SHARE * a.mean.abs().max(b.mean.abs())))
+}
+
+/// The point that Student's t passes in one of 200 cases, for 1, 2, 3 … degrees of freedom; from the last on it is taken as
+/// constant, which is on the safe side.
+const T_995: [f64; 30] = [
+    63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977, 2.947,
+    2.921, 2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779, 2.771, 2.763, 2.756, 2.750,
+];
+
+/// What the rule for files is, for captions.
+pub const RULE_OF_REPEATS: &str = "Files of a side count as runs of the same. A difference for one file is noise up to what two groups of \
+                                   such runs differ by in one of a hundred cases (Welch's t-test, from the spread between the files \
+                                   of each side), and below 1 % of the larger side.";
 
 #[cfg(test)]
 mod tests {

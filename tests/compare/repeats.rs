@@ -1,0 +1,117 @@
+//! Groups of files that are runs of the same: what is noise is known from how they differ.
+
+use crate::others::{call, profile};
+use crate::sides::{compared, digest, lists, table, text};
+use crate::support::{data_dirs, files, import};
+use tracedrop::compare::{Comparison, Digest};
+
+/// One side of files with this content.
+fn side(name: &str, contents: &[String]) -> Digest {
+    let read = |content: &String| import(name, content.as_bytes(), None).unwrap();
+    digest(contents.iter().map(read).collect())
+}
+
+fn lines(comparison: &Comparison, id: &str) -> Vec<String> {
+    let report = comparison.reports.iter().find(|report| report.id == id).unwrap();
+    lists(report).flat_map(|list| list.findings.iter().map(|finding| list.line(finding))).collect()
+}
+
+fn status(comparison: &Comparison, report: &str, id: &str, key: &str, name: &str) -> String {
+    let table = table(comparison, report, id);
+    let row = (0..table.n_rows()).find(|row| text(table, *row, key) == name).unwrap();
+    text(table, row, "file_status")
+}
+
+#[test]
+fn profiles_tell_what_is_noise() {
+    let of = |runs: &[[u32; 2]]| {
+        side("p.jsonl", &runs.iter().map(|[work, idle]| profile(1000, *work, *idle)).collect::<Vec<_>>())
+    };
+    let a = of(&[[100, 50], [104, 48], [98, 52]]);
+    let b = of(&[[160, 51], [158, 49], [163, 53]]);
+    let comparison = compared(&a, &b);
+    let is = |name| status(&comparison, "compare-hot-frames", "functions", "function", name);
+    assert_eq!((is("work").as_str(), is("idle").as_str()), ("▲ more in B", "≈ within noise"));
+    assert_eq!(
+        lines(&comparison, "compare-hot-frames"),
+        ["+179 samples work · /srv/app.py (66.8% in A, 75.9% in B)", "+3 samples 1 other row, within noise"]
+    );
+    let measure = |id: &str| comparison.measures.iter().find(|measure| measure.id == id).unwrap();
+    let by_file = measure("hot-frames.functions.self.per_file");
+    assert!(by_file.noise.is_some_and(|noise| noise > 1.0 && noise < 50.0), "{by_file:?}");
+    let sums = measure("hot-frames.functions.self");
+    assert!((sums.noise.unwrap() - 3.0 * by_file.noise.unwrap()).abs() < 1e-9);
+    // The same files twice: nothing differs, and that is no noise.
+    let same = compared(&a, &a);
+    assert_eq!(status(&same, "compare-hot-frames", "functions", "function", "work"), "= same");
+}
+
+#[test]
+fn calls_of_unlike_groups_are_told_by_file() {
+    let of = |runs: &[f64]| {
+        side(
+            "s.jsonl",
+            &runs
+                .iter()
+                .map(|ms| [call("x", *ms, false), call("y", 1.0, false)].join("\n"))
+                .collect::<Vec<_>>(),
+        )
+    };
+    // One new run against five old ones.
+    let (old, new) = (of(&[2.0, 2.1, 1.9, 2.05, 1.95]), of(&[4.0]));
+    let comparison = compared(&old, &new);
+    let report = comparison.reports.iter().find(|report| report.id == "compare-sway-calls").unwrap();
+    assert!(
+        report
+            .summary
+            .starts_with("For one file, time is 3.000 ms in A, 5.000 ms in B (+66.7 %): more than noise"),
+        "{}",
+        report.summary
+    );
+    assert_eq!(
+        lines(&comparison, "compare-sway-calls"),
+        ["+2.000 ms p · base · next_token_dist · x · 5 (66.7% in A, 80.0% in B)"]
+    );
+    let close = compared(&old, &of(&[2.02]));
+    assert_eq!(lines(&close, "compare-sway-calls"), ["+20.00 µs 1 row, within noise"]);
+    // One run against one: nothing is known, and nothing is said.
+    let single = compared(&of(&[2.0]), &of(&[2.1]));
+    assert!(table(&single, "compare-sway-calls", "calls").column("file_status").is_none());
+}
+
+/// What files say by themselves is what their side says in all, for every format.
+#[test]
+fn files_add_up_to_their_side() {
+    let mut n = 0;
+    for (system, ending) in [("sway", ".jsonl"), ("pysampling", ".jsonl"), ("chrome", ".json")] {
+        for dir in data_dirs(system) {
+            let traces: Vec<_> = files(&dir, &[ending])
+                .into_iter()
+                // Sums with a time that is no number are no number.
+                .filter(|path| {
+                    path.metadata().unwrap().len() < 400_000 && !path.to_string_lossy().contains("nonfinite")
+                })
+                .filter_map(|path| {
+                    import(path.file_name()?.to_str()?, &std::fs::read(&path).ok()?, None).ok()
+                })
+                .collect();
+            for pair in traces.chunks_exact(3) {
+                let [a, b] = [digest(pair[..2].to_vec()), digest(pair.to_vec())];
+                let Ok(comparison) = tracedrop::compare::compare(&a, &b, &Default::default()) else {
+                    continue;
+                };
+                for measure in comparison.measures.iter() {
+                    let Some(id) = measure.id.strip_suffix(".per_file") else { continue };
+                    let sums = comparison.measures.iter().find(|known| known.id == id).unwrap();
+                    for (mean, n_files, sum) in [(measure.a, 2.0, sums.a), (measure.b, 3.0, sums.b)] {
+                        let is_close = (mean * n_files - sum).abs() <= 1e-9 * sum.abs();
+                        // Sums end at the largest number.
+                        assert!(is_close || sum.abs() > 9e18, "{}: {id}: {mean} {sum}", a.files.join(", "));
+                    }
+                    n += 1;
+                }
+            }
+        }
+    }
+    assert!(n > 20, "{n}");
+}
