@@ -33,8 +33,8 @@ async function throughPage(page, path) {
       const watch = new MutationObserver(() => {
         const panel = document.querySelector('[role=tabpanel]:not([hidden])');
         if (!state.start || state.all || !panel) return;
-        if (panel.querySelector('.report:not([hidden]) table')) state.first ||= performance.now() - state.start;
-        if (!panel.querySelector('.file-head') || !panel.querySelector('.report:not([hidden]) table')) return;
+        if (panel.querySelector('.report:not([hidden]) :is(table, .findings)')) state.first ||= performance.now() - state.start;
+        if (!panel.querySelector('.file-head') || !panel.querySelector('.report:not([hidden]) :is(table, .findings)')) return;
         state.all = -1;
         // It counts once it is drawn.
         requestAnimationFrame(() =>
