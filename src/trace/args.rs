@@ -55,6 +55,9 @@ impl Content for Vec<u8> {
 
 const BLOCK_BYTES: usize = 1 << 22;
 
+/// Arguments that are longer are not kept for the sake of what is in them.
+pub const MAX_MARKED_BYTES: usize = 1 << 16;
+
 /// Where a kept object is.
 #[derive(Clone, Copy)]
 struct Kept {
@@ -175,6 +178,13 @@ impl ArgsTable {
             Some(rewrite) => Cow::Owned(rewrite(&raw)),
             None => raw,
         })
+    }
+
+    /// The same of an event whose arguments its reader keeps if a report looks for them (see [`MAX_MARKED_BYTES`]): where
+    /// they are not kept, what is looked for is not in them.
+    pub fn get_marked(&self, place: ArgsPlace) -> Option<Cow<'_, [u8]>> {
+        let may_be_elsewhere = place.len as usize > MAX_MARKED_BYTES;
+        (may_be_elsewhere || self.kept(place).is_some()).then(|| self.get(place))?
     }
 
     /// From here on [`ArgsTable::get`] gives what `rewrite` makes of the arguments.

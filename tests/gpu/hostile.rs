@@ -99,11 +99,11 @@ fn odd_trace(random: &mut Random, n: u64, rank: u64) -> String {
 }
 
 fn check(traces: Vec<Trace>, path: &str) {
-    let run = Run { traces };
+    let mut run = Run { traces };
     let query = Query { path: path.to_string(), ..Query::default() };
     let reports = analysis::reports(&run, &query);
     assert!(reports.iter().flat_map(|report| report.tables()).all(|table| table.is_sound()));
-    let digest = Digest::of(&run, &reports, &query, &format_title);
+    let digest = Digest::of(&mut run, &reports, &query, &format_title);
     let compared = compare(&digest, &digest, &CompareQuery::default());
     if let Ok(comparison) = compared {
         assert!(comparison.reports.iter().flat_map(|report| report.tables()).all(|table| table.is_sound()));

@@ -9,6 +9,7 @@ use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::model::{NONE, Stream};
 use crate::analysis::gpu::{GpuTrace, Kind};
 use crate::trace::builder::for_each_member;
+use crate::trace::links::LinkTable;
 use crate::trace::tracks::TrackId;
 
 /// What a call on the CPU waits for.
@@ -120,15 +121,17 @@ impl Row {
     fn read(gpu: &GpuTrace<'_>, slice: u32) -> Option<Row> {
         let i = slice as usize;
         let slices = &gpu.trace.slices;
-        let raw = gpu.trace.args.get(slices.args_of(i))?;
-        let (mut stream, mut call, mut record, mut recorded_on) = (None, None, None, None);
-        for_each_member(&raw, |key, value| match key.bytes {
-            b"stream" => stream = integer(value),
-            b"correlation" => call = integer(value),
-            b"wait_on_cuda_event_record_corr_id" => record = integer(value),
-            b"wait_on_stream" => recorded_on = integer(value),
-            _ => {}
-        });
+        let link = gpu.trace.links.get(gpu.trace.links.find(slices.offset[i], 0)?);
+        let stream = (link.stream != LinkTable::NO_STREAM).then(|| i64::from(link.stream));
+        let call = Some(link.correlation).filter(|id| *id != LinkTable::NONE);
+        let (mut record, mut recorded_on) = (None, None);
+        if let Some(raw) = gpu.trace.args.get_marked(slices.args_of(i)) {
+            for_each_member(&raw, |key, value| match key.bytes {
+                b"wait_on_cuda_event_record_corr_id" => record = integer(value),
+                b"wait_on_stream" => recorded_on = integer(value),
+                _ => {}
+            });
+        }
         let process = gpu.process_of(i)?;
         let device = gpu.devices.iter().position(|device| device.process == process).map(|at| at as u32);
         let stream_of = |number: Option<i64>| {

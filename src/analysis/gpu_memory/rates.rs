@@ -9,7 +9,6 @@ use crate::analysis::gpu::{GpuTrace, Kind, Named, Work};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
-use crate::trace::builder::find_member;
 use crate::trace::links::LinkTable;
 use rustc_hash::FxHashMap;
 
@@ -38,10 +37,7 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
 
 /// GB/s that a copy claims.
 fn claimed(gpu: &GpuTrace<'_>, work: &Work) -> Option<f64> {
-    let raw = gpu.trace.args.get(gpu.trace.slices.args_of(work.slice as usize))?;
-    let value = find_member(&raw, "memory bandwidth (GB/s)")?;
-    let number: f64 = std::str::from_utf8(value).ok()?.trim_matches('"').parse().ok()?;
-    (number.is_finite() && number > 0.0).then_some(number)
+    gpu.trace.signatures.get(gpu.trace.slices.offset[work.slice as usize]).map(f64::from_bits)
 }
 
 /// What bandwidths come to over time: at each start and end one value, without zeros.

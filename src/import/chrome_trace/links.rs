@@ -4,6 +4,7 @@
 
 use crate::base::json::Number;
 use crate::base::strings::{StringId, StringTable};
+use crate::trace::args::MAX_MARKED_BYTES;
 use crate::trace::builder::for_each_member;
 use crate::trace::links::{Link, LinkTable};
 use rustc_hash::FxHasher;
@@ -12,8 +13,6 @@ use std::hash::Hasher;
 /// Categories of events whose links are of use.
 const LINKED: &[&str] = &[
     "kernel",
-    "gpu_memcpy",
-    "gpu_memset",
     "cuda_runtime",
     "cuda_driver",
     "cuda_sync",
@@ -22,13 +21,14 @@ const LINKED: &[&str] = &[
     "mtia_ccp_events",
     "mtia_runtime",
     "Kernel",
-    "Memcpy",
-    "Memset",
     "Runtime",
 ];
 
 /// Those of them that are kernels.
 const KERNELS: &[&str] = &["kernel", "Kernel"];
+
+/// Categories of copies and fills.
+const COPIES: &[&str] = &["gpu_memcpy", "gpu_memset", "Memcpy", "Memset"];
 
 /// Categories of operators.
 const OPERATORS: &[&str] = &["cpu_op", "Operator"];
@@ -41,6 +41,8 @@ pub enum Linked {
     Ids,
     /// The same, and a hash of how a kernel was launched.
     Kernel,
+    /// The same, and the bandwidth that a copy claims.
+    Copy,
     /// A hash of the inputs of an operator.
     Inputs,
 }
@@ -68,6 +70,8 @@ impl LinkedCategories {
         let text = strings.get(category);
         let known = if KERNELS.contains(&text) {
             Linked::Kernel
+        } else if COPIES.contains(&text) {
+            Linked::Copy
         } else if LINKED.contains(&text) {
             Linked::Ids
         } else if OPERATORS.contains(&text) {
@@ -84,9 +88,40 @@ impl LinkedCategories {
     }
 }
 
-/// A hash of the inputs that an operator's arguments name. `None` if they name none.
-pub fn signature_of(args: &[u8]) -> Option<u64> {
+/// What is taken along of the arguments of one event.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Taken {
+    pub link: Option<Link>,
+    /// See [`crate::trace::links::SignatureTable`].
+    pub signature: Option<u64>,
+    /// All of them are worth keeping: reports look at each event of this make, and reading each from the file again takes
+    /// long.
+    pub keep: bool,
+}
+
+/// What is taken along of the arguments of an event of such a category.
+pub fn taken_of(linked: Linked, args: &[u8]) -> Taken {
+    let taken = match linked {
+        Linked::No => Taken::default(),
+        Linked::Ids => {
+            let mut waits = false;
+            let link = link_and(args, |key, _| waits |= key.starts_with(b"wait_on_"));
+            Taken { link, signature: None, keep: waits }
+        }
+        Linked::Kernel => of_kernel(args),
+        Linked::Copy => of_copy(args),
+        Linked::Inputs => of_operator(args),
+    };
+    Taken { keep: taken.keep && args.len() <= MAX_MARKED_BYTES, ..taken }
+}
+
+/// Of collectives: in kernels and operators.
+const COLLECTIVE: &[u8] = b"Collective name";
+
+/// A hash of the inputs that an operator names, if it names any.
+fn of_operator(args: &[u8]) -> Taken {
     let mut hash = 0u64;
+    let mut keep = false;
     for_each_member(args, |key, value| {
         // Members may come in any order, so each is hashed by itself.
         let seed = match key.bytes {
@@ -94,11 +129,11 @@ pub fn signature_of(args: &[u8]) -> Option<u64> {
             b"Input type" => 2,
             b"Input Strides" => 3,
             b"Concrete Inputs" => 4,
-            _ => return,
+            key => return keep |= key == COLLECTIVE,
         };
         hash = hash.wrapping_add(hash_of(seed, value));
     });
-    (hash != 0).then_some(hash)
+    Taken { link: None, signature: (hash != 0).then_some(hash), keep }
 }
 
 /// 0 stands for none.
@@ -109,25 +144,36 @@ fn hash_of(seed: u8, value: &[u8]) -> u64 {
     hasher.finish() | 1
 }
 
-/// The link that arguments hold; `None` if they hold none.
-pub fn link_of(args: &[u8]) -> Option<Link> {
-    link_and(args, |_, _| {})
-}
-
-/// The same of a kernel, and a hash of its launch configuration, if it names one.
-pub fn link_of_kernel(args: &[u8]) -> (Option<Link>, Option<u64>) {
+/// Ids, and a hash of a kernel's launch configuration, if it names one.
+fn of_kernel(args: &[u8]) -> Taken {
     let mut hash = 0u64;
+    let mut keep = false;
     let link = link_and(args, |key, value| {
         let seed = match key {
             b"grid" => 1,
             b"block" => 2,
             b"registers per thread" => 3,
             b"shared memory" => 4,
-            _ => return,
+            key => return keep |= key == COLLECTIVE,
         };
         hash = hash.wrapping_add(hash_of(seed, value));
     });
-    (link, (hash != 0).then_some(hash))
+    Taken { link, signature: (hash != 0).then_some(hash), keep }
+}
+
+/// Ids, and the bits of the bandwidth in GB/s that a copy claims.
+fn of_copy(args: &[u8]) -> Taken {
+    let mut signature = None;
+    let link = link_and(args, |key, value| {
+        if key == b"memory bandwidth (GB/s)"
+            && let Ok(Ok(rate)) = std::str::from_utf8(value).map(|text| text.trim_matches('"').parse::<f64>())
+            && rate.is_finite()
+            && rate > 0.0
+        {
+            signature = Some(rate.to_bits());
+        }
+    });
+    Taken { link, signature, keep: false }
 }
 
 /// `rest` is given the other members.
@@ -158,25 +204,50 @@ mod tests {
 
     #[test]
     fn operators_of_equal_inputs_have_equal_signatures() {
-        let a = signature_of(br#"{"Ev Idx": 1, "Input Dims": [[2, 3]], "Input type": ["float"]}"#);
-        let b = signature_of(br#"{"Input type": ["float"], "Input Dims": [[2, 3]], "Ev Idx": 2}"#);
-        let c = signature_of(br#"{"Input type": ["float"], "Input Dims": [[3, 2]]}"#);
-        assert!(a.is_some() && a == b && a != c);
-        assert_eq!(signature_of(br#"{"Ev Idx": 1}"#), None);
+        let of = |args: &[u8]| taken_of(Linked::Inputs, args);
+        let a = of(br#"{"Ev Idx": 1, "Input Dims": [[2, 3]], "Input type": ["float"]}"#);
+        let b = of(br#"{"Input type": ["float"], "Input Dims": [[2, 3]], "Ev Idx": 2}"#);
+        let c = of(br#"{"Input type": ["float"], "Input Dims": [[3, 2]]}"#);
+        assert!(a.signature.is_some() && a == b && a != c);
+        assert_eq!(of(br#"{"Ev Idx": 1}"#), Taken::default());
     }
 
     #[test]
     fn kernels_that_are_launched_alike_have_equal_signatures() {
-        let of = |args: &str| link_of_kernel(args.as_bytes()).1;
+        let of = |args: &str| taken_of(Linked::Kernel, args.as_bytes()).signature;
         let a = of(r#"{"correlation": 1, "grid": [8, 1, 1], "block": [128, 1, 1], "queued": 0}"#);
         let b = of(r#"{"block": [128, 1, 1], "grid": [8, 1, 1], "correlation": 2}"#);
         let c = of(r#"{"grid": [128, 1, 1], "block": [8, 1, 1]}"#);
         assert!(a.is_some() && a == b && a != c);
-        assert_eq!(link_of_kernel(br#"{"correlation": 3}"#), (link_of(br#"{"correlation": 3}"#), None));
+        let plain = br#"{"correlation": 3}"#;
+        assert_eq!(taken_of(Linked::Kernel, plain), taken_of(Linked::Ids, plain));
+    }
+
+    #[test]
+    fn copies_claim_bandwidths() {
+        let of = |args: &str| taken_of(Linked::Copy, args.as_bytes()).signature.map(f64::from_bits);
+        assert_eq!(of(r#"{"bytes": 8, "memory bandwidth (GB/s)": 12.5}"#), Some(12.5));
+        assert_eq!(of(r#"{"memory bandwidth (GB/s)": "0.25"}"#), Some(0.25));
+        assert_eq!(of(r#"{"memory bandwidth (GB/s)": 0}"#), None);
+        assert_eq!(of(r#"{"memory bandwidth (GB/s)": 1e999}"#), None);
+    }
+
+    #[test]
+    fn what_reports_look_at_each_time_is_kept() {
+        let keeps = |linked, args: &str| taken_of(linked, args.as_bytes()).keep;
+        assert!(keeps(Linked::Kernel, r#"{"Collective name": "allreduce"}"#));
+        assert!(keeps(Linked::Inputs, r#"{"Collective name": "allreduce"}"#));
+        assert!(keeps(Linked::Ids, r#"{"wait_on_stream": 7}"#));
+        assert!(!keeps(Linked::Kernel, r#"{"grid": [1, 1, 1]}"#));
+        assert!(!keeps(
+            Linked::Kernel,
+            &format!(r#"{{"Collective name": "{}"}}"#, "x".repeat(MAX_MARKED_BYTES))
+        ));
     }
 
     #[test]
     fn ids_are_taken_as_numbers_and_as_texts() {
+        let link_of = |args: &[u8]| taken_of(Linked::Ids, args).link;
         let link = link_of(br#"{"x": {"correlation": 1}, "External id": "7", "stream": 3, "correlation": 9, "bytes": "128"}"#);
         assert_eq!(link, Some(Link { correlation: 9, external: 7, stream: 3, bytes: 128 }));
         assert_eq!(link_of(br#"{"x": 1}"#), None);

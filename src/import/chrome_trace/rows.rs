@@ -4,17 +4,31 @@
 //! whatever else is in the file is counted as skipped here.
 
 use super::issues::*;
-use super::links::{Linked, LinkedCategories, link_of, link_of_kernel, signature_of};
+use super::links::{Linked, LinkedCategories, Taken, taken_of};
 use super::scanner::{
     ORDER_NAME_CAT_PH_TS_DUR_PID_TID, ORDER_NAME_CAT_PH_TS_DUR_PID_TID_ARGS, RawEvent, RawId, Scope, Time,
 };
 use crate::base::json::{Number, RawStr, unescape};
 use crate::base::strings::{RecentStrings, StringId, StringTable};
-use crate::trace::TraceBuilder;
 use crate::trace::args::ArgsPlace;
 use crate::trace::events::{Event, EventExtra, EventKey, ListedSample, NO_EXTRA, Phase, flag};
 use crate::trace::ledger::{IssueKind, Position, Severity};
 use crate::trace::tracks::{Key, ThreadId};
+use crate::trace::{Trace, TraceBuilder};
+
+/// Takes along what reports will look at of the arguments of the event at `offset`; `args` is where they lie, and they.
+#[inline]
+fn take(taken: Taken, offset: u64, args: (u64, &[u8]), trace: &mut Trace) {
+    if let Some(link) = taken.link {
+        trace.links.push(offset, link);
+    }
+    if let Some(signature) = taken.signature {
+        trace.signatures.push(offset, signature);
+    }
+    if taken.keep && !trace.args.keeps_all() {
+        trace.args.keep(args.0, args.1);
+    }
+}
 
 /// Slots of the thread cache; a power of two.
 const THREAD_SLOTS: usize = 64;
@@ -165,27 +179,9 @@ impl Rows {
         }
         if phase == Phase::Complete && !args.is_none() && !out.is_folding() {
             let raw = event.args.unwrap_or_default();
-            match self.linked.get(category, &out.trace.strings) {
-                Linked::No => {}
-                Linked::Ids => {
-                    if let Some(link) = link_of(raw) {
-                        out.trace.links.push(place.offset, link);
-                    }
-                }
-                Linked::Kernel => {
-                    let (link, configuration) = link_of_kernel(raw);
-                    if let Some(link) = link {
-                        out.trace.links.push(place.offset, link);
-                    }
-                    if let Some(hash) = configuration {
-                        out.trace.signatures.push(place.offset, hash);
-                    }
-                }
-                Linked::Inputs => {
-                    if let Some(hash) = signature_of(raw) {
-                        out.trace.signatures.push(place.offset, hash);
-                    }
-                }
+            let linked = self.linked.get(category, &out.trace.strings);
+            if linked != Linked::No {
+                take(taken_of(linked, raw), place.offset, (args.offset, raw), &mut out.trace);
             }
         }
         let mut flags = 0;
