@@ -110,6 +110,12 @@ pub fn focused_inside(element: &Element) -> bool {
     document().active_element().is_some_and(|focused| element.contains(Some(&focused)))
 }
 
+/// Whether an element in `element` that `selector` matches has the focus.
+pub fn focused_inside_as(element: &Element, selector: &str) -> bool {
+    let focused = document().active_element().filter(|focused| element.contains(Some(focused)));
+    focused.is_some_and(|focused| focused.matches(selector).unwrap_or(false))
+}
+
 /// Moves the focus inside `parent` among elements that fit `selector`: `step` ahead or back, round at the ends.
 /// `i32::MIN` and `i32::MAX` lead to the first and the last.
 pub fn focus_sibling(parent: &Element, selector: &str, step: i32) {

@@ -132,6 +132,10 @@ fn TabStrip() -> impl IntoView {
         app.tabs.track();
         browser::after(0, move || {
             if let Some(strip) = strip.try_get_untracked().flatten() {
+                // Not from a button that closes one of them.
+                if browser::focused_inside_as(&strip, TABS) {
+                    browser::focus_inside(&strip, "[aria-selected=true]");
+                }
                 browser::reveal(&strip, "[aria-selected=true]");
             }
         });
