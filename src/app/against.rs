@@ -19,6 +19,8 @@ const FILE: &str = "file";
 /// What the workers of two tabs gave, A first. It does not need those tabs any more.
 #[derive(Clone)]
 pub struct Sides {
+    /// Ids of those tabs.
+    of: [u32; 2],
     names: [String; 2],
     read: Rc<[Vec<u8>; 2]>,
 }
@@ -104,7 +106,8 @@ impl App {
                         got[at] = Some(side);
                         if let [Some(a), Some(b)] = &mut *got {
                             let read = Rc::new([std::mem::take(a), std::mem::take(b)]);
-                            self.open_tab(Source::Sides(Sides { names: names.clone(), read }));
+                            let of = tabs.map(|tab| tab.id);
+                            self.open_tab(Source::Sides(Sides { of, names: names.clone(), read }));
                         }
                     }
                     // The page reads the file again by itself, and then there is something to compare.
@@ -115,6 +118,27 @@ impl App {
                     _ => {}
                 },
             );
+        }
+    }
+
+    /// Makes comparisons again that were made of what a tab had from an index of another state of its file, as soon as that
+    /// tab has read the file.
+    pub fn compare_anew(self, stale: u32) {
+        let made_of_it: Vec<(u32, [u32; 2])> = self.tabs.with_untracked(|tabs| {
+            let of = |tab: &Tab| {
+                tab.source.with_value(|source| match source {
+                    Some(Source::Sides(sides)) if sides.of.contains(&stale) => Some((tab.id, sides.of)),
+                    _ => None,
+                })
+            };
+            tabs.iter().filter_map(of).collect()
+        });
+        for (comparison, of) in made_of_it {
+            // Without the other side there is nothing to make it of: it stays as it is.
+            if of.iter().all(|id| self.tab(*id).is_some()) {
+                self.close(comparison);
+                self.to_compare.update_value(|waiting| waiting.push(of));
+            }
         }
     }
 

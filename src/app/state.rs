@@ -620,7 +620,10 @@ impl Tab {
                 if self.can_be_read_again() {
                     self.app.alert((words().read_again_because)(&failure.what));
                     // Not from within the message of a worker that ends with this.
-                    browser::after(0, move || self.read_again());
+                    browser::after(0, move || {
+                        self.read_again();
+                        self.app.compare_anew(self.id);
+                    });
                 } else {
                     self.app.alert((words().refused)(&failure.what, &failure.hint));
                 }
