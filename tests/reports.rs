@@ -1,7 +1,11 @@
 //! Reports on timelines, over a small trace put together by hand.
 
+mod support;
+
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::strings::StringId;
+use tracedrop::engine::protocol::ReportView;
+use tracedrop::engine::{Session, Shown};
 use tracedrop::report::{Report, Table, Value};
 use tracedrop::trace::args::ArgsPlace;
 use tracedrop::trace::samples::{FrameId, StackId};
@@ -190,4 +194,33 @@ fn an_empty_trace_says_so() {
     let reports = analysis::reports(&Run::single(Trace::default()), &Query::default());
     assert_eq!(reports.len(), 1);
     assert_eq!(reports[0].summary, "The trace is empty.");
+}
+
+/// Reports that are made before the others are among the reports that are there in the end, and then nothing tells that some
+/// were made before others.
+#[test]
+fn early_reports_are_part_of_all() {
+    let path = support::own_dir("pytorch").join("small-bert-h100.json.gz");
+    let bytes = std::fs::read(&path).unwrap();
+    let read = || {
+        let mut session = Session::new("qwen.json.gz", bytes.len() as u64, None, Query::default());
+        session.feed(&bytes);
+        session
+    };
+    let mut whole = read();
+    whole.finish().unwrap();
+    let whole = whole.document().unwrap();
+    let mut session = read();
+    assert!(session.finish_early().unwrap());
+    let early = session.document().unwrap();
+    assert!(early.partial && !whole.partial);
+    let is_in = |report: &ReportView| whole.reports.iter().any(|known| known.id == report.id);
+    assert!(early.reports.len() >= 3 && early.reports.len() < whole.reports.len());
+    assert!(early.reports.iter().all(is_in));
+    session.finish_reports();
+    assert_eq!(session.document().unwrap(), whole);
+    // Of other traces all reports are made at once.
+    let mut small = Session::new("a.json", 2, None, Query::default());
+    small.feed(br#"[{"ph":"X","ts":1,"dur":2,"name":"a","pid":1,"tid":1}]"#);
+    assert!(!small.finish_early().unwrap() && !small.document().unwrap().partial);
 }

@@ -197,6 +197,31 @@ pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
     reports
 }
 
+/// The reports that cost little beside reading, for as long as reading goes on and while the others are made.
+pub fn early_reports(run: &Run, query: &Query) -> Vec<Report> {
+    let context = Context::new(run, query);
+    let is_late = |analysis: &AnalysisInfo| LATE.iter().any(|late| late.id == analysis.id);
+    let early = ANALYSES.iter().filter(|analysis| !is_late(analysis) && (analysis.applies)(run));
+    early.map(|analysis| (analysis.run)(&context)).collect()
+}
+
+/// Whether there are more reports on `run` than the early ones.
+pub fn has_late_reports(run: &Run) -> bool {
+    LATE.iter().any(|analysis| (analysis.applies)(run))
+}
+
+/// Reports that are no [`early_reports`].
+const LATE: &[&AnalysisInfo] = &[
+    &gpu_kernels::INFO,
+    &gpu_ops::INFO,
+    &gpu_layers::INFO,
+    &gpu_idle::INFO,
+    &gpu_cpu::INFO,
+    &gpu_critical_path::INFO,
+    &gpu_communication::INFO,
+    &gpu_memory::INFO,
+];
+
 /// Everything there is to say of `run`, with its reports.
 ///
 /// `format_title` names a format for people by its id.

@@ -48,6 +48,14 @@ pub struct Session {
     order: RowOrder,
 }
 
+/// Which reports are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Those that cost little: there will be others.
+    Early,
+    All,
+}
+
 impl Session {
     /// `file_bytes` is 0 if unknown; with `format` the content is read as that, whatever it looks like.
     pub fn new(
@@ -79,7 +87,7 @@ impl Session {
     /// A file that is read already.
     pub fn of_trace(trace: Trace, query: Query) -> Session {
         let mut session = Session::empty(query);
-        session.set_trace(trace, false);
+        session.set_trace(trace, Extent::All);
         session
     }
 
@@ -245,7 +253,7 @@ impl Session {
         self.run = Run::default();
         match self.import.as_ref().and_then(Import::snapshot) {
             Some(trace) => {
-                self.set_trace(trace, true);
+                self.set_trace(trace, Extent::Early);
                 true
             }
             None => false,
@@ -254,15 +262,37 @@ impl Session {
 
     /// The file is over: makes the reports.
     pub fn finish(&mut self) -> Result<(), ImportError> {
-        self.end(Import::finish)
+        self.end(Extent::All, Import::finish)
     }
 
     /// The file can not or shall not be read further, for the reason `why`: makes reports of what was read.
     pub fn stop(&mut self, why: &str) -> Result<(), ImportError> {
-        self.end(|import| import.stop(why))
+        self.end(Extent::All, |import| import.stop(why))
     }
 
-    fn end(&mut self, end: impl FnOnce(Import) -> Result<Trace, ImportError>) -> Result<(), ImportError> {
+    /// [`Session::finish`] for somebody who waits: where reports take long those that do not are made first, and `true` says
+    /// that [`Session::finish_reports`] is to be called. Until then it is as if reading went on.
+    pub fn finish_early(&mut self) -> Result<bool, ImportError> {
+        self.end(Extent::Early, Import::finish)?;
+        let has_more = !self.is_part && analysis::has_late_reports(&self.run);
+        if !has_more {
+            self.finish_reports();
+        }
+        Ok(has_more)
+    }
+
+    /// Makes all reports.
+    pub fn finish_reports(&mut self) {
+        if std::mem::take(&mut self.partial) && analysis::has_late_reports(&self.run) {
+            self.make_reports();
+        }
+    }
+
+    fn end(
+        &mut self,
+        extent: Extent,
+        end: impl FnOnce(Import) -> Result<Trace, ImportError>,
+    ) -> Result<(), ImportError> {
         if self.has_no_room() {
             self.import = None;
             return Err(ImportError {
@@ -286,15 +316,22 @@ impl Session {
                 }
                 trace.beside = files;
             }
-            self.set_trace(trace, false);
+            self.set_trace(trace, extent);
         }
         Ok(())
     }
 
-    fn set_trace(&mut self, trace: Trace, partial: bool) {
+    fn set_trace(&mut self, trace: Trace, extent: Extent) {
         self.run = Run::single(trace);
-        self.partial = partial;
-        self.make_reports();
+        self.partial = extent == Extent::Early;
+        match extent {
+            Extent::All => self.make_reports(),
+            Extent::Early => {
+                self.order = RowOrder::default();
+                self.reports =
+                    if self.is_part { Vec::new() } else { analysis::early_reports(&self.run, &self.query) };
+            }
+        }
     }
 
     fn make_reports(&mut self) {

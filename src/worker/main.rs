@@ -404,10 +404,17 @@ async fn read_one(
     let begin = || in_run(Session::new(name, n_bytes, None, query.clone()), &beside);
     let result = reading::read(&state, blob, ports, &begin, &mut reporter).await;
     let is_whole = result.is_ok() && !state.stop.get();
+    if let Some(session) = state.session.borrow().as_ref() {
+        reporter.finishing(session);
+    }
+    let ended = if is_whole { reading::end_early(&state).await } else { Ok(false) };
     let mut guard = state.session.borrow_mut();
     let Some(session) = guard.as_mut() else { return false };
-    reporter.finishing(session);
-    match reading::end(&state, session, result) {
+    let ended = match ended {
+        Ok(false) => reading::end(&state, session, result),
+        ended => ended.map(|_| ()),
+    };
+    match ended {
         Ok(()) => {
             post_document(session);
             is_whole

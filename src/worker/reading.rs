@@ -6,7 +6,7 @@ use crate::reporter::Reporter;
 use crate::source::{self, Source};
 use crate::stretch::Stretch;
 use crate::unpacked::{self, Unpacked};
-use crate::{State, error_name, read_error};
+use crate::{State, error_name, post_document, read_error};
 use std::rc::Rc;
 use tracedrop::engine::Session;
 use tracedrop::engine::protocol::HelperResponse;
@@ -66,6 +66,30 @@ pub fn end(state: &State, session: &mut Session, result: Result<(), JsValue>) ->
         Ok(()) => session.finish(),
     }
 }
+
+/// The same of a large trace that took no harm, whose reports take long: shows some of them first, and gives the page the
+/// time to ask for their rows. `false` if this is nothing for it, and [`end`] is to be called.
+pub async fn end_early(state: &State) -> Result<bool, ImportError> {
+    match state.session.borrow_mut().as_mut() {
+        Some(session) if session.progress().content_bytes >= LARGE_BYTES && !state.stop.get() => {
+            if !session.finish_early()? {
+                return Ok(true);
+            }
+            post_document(session);
+        }
+        _ => return Ok(false),
+    }
+    source::wait(FOR_ROWS_MS).await;
+    if let Some(session) = state.session.borrow_mut().as_mut() {
+        session.finish_reports();
+    }
+    Ok(true)
+}
+
+/// Of content of so many bytes some reports are shown while others are made.
+const LARGE_BYTES: u64 = 64 << 20;
+/// The page draws a document and asks for the rows that it shows.
+const FOR_ROWS_MS: i32 = 100;
 
 /// Feeds the session and tells the page of it; false if no more is wanted.
 async fn feed(state: &State, bytes: &[u8], progress: &mut Reporter) -> bool {
