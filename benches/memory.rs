@@ -61,7 +61,7 @@ fn measure(path: &Path) -> std::io::Result<()> {
         "{name}: labelled and measured in {seconds:.2} s ({:.1} million rows/s), {} regions, {} pages; peak {} MB",
         n_rows / seconds / 1e6,
         view.regions.regions().len(),
-        view.pages().len(),
+        view.pages.len(),
         peak_mb()
     );
     black_box(view.metrics.regions.len());

@@ -321,6 +321,28 @@ fn unpack(mut bytes: &[u8], n: usize, values: &mut Vec<i64>) -> bool {
     bytes.is_empty()
 }
 
+/// Kinds, times and addresses of the rows of a block. False if `bytes` are something else.
+fn unpack_touches(mut bytes: &[u8], lanes: &mut [[i64; BLOCK_ROWS]; 3]) -> bool {
+    for lane in 0..=4 {
+        let rest = match lane {
+            0 => column::read_block(bytes, &mut lanes[0]),
+            3 | 4 => column::read_block(bytes, &mut lanes[lane - 2]),
+            _ => column::skip_block(bytes, BLOCK_ROWS),
+        };
+        let Some(rest) = rest else { return false };
+        bytes = rest;
+    }
+    true
+}
+
+/// When an access touched what, and how; see [`Access`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Touch {
+    pub ts: i64,
+    pub address: u64,
+    pub op: Op,
+}
+
 /// Accesses in the order of the file.
 #[derive(Clone, Default)]
 pub struct AccessTable {
@@ -418,6 +440,24 @@ impl AccessTable {
             row_of(|lane| values.get(lane * BLOCK_ROWS + at).copied().unwrap_or(0))
         });
         packed.chain(self.open.iter().copied())
+    }
+
+    /// The same, of each no more than when it touched what and how.
+    pub fn touches(&self) -> impl Iterator<Item = Touch> + '_ {
+        let mut lanes = [[0i64; BLOCK_ROWS]; 3];
+        let touch = |kinds: i64, ts, address: i64| Touch {
+            ts,
+            address: address as u64,
+            op: Op::ALL.get((kinds & 3) as usize).copied().unwrap_or_default(),
+        };
+        let packed = (0..self.blocks.len() * BLOCK_ROWS).map(move |at| {
+            let (block, at) = (at / BLOCK_ROWS, at % BLOCK_ROWS);
+            if at == 0 && !self.blocks.get(block).is_some_and(|block| unpack_touches(block, &mut lanes)) {
+                lanes.iter_mut().for_each(|lane| lane.fill(0));
+            }
+            touch(lanes[0][at], lanes[1][at], lanes[2][at])
+        });
+        packed.chain(self.open.iter().map(|row| Touch { ts: row.ts, address: row.address, op: row.op }))
     }
 
     /// Whether the source has said of each row which region it belongs to, so that nothing is to be labelled.
@@ -586,6 +626,8 @@ mod tests {
             (0..n).for_each(|i| table.push(&row(i)));
             assert_eq!(table.len() as u64, n);
             assert!(table.iter().eq((0..n).map(row)), "{n}");
+            let touch = |row: Access| Touch { ts: row.ts, address: row.address, op: row.op };
+            assert!(table.touches().eq((0..n).map(row).map(touch)), "{n}");
             assert_eq!(table.get(n as usize), None);
             assert_eq!(table.get(n as usize / 2), (n > 0).then(|| row(n / 2)));
             let bytes = postcard::to_allocvec(&table).unwrap();

@@ -120,7 +120,7 @@ fn add_facts(view: &View<'_>, report: &mut Report) {
     let coverage = &view.coverage;
     facts.push("accesses", "Accesses", coverage.n_rows, Unit::Count);
     facts.push("regions", "Regions", view.regions.regions().len() as u64, Unit::Count);
-    let bytes = (view.pages().len() as u64).saturating_mul(1 << PAGE_BITS);
+    let bytes = view.pages.len().saturating_mul(1 << PAGE_BITS);
     facts.push("bytes", "Touched", bytes, Unit::Bytes).hint(
         "pages of 4 KiB that a sample hit, each once; tables of regions count a page in two regions twice",
     );
