@@ -54,7 +54,7 @@ pub fn pass(rows: impl Iterator<Item = Row>, number: u64, n: u64, out: &mut Accu
     let mut buckets: Vec<Bucket> = (0..N_BUCKETS).map(|_| Bucket::default()).collect();
     for row in rows {
         let mixed = mixed(row.address >> PAGE_BITS);
-        if n > 1 && (u128::from(mixed) * u128::from(n) >> 64) as u64 != number {
+        if n > 1 && ((u128::from(mixed) * u128::from(n)) >> 64) as u64 != number {
             continue;
         }
         let bucket = &mut buckets[(mixed >> 40) as usize % N_BUCKETS];

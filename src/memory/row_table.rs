@@ -2,13 +2,13 @@
 
 use super::kinds::Kind;
 use super::metrics::Row;
-use crate::base::column;
+use crate::base::tight;
 use crate::trace::accesses::Op;
 
 /// Numbers of a row.
 const LANES: usize = 4;
 
-/// Rows in an order of their own, packed as [`mod@column`] packs integers.
+/// Rows in an order of their own, packed as [`tight`] packs integers.
 #[derive(Clone, Debug, Default)]
 pub struct RowTable {
     packed: Vec<u8>,
@@ -28,11 +28,11 @@ fn lane_of(row: &Row, lane: usize) -> i64 {
 impl RowTable {
     pub fn push(&mut self, row: Row) {
         self.open.push(row);
-        if self.open.len() == column::BLOCK {
+        if self.open.len() == tight::BLOCK {
             for lane in 0..LANES {
-                let mut values = [0; column::BLOCK];
+                let mut values = [0; tight::BLOCK];
                 values.iter_mut().zip(&self.open).for_each(|(value, row)| *value = lane_of(row, lane));
-                column::write_block(&mut values, &mut self.packed);
+                tight::write_block(&values, &mut self.packed);
             }
             self.n_packed += self.open.len();
             self.open.clear();
@@ -41,12 +41,12 @@ impl RowTable {
 
     pub fn iter(&self) -> impl Iterator<Item = Row> + '_ {
         let mut rest = self.packed.as_slice();
-        let mut lanes = [[0i64; column::BLOCK]; LANES];
+        let mut lanes = [[0i64; tight::BLOCK]; LANES];
         let packed = (0..self.n_packed).map(move |at| {
-            let at = at % column::BLOCK;
+            let at = at % tight::BLOCK;
             if at == 0 {
                 for lane in &mut lanes {
-                    rest = column::read_block(rest, lane).unwrap_or_default();
+                    rest = tight::read_block(rest, lane).unwrap_or_default();
                 }
             }
             Row {

@@ -5,7 +5,7 @@
 //! ones, by the next 16, so that four passes over the packed numbers find it, and others besides.
 
 use super::numbers::{between, quantile_place};
-use crate::base::column;
+use crate::base::tight;
 
 /// As many as this are unpacked and sorted at once.
 const FEW: u64 = 1 << 18;
@@ -36,7 +36,7 @@ impl Spread {
             for (value, open) in values.iter_mut().zip(self.open.drain(..)) {
                 *value = open as i64;
             }
-            column::write_block(&mut values, &mut self.packed);
+            tight::write_block(&values, &mut self.packed);
             self.n_blocks += 1;
         }
     }
@@ -58,7 +58,7 @@ impl Spread {
     fn for_each(&self, mut each: impl FnMut(u64)) {
         let mut rest = self.packed.as_slice();
         let mut values = [0; BLOCK];
-        while let Some(after) = column::read_block(rest, &mut values) {
+        while let Some(after) = tight::read_block(rest, &mut values) {
             values.iter().for_each(|value| each(*value as u64));
             rest = after;
         }

@@ -14,7 +14,7 @@ use super::quality::Coverage;
 use super::ranges::AddressRange;
 use super::row_table;
 use super::rules::Rules;
-use crate::base::column;
+use crate::base::tight;
 use crate::trace::Trace;
 use crate::trace::accesses::{Access, Op};
 
@@ -45,15 +45,15 @@ impl Labels {
     fn push(&mut self, label: Option<Label>) {
         self.open.push(label);
         self.n += 1;
-        if self.open.len() == column::BLOCK {
+        if self.open.len() == tight::BLOCK {
             let lanes: [fn(&Option<Label>) -> i64; 2] = [
                 |label| label.map_or(LEFT_OUT, |label| i64::from(label.kind.0)),
                 |label| label.map_or(0, |label| i64::from(label.region_id)),
             ];
             for lane in lanes {
-                let mut values = [0; column::BLOCK];
+                let mut values = [0; tight::BLOCK];
                 values.iter_mut().zip(&self.open).for_each(|(value, label)| *value = lane(label));
-                column::write_block(&mut values, &mut self.packed);
+                tight::write_block(&values, &mut self.packed);
             }
             self.open.clear();
         }
@@ -71,12 +71,12 @@ impl Labels {
     /// One by one; `None` for rows that are left out.
     pub fn iter(&self) -> impl Iterator<Item = Option<Label>> + '_ {
         let mut rest = self.packed.as_slice();
-        let mut lanes = [[0i64; column::BLOCK]; 2];
+        let mut lanes = [[0i64; tight::BLOCK]; 2];
         let packed = (0..self.n - self.open.len()).map(move |at| {
-            let at = at % column::BLOCK;
+            let at = at % tight::BLOCK;
             if at == 0 {
                 for lane in &mut lanes {
-                    rest = column::read_block(rest, lane).unwrap_or_default();
+                    rest = tight::read_block(rest, lane).unwrap_or_default();
                 }
             }
             u32::try_from(lanes[0][at])

@@ -1,11 +1,11 @@
 //! Loads and stores to memory, as a profiler of memory accesses or a tracer of allocations has seen them.
 //!
 //! There may be hundreds of millions of them, so full blocks of rows are packed, column by column, as
-//! [`mod@column`] packs integers: some 12 to 20 bytes a row, and next to nothing for columns that say nothing. A clone
+//! [`tight`] packs integers: some 6 to 12 bytes a row, and next to nothing for columns that say nothing. A clone
 //! shares them. Reading goes from front to back, a block at a time.
 
-use crate::base::column;
 use crate::base::strings::StringId;
+use crate::base::tight;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ impl Access {
 }
 
 /// Rows of a packed block.
-const BLOCK_ROWS: usize = column::BLOCK;
+const BLOCK_ROWS: usize = tight::BLOCK;
 
 /// Numbers of a row.
 const LANES: usize = 18;
@@ -187,7 +187,7 @@ fn pack(rows: &[Access]) -> Vec<u8> {
         for (cell, lanes) in column.iter_mut().zip(&values) {
             *cell = lanes[lane];
         }
-        column::write_block(&mut column[..rows.len().min(BLOCK_ROWS)], &mut out);
+        tight::write_block(&column[..rows.len().min(BLOCK_ROWS)], &mut out);
     }
     out
 }
@@ -305,7 +305,7 @@ fn pack_lanes(lanes: &[Lane; LANES], start: usize) -> Vec<u8> {
                 column[n..].fill(0);
             }
         }
-        column::write_block(&mut column, &mut out);
+        tight::write_block(&column, &mut out);
     }
     out
 }
@@ -315,7 +315,7 @@ fn unpack(mut bytes: &[u8], n: usize, values: &mut Vec<i64>) -> bool {
     values.clear();
     values.resize(n * LANES, 0);
     for lane in values.chunks_mut(n.max(1)) {
-        let Some(rest) = column::read_block(bytes, lane) else { return false };
+        let Some(rest) = tight::read_block(bytes, lane) else { return false };
         bytes = rest;
     }
     bytes.is_empty()
@@ -325,9 +325,9 @@ fn unpack(mut bytes: &[u8], n: usize, values: &mut Vec<i64>) -> bool {
 fn unpack_touches(mut bytes: &[u8], lanes: &mut [[i64; BLOCK_ROWS]; 3]) -> bool {
     for lane in 0..=4 {
         let rest = match lane {
-            0 => column::read_block(bytes, &mut lanes[0]),
-            3 | 4 => column::read_block(bytes, &mut lanes[lane - 2]),
-            _ => column::skip_block(bytes, BLOCK_ROWS),
+            0 => tight::read_block(bytes, &mut lanes[0]),
+            3 | 4 => tight::read_block(bytes, &mut lanes[lane - 2]),
+            _ => tight::skip_block(bytes, BLOCK_ROWS),
         };
         let Some(rest) = rest else { return false };
         bytes = rest;
@@ -539,14 +539,21 @@ impl<'de> Deserialize<'de> for AccessTable {
         let packed = Packed::deserialize(deserializer)?;
         let mut table = AccessTable::default();
         let mut values = Vec::new();
-        let blocks = packed.blocks.iter().map(|block| (block, BLOCK_ROWS));
-        for (block, n) in blocks.chain([(&packed.last, packed.n_last as usize)]) {
-            if n > BLOCK_ROWS || !(n == 0 && block.is_empty() || unpack(block, n, &mut values)) {
-                return Err(serde::de::Error::custom("no table of accesses"));
+        let wrong = || serde::de::Error::custom("no table of accesses");
+        for block in packed.blocks {
+            if !unpack(&block, BLOCK_ROWS, &mut values) {
+                return Err(wrong());
             }
-            for at in 0..n {
-                table.push(&row_of(|lane| values.get(lane * n + at).copied().unwrap_or(0)));
-            }
+            // Times are the fourth lane.
+            values.iter().skip(3 * BLOCK_ROWS).take(BLOCK_ROWS).for_each(|ts| table.see(*ts));
+            table.add_block(block);
+        }
+        let n = packed.n_last as usize;
+        if n > BLOCK_ROWS || !(n == 0 && packed.last.is_empty() || unpack(&packed.last, n, &mut values)) {
+            return Err(wrong());
+        }
+        for at in 0..n {
+            table.push(&row_of(|lane| values.get(lane * n + at).copied().unwrap_or(0)));
         }
         table.is_labelled = packed.is_labelled;
         Ok(table)
