@@ -1,6 +1,6 @@
 //! Writes a made-up trace of a given size, always the same one: for benches and for trying large files.
 //!
-//! `cargo run --release --example make_trace -- chrome 300 trace.json` (sizes in MB; `sway`, `python`, `perf` likewise)
+//! `cargo run --release --example make_trace -- chrome 300 trace.json` (sizes in MB; `sway`, `python`, `perf`, `mrm` likewise)
 //!
 //! `serving 0 www/samples/serving.json` writes the page's sample, which has one size.
 
@@ -43,7 +43,7 @@ impl<W: Write> Write for Counted<W> {
 fn main() -> io::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [kind, megabytes, path] = &args[..] else {
-        eprintln!("usage: make_trace chrome|sway|python|perf|serving MEGABYTES FILE");
+        eprintln!("usage: make_trace chrome|sway|python|perf|mrm|serving MEGABYTES FILE");
         std::process::exit(2);
     };
     let Ok(megabytes) = megabytes.parse::<u64>() else {
@@ -57,6 +57,7 @@ fn main() -> io::Result<()> {
         "sway" => sway(&mut out, megabytes * 1_000_000)?,
         "python" => python(&mut out, megabytes * 1_000_000)?,
         "perf" => perf(&mut out, megabytes * 1_000_000)?,
+        "mrm" => mrm(&mut out, megabytes * 1_000_000)?,
         "serving" => serving(&mut out)?,
         other => {
             eprintln!("make_trace: there is no kind '{other}'");
@@ -378,6 +379,75 @@ fn perf(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// A run of a model as mrm-trace knows it: weights of 4 GiB are stored once and read at random, blocks of a key/value cache of 512 MiB are
+/// stored and read back, activations and the allocator touch some thousand pages; about 120 bytes a line.
+fn mrm(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
+    const WEIGHT_LINES: u64 = 1 << 26;
+    const KV_BLOCKS: u64 = 1 << 21;
+    let kernels = ["ggml_vec_dot_f16", "ggml_mul_mat_one_chunk", "ggml_vec_dot_q6_K_q8_K"];
+    let others = ["ggml_silu_f32", "ggml_rms_norm_f32", "ggml_compute_forward_add", "ggml_rope_f32"];
+    let mut random = Random(0x5eed);
+    let mut micros = 12_345_000_000u64;
+    let (mut n_loaded, mut n_blocks) = (0u64, 1u64);
+    let mut line = |micros: u64, is_store: bool, address: u64, symbol: &str, dso: &str| {
+        let event = if is_store { "cpu/mem-stores/P" } else { "cpu/mem-loads,ldlat=30/P" };
+        writeln!(
+            out,
+            "       llama-cli  46817 [{:03}] {}.{:06}: {event:>26}:     {address:x} {symbol}+{:#x} /opt/llama/lib/{dso}",
+            micros % 8,
+            micros / 1_000_000,
+            micros % 1_000_000,
+            micros % 900 + 16,
+        )?;
+        Ok::<bool, io::Error>(out.bytes < size)
+    };
+    // One line in sixteen is of the loading.
+    let load_bytes = size / 16;
+    let n_to_load = load_bytes / 125;
+    loop {
+        micros += random.below(120) + 1;
+        let more = if n_loaded < n_to_load {
+            let at = n_loaded * WEIGHT_LINES / n_to_load.max(1);
+            n_loaded += 1;
+            line(micros, true, 0x7f3a_4000_0000 + at * 64, "llama_model_load_internal", "libllama.so")?
+        } else {
+            match random.below(100) {
+                0..60 => {
+                    let address = 0x7f3a_4000_0000 + random.below(WEIGHT_LINES) * 64;
+                    line(micros, false, address, kernels[random.below(3) as usize], "libggml-cpu.so")?
+                }
+                60..65 => {
+                    n_blocks += 1;
+                    let address = 0x7f39_0000_0000 + n_blocks % KV_BLOCKS * 256;
+                    line(micros, true, address, "llama_kv_cache_update", "libllama.so")?
+                }
+                65..80 => {
+                    let block = n_blocks - random.below(n_blocks.min(KV_BLOCKS));
+                    let address = 0x7f39_0000_0000 + block % KV_BLOCKS * 256;
+                    line(micros, false, address, "attn_cache_gather", "libllama.so")?
+                }
+                80..95 => {
+                    let address = 0x5570_1000_0000 + random.below(4096 * 64) * 64;
+                    line(
+                        micros,
+                        random.below(3) == 0,
+                        address,
+                        others[random.below(4) as usize],
+                        "libggml-cpu.so",
+                    )?
+                }
+                _ => {
+                    let address = 0x5571_0000_0000 + random.below(1 << 16) * 16;
+                    line(micros, random.below(2) == 0, address, "malloc", "libc.so.6")?
+                }
+            }
+        };
+        if !more {
+            return Ok(());
+        }
+    }
 }
 
 /// A profile of a large program: many places, few strings, as CPython's sampling profiler writes it.

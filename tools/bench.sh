@@ -16,6 +16,7 @@ make_trace chrome chrome.json
 make_trace sway sway.jsonl
 make_trace perf perf.txt
 make_trace python python.jsonl
+make_trace mrm mrm.txt
 [ "$dir/chrome.json.gz" -nt "$dir/chrome.json" ] || gzip --fast --stdout "$dir/chrome.json" > "$dir/chrome.json.gz"
 
 real=("$(grown "$megabytes" kineto-mi300.json --preset mi300)" "$(grown "$megabytes" kineto-b200.json --preset b200)")
@@ -24,14 +25,33 @@ echo "bench: native"
 TRACEDROP_BENCH_DIR=$dir cargo bench --bench readers
 node tools/bench-ratios.mjs
 
+echo "bench: memory accesses, native"
+if [ ! "$dir/mrm.parquet" -nt "$dir/mrm.txt" ]; then
+  rm -rf "$dir/mrm-run"
+  cargo run --quiet --release -- export "$dir/mrm.txt" --to mrm-run -o "$dir/mrm-run" --quiet
+  mv "$dir/mrm-run/trace.parquet" "$dir/mrm.parquet"
+fi
+TRACEDROP_BENCH_DIR=$dir cargo bench --bench memory
+# The reference package takes about 0.1 ms a line, so it gets the first of them only; Tracedrop gets the same.
+head -n 200000 "$dir/mrm.txt" > "$dir/mrm-200k.txt"
+TRACEDROP_BENCH_DIR=$dir TRACEDROP_BENCH_FILES=mrm-200k.txt cargo bench --bench memory
+reference=$root/target/peers/mrm
+if ! cmp -s tools/peers/mrm-requirements.txt "$reference/mrm-requirements.txt"; then
+  rm -rf "$reference"
+  python3 -m venv "$reference"
+  "$reference/bin/pip" --disable-pip-version-check install --quiet -r tools/peers/mrm-requirements.txt >&2 &&
+    cp tools/peers/mrm-requirements.txt "$reference"
+fi
+"$reference/bin/python" tools/peers/mrm.py "$dir/mrm-200k.txt" || say "bench: mrm-trace could not be measured"
+
 echo "bench: the scanner as WebAssembly"
 tools/wasm.sh cargo build --quiet --release --target wasm32-unknown-unknown --no-default-features --features bench --bin scanner
-node tools/bench-scanner.mjs target/wasm/wasm32-unknown-unknown/release/scanner.wasm "${real[@]}"
+node tools/bench-scanner.mjs target/wasm/wasm32-unknown-unknown/release/scanner.wasm "${real[@]}" "$dir"/mrm.txt "$dir"/mrm.parquet
 
 echo "bench: browser, from choosing a file to the whole overview on screen"
 . target/env.sh
 export TRACEDROP_CHROME
-node tests/browser/bench.mjs "${real[@]}" "$dir"/chrome.json "$dir"/chrome.json.gz "$dir"/sway.jsonl "$dir"/python.jsonl
+node tests/browser/bench.mjs "${real[@]}" "$dir"/chrome.json "$dir"/chrome.json.gz "$dir"/sway.jsonl "$dir"/python.jsonl "$dir"/mrm.txt "$dir"/mrm.parquet
 
 echo "bench: browser, large traces"
 packed=$(grown 500 kineto-mi300.json --preset mi300).gz

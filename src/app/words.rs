@@ -538,7 +538,7 @@ static ENGLISH: Words = Words {
     memory_thresholds_title: "Move the thresholds of suitability",
     memory_thresholds_explanation: "Four numbers: share written once and p99 in seconds for high, share and p50 for medium. Kept in this browser.",
     memory_phases_title: "Say when which phase was",
-    memory_phases_explanation: "JSON, a list of phase, start_ns and end_ns on the clock of the trace. For this file only.",
+    memory_phases_explanation: "JSON, a list of phase, start_ns and end_ns on the clock of the trace, or of an engine's events (event, wall_ns, mono_ns). By another clock: an object with offset_ns (what is to be added to get the trace's time), clock (wall or monotonic) and phases or events. The report says under Accesses which offset was used. For this file only.",
     memory_ranges_title: "Say what lies at which addresses",
     memory_ranges_explanation: "JSON, a list of addr_start, addr_end and region_type, as in kv_ranges.json. For this file only.",
     save_svg: "Save this picture as SVG",

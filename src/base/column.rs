@@ -89,12 +89,17 @@ fn skip(mut bytes: &[u8], n_rows: usize) -> Option<&[u8]> {
     let mut n_left = n_rows;
     while n_left > 0 {
         let n = BLOCK.min(n_left);
-        let (way, _) = bytes.split_first()?;
-        let head = if *way < DIFFERENCES { 9 } else { 17 };
-        bytes = bytes.get(head + n * usize::from(*way % DIFFERENCES)..)?;
+        bytes = skip_block(bytes, n)?;
         n_left -= n;
     }
     Some(bytes)
+}
+
+/// What lies behind a block of `n` values; `None` if there is none.
+pub fn skip_block(bytes: &[u8], n: usize) -> Option<&[u8]> {
+    let (way, _) = bytes.split_first()?;
+    let head = if *way < DIFFERENCES { 9 } else { 17 };
+    bytes.get(head + n * usize::from(*way % DIFFERENCES)..)
 }
 
 /// Bytes that numbers from 0 to `range` take.

@@ -8,5 +8,6 @@ pub mod python;
 pub mod strings;
 pub mod terminal_table;
 pub mod text;
+pub mod tight;
 pub mod time;
 pub mod units;

@@ -38,6 +38,14 @@ pub fn push_visible(c: char, out: &mut String) {
     }
 }
 
+/// A name for one file or folder: what file systems or shells take for something else is `_`, and nothing in it leads out of its folder or
+/// hides it. Empty if nothing is left.
+pub fn file_name(name: &str) -> String {
+    let is_odd = |c: char| c.is_control() || is_control(c) || r#"/\:*?"<>|"#.contains(c);
+    let name: String = name.chars().map(|c| if is_odd(c) { '_' } else { c }).collect();
+    name.trim_matches(['.', ' ']).to_string()
+}
+
 /// The beginning of raw bytes as one safe line of at most `max_chars`, for messages.
 pub fn example(bytes: &[u8], max_chars: usize) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(max_chars * 4 + 4)]);

@@ -109,7 +109,9 @@ struct ReportTables {
     /// "ProfilerStep @ 2..4" for three of them [default: the longest step].
     #[arg(long, value_name = "NAME")]
     path_of: Option<String>,
-    /// When which phase of a run was, as JSON: [{"phase", "start_ns", "end_ns"}]; for accesses to memory.
+    /// When which phase of a run was, as JSON: [{"phase", "start_ns", "end_ns"}], or events of its engine:
+    /// [{"event": "generation_start", "wall_ns", "mono_ns"}]. By another clock than the trace's:
+    /// {"offset_ns", "clock": "wall" or "monotonic", "phases" or "events": [...]}. For accesses to memory.
     #[arg(long, value_name = "FILE")]
     phases: Option<PathBuf>,
     /// What becomes of accesses to memory of no known kind.

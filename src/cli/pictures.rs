@@ -2,11 +2,9 @@
 
 use std::io;
 use std::path::Path;
-use tracedrop::report::{Block, Report};
+use tracedrop::base::text;
+use tracedrop::report::{Chart, Report};
 use tracedrop::scene::svg;
-
-/// Width of a picture in pixels: about that of a page of text.
-const WIDTH: f64 = 960.0;
 
 /// Writes the pictures of `reports` into `folder`, which is made if need be, and says on standard error which. They are
 /// called after report and chart, behind `prefix` if that is not empty.
@@ -14,10 +12,10 @@ pub fn write(reports: &[Report], folder: &Path, prefix: &str, is_quiet: bool) ->
     std::fs::create_dir_all(folder).map_err(|error| in_place(folder, &error))?;
     let mut n = 0u64;
     for report in reports {
-        for block in &report.blocks {
-            let Block::Chart(chart) = block else { continue };
+        for chart in report.charts() {
             let path = folder.join(file_name(prefix, &report.id, &chart.id));
-            std::fs::write(&path, svg::picture(chart, WIDTH)).map_err(|error| in_place(&path, &error))?;
+            std::fs::write(&path, svg::picture(chart, svg::FILE_WIDTH))
+                .map_err(|error| in_place(&path, &error))?;
             if !is_quiet {
                 eprintln!("tracedrop: wrote {}", path.display());
             }
@@ -32,11 +30,10 @@ pub fn write(reports: &[Report], folder: &Path, prefix: &str, is_quiet: bool) ->
 
 /// `trace.json-gpu-kernels-operations.svg`: nothing of a name leads out of the folder.
 fn file_name(prefix: &str, report: &str, chart: &str) -> String {
-    let prefix: String =
-        prefix.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect();
+    let prefix = text::file_name(prefix);
     let dash = if prefix.is_empty() { "" } else { "-" };
-    let chart = chart.replace("_chart", "").replace('_', "-");
-    format!("{}{dash}{report}-{chart}.svg", prefix.trim_start_matches('.'))
+    let chart = text::file_name(&Chart::name_of(chart)).replace('_', "-");
+    format!("{prefix}{dash}{report}-{chart}.svg")
 }
 
 fn in_place(path: &Path, error: &io::Error) -> io::Error {
@@ -50,6 +47,6 @@ mod tests {
     #[test]
     fn names_stay_in_the_folder() {
         assert_eq!(file_name("", "gpu-kernels", "operations_chart_2"), "gpu-kernels-operations-2.svg");
-        assert_eq!(file_name("../a b.json", "r", "c_chart"), "_a_b.json-r-c.svg");
+        assert_eq!(file_name("../a b.json", "r", "c_chart"), "_a b.json-r-c.svg");
     }
 }

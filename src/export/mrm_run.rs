@@ -5,11 +5,12 @@ use super::{ExporterInfo, Input};
 use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::mrm_run::{metrics_rows, view_of};
 use crate::archive;
+use crate::base::text;
 use crate::memory::labeller::Region;
 use crate::memory::{Kinds, kv};
 use crate::memory_run::tables::{KvRow, RegionRow};
 use crate::memory_run::{self, Contents};
-use crate::report::{Block, Report};
+use crate::report::{Chart, Report};
 use crate::scene::svg;
 use crate::trace::accesses::{Access, RegionType};
 use crate::trace::{Run, Trace};
@@ -26,9 +27,6 @@ pub const INFO: ExporterInfo = ExporterInfo {
     write,
     reference: None,
 };
-
-/// Width of pictures, in pixels.
-const FIGURE_WIDTH: f64 = 960.0;
 
 /// A directory, ready to be written.
 pub struct RunFiles {
@@ -72,30 +70,23 @@ pub fn run_id(trace: &Trace) -> String {
 
 /// A name for the folder of a run.
 pub fn folder_name(run_id: &str) -> String {
-    let name: String =
-        run_id.chars().map(|c| if c.is_control() || r#"/\:*?"<>|"#.contains(c) { '_' } else { c }).collect();
-    let name = name.trim_matches(['.', ' ']);
-    if name.is_empty() { "run".to_string() } else { name.to_string() }
+    let name = text::file_name(run_id);
+    if name.is_empty() { "run".to_string() } else { name }
 }
 
 /// The pictures of one of the traces that reports are on, as SVG by their bare names. Those that mrm-trace makes as well have the
 /// names that they have there.
 pub fn figures(reports: &[Report], number: usize) -> Vec<(String, Vec<u8>)> {
-    let blocks =
-        reports.iter().filter(|report| report.id.starts_with("mrm")).flat_map(|report| &report.blocks);
-    let charts = blocks.filter_map(|block| match block {
-        Block::Chart(chart) => Some(chart),
-        _ => None,
-    });
-    let figure = |chart: &crate::report::Chart| {
+    let charts = reports.iter().filter(|report| report.id.starts_with("mrm")).flat_map(Report::charts);
+    let figure = |chart: &Chart| {
         // Pictures of further traces have their number in their ids.
         let is_numbered = chart.id.ends_with(|c: char| c.is_ascii_digit());
         let id = match number {
             0 => Some(&*chart.id).filter(|_| !is_numbered),
             _ => chart.id.strip_suffix(&format!("_{}", number + 1)),
         }?;
-        let name = id.strip_suffix("_chart").unwrap_or(id);
-        Some((format!("{name}.svg"), svg::picture(chart, FIGURE_WIDTH).into_bytes()))
+        let name = Chart::name_of(id);
+        Some((format!("{name}.svg"), svg::picture(chart, svg::FILE_WIDTH).into_bytes()))
     };
     charts.filter_map(figure).collect()
 }

@@ -6,6 +6,7 @@
 
 use super::{ExporterInfo, Input, always};
 use crate::archive;
+use crate::base::text::file_name;
 use crate::parquet::{self, ColumnSpec, Values, Writer};
 use crate::report::{Cells, Document, Table};
 use std::collections::HashSet;
@@ -49,10 +50,6 @@ pub fn files(document: &Document<'_>) -> Vec<(String, Vec<u8>)> {
         }
     }
     out
-}
-
-fn file_name(id: &str) -> String {
-    id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' }).collect()
 }
 
 /// One table.

@@ -5,6 +5,7 @@
 //! time 0. [`KvBlocks`] is what is meant: one entry an address, and a new life with each store that
 //! comes after a read.
 
+use super::index::PageTable;
 use rustc_hash::FxHashMap;
 
 /// One page, as the reference counts.
@@ -39,15 +40,15 @@ impl KvPage {
 #[derive(Clone, Debug, Default)]
 pub struct KvPages {
     pages: Vec<KvPage>,
-    by_page: FxHashMap<u64, u32>,
+    /// One more than the place of a page.
+    by_page: PageTable<u32>,
 }
 
 impl KvPages {
     /// An access to the cache; `is_store` or anything else.
     pub fn add(&mut self, block_id: u32, address: u64, page: u64, is_store: bool, ts: i64) {
-        let next = self.pages.len() as u32;
-        let at = *self.by_page.entry(page).or_insert(next);
-        if at == next {
+        let at = self.by_page.entry(page);
+        if *at == 0 {
             self.pages.push(KvPage {
                 block_id,
                 address,
@@ -58,8 +59,9 @@ impl KvPages {
                 total_reads: 0,
                 is_stored: false,
             });
+            *at = self.pages.len() as u32;
         }
-        let Some(entry) = self.pages.get_mut(at as usize) else { return };
+        let Some(entry) = self.pages.get_mut(*at as usize - 1) else { return };
         if !is_store {
             entry.total_reads += 1;
             entry.last_read_ns = entry.last_read_ns.max(ts);

@@ -5,6 +5,7 @@
 //! weights. All weights are region 1, each address of the key/value cache is a region, and each page of any other kind; they get their
 //! numbers from 2 on, as they appear.
 
+use super::index::{PageTable, Places};
 use super::kinds::{Kind, Kinds};
 use super::ranges::{AddressRange, MarkedPages};
 use super::rules::{Question, Rules};
@@ -69,7 +70,7 @@ impl Region {
 #[derive(Clone, Debug, Default)]
 pub struct RegionMap {
     regions: Vec<Region>,
-    by_id: FxHashMap<u32, u32>,
+    places: Places,
     n_given: u32,
 }
 
@@ -83,8 +84,7 @@ impl RegionMap {
 
     /// Counts an access.
     pub fn count(&mut self, id: u32, kind: Kind, page: u64, ts: i64) {
-        let next = self.regions.len() as u32;
-        let at = *self.by_id.entry(id).or_insert(next);
+        let (at, _) = self.places.get_or_add(id);
         match self.regions.get_mut(at as usize) {
             Some(region) => {
                 region.page_min = region.page_min.min(page);
@@ -106,6 +106,11 @@ impl RegionMap {
 
     pub fn regions(&self) -> &[Region] {
         &self.regions
+    }
+
+    /// The region with that number.
+    pub fn get(&self, id: u32) -> Option<&Region> {
+        self.regions.get(self.places.get(id)? as usize)
     }
 }
 
@@ -139,9 +144,10 @@ impl std::fmt::Display for Unclassified {
 }
 
 /// What is known of a page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Page {
-    kind: Kind,
+    /// `None` before its first access of a known kind.
+    kind: Option<Kind>,
     /// Region of its accesses that are neither weights nor key/value cache; 0 until there is one.
     id: u32,
 }
@@ -151,7 +157,7 @@ struct Page {
 pub struct Labeller {
     rules: Rules,
     policy: UnknownPolicy,
-    pages: FxHashMap<u64, Page>,
+    pages: PageTable<Page>,
     ranges: MarkedPages<Kind>,
     kv_addresses: FxHashMap<u64, u32>,
     map: RegionMap,
@@ -184,9 +190,10 @@ impl Labeller {
     ) -> Result<Option<Label>, Unclassified> {
         let page = row.page();
         let given = kinds.of_row(row, strings);
-        let mut kind = match self.pages.get(&page) {
+        let mut known = *self.pages.entry(page);
+        let mut kind = match known.kind {
             _ if given != Kind::UNKNOWN => given,
-            Some(known) => known.kind,
+            Some(kind) => kind,
             None => match self.ranges.get(page) {
                 Some(kind) => kind,
                 None => self.classify(row, phase, strings, kinds),
@@ -203,15 +210,17 @@ impl Labeller {
                 UnknownPolicy::Runtime => kind = Kind::RUNTIME,
             }
         }
-        let ranges = &self.ranges;
-        let new = || Page { kind: ranges.get(page).unwrap_or(kind), id: 0 };
-        let known = self.pages.entry(page).or_insert_with(new);
+        if known.kind.is_none() {
+            known.kind = Some(self.ranges.get(page).unwrap_or(kind));
+            *self.pages.entry(page) = known;
+        }
         let region_id = match kind {
             Kind::WEIGHT => Region::WEIGHTS,
             Kind::KV_CACHE => *self.kv_addresses.entry(row.address).or_insert_with(|| self.map.next_id()),
             _ => {
                 if known.id == 0 {
                     known.id = self.map.next_id();
+                    *self.pages.entry(page) = known;
                 }
                 known.id
             }
@@ -252,7 +261,8 @@ impl Labeller {
         answer.unwrap_or(Kind::UNKNOWN)
     }
 
-    pub fn regions(&self) -> &RegionMap {
-        &self.map
+    /// The regions of the accesses so far.
+    pub fn into_regions(self) -> RegionMap {
+        self.map
     }
 }

@@ -1,14 +1,16 @@
 //! What regions are like: how long they keep data, how they are written and read, how large they are, how accesses step.
 //!
 //! One accumulator takes accesses one by one in the order of the file; what depends on their order in time is told in that order, so
-//! it is sorted by whoever feeds it (see [`super::view`]). State is bounded by distinct addresses and pages of
-//! regions; strides and intervals are packed, so that their quantiles are exact.
+//! it is sorted by whoever feeds it (see [`super::view`]), and what has to be known of each address comes from [`super::once`]. State is bounded by regions;
+//! strides and intervals are packed, so that their quantiles are exact.
 
+use super::index::Places;
 use super::kinds::Kind;
 use super::numbers::PairwiseSum;
 use super::spread::Spread;
+use super::{once, row_table};
 use crate::trace::accesses::{Op, PAGE_BITS};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// An access with its label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +21,12 @@ pub struct Row {
     pub op: Op,
     pub kind: Kind,
     pub region_id: u32,
+}
+
+impl Row {
+    pub fn is_store(&self) -> bool {
+        self.op == Op::Store
+    }
 }
 
 /// What one region is like.
@@ -141,37 +149,73 @@ struct RegionState {
     reads: u64,
     writes: u64,
     n_accesses: u64,
-    n_written: u64,
-    n_overwritten: u64,
-    n_pages: u64,
+    counts: Counts,
     last_address: Option<u64>,
     n_same_page: u64,
-    strides: Spread,
-    stride_sum: PairwiseSum,
+    /// Steps of 0 bytes before the first other one.
+    n_still: u64,
+    /// All of its steps, once one is not 0: regions of a single address have none.
+    steps: Option<Box<Steps>>,
     /// Where its strides are counted with those of its kind.
     strides_at: usize,
+}
+
+struct Steps {
+    strides: Spread,
+    sum: PairwiseSum,
+}
+
+impl RegionState {
+    /// Takes note of a step; the region has `n_accesses` in all, once they have come.
+    fn step(&mut self, stride: u64, n_accesses: u64) {
+        if stride == 0 && self.steps.is_none() {
+            self.n_still += 1;
+            return;
+        }
+        let n_still = self.n_still;
+        let steps = self.steps.get_or_insert_with(|| {
+            let sum = PairwiseSum::new(n_accesses.saturating_sub(1));
+            let mut steps = Box::new(Steps { strides: Spread::default(), sum });
+            (0..n_still).for_each(|_| steps.add(0));
+            steps
+        });
+        steps.add(stride);
+    }
+}
+
+impl Steps {
+    fn add(&mut self, stride: u64) {
+        self.strides.add(stride);
+        self.sum.add(stride as f64);
+    }
+}
+
+/// What is distinct in a region.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Addresses stored to.
+    pub n_written: u64,
+    /// Those of them that were stored to again.
+    pub n_overwritten: u64,
+    pub n_pages: u64,
 }
 
 /// Takes accesses one by one.
 #[derive(Default)]
 pub struct Accumulator {
     regions: Vec<RegionState>,
-    by_id: FxHashMap<u32, u32>,
-    last: Option<(u32, u32)>,
-    pages: FxHashSet<(u32, u64)>,
-    /// Whether an address of a region was stored to more than once.
-    stored: FxHashMap<(u32, u64), bool>,
-    /// Latest access to an address by kind.
-    touched: FxHashMap<(u64, Kind), i64>,
+    places: Places,
     intervals: FxHashMap<Kind, Spread>,
     strides: Vec<(Kind, Strides)>,
 }
 
 impl Accumulator {
-    /// Takes note of what does not depend on order in time. `n_accesses` is how many accesses to the region there are in all,
-    /// which the mean of strides has to know.
-    pub fn add(&mut self, row: &Row, n_accesses: u64) {
-        let at = self.region_at(row, n_accesses);
+    /// Takes note of what does not depend on order in time.
+    pub fn add(&mut self, row: &Row) {
+        let (at, is_new) = self.places.get_or_add(row.region_id);
+        if is_new {
+            self.add_region(row);
+        }
         let Some(region) = self.regions.get_mut(at as usize) else { return };
         region.n_accesses += 1;
         region.first_any = region.first_any.min(row.ts);
@@ -183,29 +227,15 @@ impl Accumulator {
             Op::Store => {
                 region.writes += 1;
                 region.first_store = Some(region.first_store.map_or(row.ts, |first| first.min(row.ts)));
-                match self.stored.get_mut(&(at, row.address)) {
-                    None => {
-                        region.n_written += 1;
-                        self.stored.insert((at, row.address), false);
-                    }
-                    Some(is_overwritten) => {
-                        region.n_overwritten += u64::from(!*is_overwritten);
-                        *is_overwritten = true;
-                    }
-                }
             }
             Op::Other => {}
         }
-        let page = row.address >> PAGE_BITS;
-        // Mostly it is the page of the access before.
-        if region.last_address.map(|last| last >> PAGE_BITS) != Some(page) {
-            region.n_pages += u64::from(self.pages.insert((at, page)));
-        }
     }
 
-    /// Takes note of what depends on order in time: rows have to come in that order, those of one time in the order of the file.
+    /// Takes note of what depends on order in time: rows have to come in that order, those of one time in the order of the file, once
+    /// [`Accumulator::add`] has been told of all of them.
     pub fn add_in_time(&mut self, row: &Row) {
-        let Some(at) = self.find(row.region_id) else { return };
+        let Some(at) = self.places.get(row.region_id) else { return };
         let Some(region) = self.regions.get_mut(at as usize) else { return };
         if let Some(last) = region.last_address.replace(row.address) {
             // As signed numbers, so that addresses of the kernel are negative ones.
@@ -213,36 +243,23 @@ impl Accumulator {
             if let Some((_, strides)) = self.strides.get_mut(region.strides_at) {
                 strides.add(step);
             }
-            let stride = step.unsigned_abs();
-            region.strides.add(stride);
-            region.stride_sum.add(stride as f64);
+            region.step(step.unsigned_abs(), region.n_accesses);
             region.n_same_page += u64::from(last >> PAGE_BITS == row.address >> PAGE_BITS);
         }
-        if let Some(before) = self.touched.insert((row.address, row.kind), row.ts) {
-            let interval = row.ts.saturating_sub(before);
-            if interval > 0 {
-                self.intervals.entry(row.kind).or_default().add(interval as u64);
-            }
-        }
     }
 
-    fn find(&mut self, id: u32) -> Option<u32> {
-        match self.last {
-            Some((last, at)) if last == id => Some(at),
-            _ => {
-                let at = *self.by_id.get(&id)?;
-                self.last = Some((id, at));
-                Some(at)
-            }
-        }
+    /// Place and distinct things of the region of a row that has been added.
+    pub fn counts_of(&mut self, row: &Row) -> Option<(u32, &mut Counts)> {
+        let at = self.places.get(row.region_id)?;
+        Some((at, &mut self.regions.get_mut(at as usize)?.counts))
     }
 
-    fn region_at(&mut self, row: &Row, n_accesses: u64) -> u32 {
-        if let Some(at) = self.find(row.region_id) {
-            return at;
-        }
-        let at = self.regions.len() as u32;
-        self.by_id.insert(row.region_id, at);
+    /// Takes note of the time between two accesses to an address, nanoseconds, above 0.
+    pub fn add_interval(&mut self, kind: Kind, interval: u64) {
+        self.intervals.entry(kind).or_default().add(interval);
+    }
+
+    fn add_region(&mut self, row: &Row) {
         let strides_at = self.strides.iter().position(|(kind, _)| *kind == row.kind).unwrap_or_else(|| {
             self.strides.push((row.kind, Strides::default()));
             self.strides.len() - 1
@@ -256,45 +273,17 @@ impl Accumulator {
             reads: 0,
             writes: 0,
             n_accesses: 0,
-            n_written: 0,
-            n_overwritten: 0,
-            n_pages: 0,
+            counts: Counts::default(),
             last_address: None,
             n_same_page: 0,
-            strides: Spread::default(),
-            stride_sum: PairwiseSum::new(n_accesses.saturating_sub(1)),
+            n_still: 0,
+            steps: None,
             strides_at,
         });
-        at
     }
 
     pub fn finish(self) -> Metrics {
-        let mut regions: Vec<RegionMetrics> = self
-            .regions
-            .into_iter()
-            .map(|region| {
-                let first_write_ns = region.first_store.unwrap_or(region.first_any);
-                let n_strides = region.strides.len();
-                let share = |value: f64| if n_strides == 0 { 0.0 } else { value / n_strides as f64 };
-                RegionMetrics {
-                    region_id: region.region_id,
-                    kind: region.kind,
-                    n_accesses: region.n_accesses,
-                    first_write_ns,
-                    last_read_ns: region.last_load.unwrap_or(first_write_ns),
-                    has_stores: region.first_store.is_some(),
-                    has_loads: region.last_load.is_some(),
-                    reads: region.reads,
-                    writes: region.writes,
-                    n_written_addresses: region.n_written,
-                    n_write_once_addresses: region.n_written - region.n_overwritten,
-                    unique_pages: region.n_pages,
-                    mean_stride_bytes: share(region.stride_sum.total()),
-                    median_stride_bytes: region.strides.median().unwrap_or(0.0),
-                    same_page_fraction: share(region.n_same_page as f64),
-                }
-            })
-            .collect();
+        let mut regions: Vec<RegionMetrics> = self.regions.into_iter().map(RegionState::finish).collect();
         regions.sort_unstable_by_key(|region| region.region_id);
         let mut intervals: Vec<(Kind, Spread)> = self.intervals.into_iter().collect();
         intervals.sort_unstable_by_key(|(kind, _)| *kind);
@@ -305,16 +294,46 @@ impl Accumulator {
     }
 }
 
-/// The metrics of rows in memory, in any order of time.
-pub fn of_rows(rows: &[Row]) -> Metrics {
-    let mut accumulator = Accumulator::default();
-    let mut counts: FxHashMap<u32, u64> = FxHashMap::default();
-    rows.iter().for_each(|row| *counts.entry(row.region_id).or_default() += 1);
-    for row in rows {
-        accumulator.add(row, counts.get(&row.region_id).copied().unwrap_or(0));
+impl RegionState {
+    fn finish(self) -> RegionMetrics {
+        let first_write_ns = self.first_store.unwrap_or(self.first_any);
+        let n_strides = self.n_accesses.saturating_sub(1);
+        let share = |value: f64| if n_strides == 0 { 0.0 } else { value / n_strides as f64 };
+        RegionMetrics {
+            region_id: self.region_id,
+            kind: self.kind,
+            n_accesses: self.n_accesses,
+            first_write_ns,
+            last_read_ns: self.last_load.unwrap_or(first_write_ns),
+            has_stores: self.first_store.is_some(),
+            has_loads: self.last_load.is_some(),
+            reads: self.reads,
+            writes: self.writes,
+            n_written_addresses: self.counts.n_written,
+            n_write_once_addresses: self.counts.n_written - self.counts.n_overwritten,
+            unique_pages: self.counts.n_pages,
+            mean_stride_bytes: share(self.steps.as_ref().map_or(0.0, |steps| steps.sum.total())),
+            median_stride_bytes: self.steps.and_then(|steps| steps.strides.median()).unwrap_or(0.0),
+            same_page_fraction: share(self.n_same_page as f64),
+        }
     }
-    let mut in_time = rows.to_vec();
-    in_time.sort_by_key(|row| row.ts);
-    in_time.iter().for_each(|row| accumulator.add_in_time(row));
+}
+
+/// The metrics of `n_rows` rows, which `rows` gives as often as it is asked; they are in order of time if `is_in_order`.
+pub fn of_rows<I: Iterator<Item = Row>>(rows: impl Fn() -> I, n_rows: u64, is_in_order: bool) -> Metrics {
+    let mut accumulator = Accumulator::default();
+    rows().for_each(|row| accumulator.add(&row));
+    if is_in_order {
+        measure_in_time(rows, n_rows, &mut accumulator);
+    } else {
+        let sorted = row_table::in_time_order(rows, n_rows);
+        measure_in_time(|| sorted.iter(), n_rows, &mut accumulator);
+    }
     accumulator.finish()
+}
+
+fn measure_in_time<I: Iterator<Item = Row>>(rows: impl Fn() -> I, n_rows: u64, out: &mut Accumulator) {
+    rows().for_each(|row| out.add_in_time(&row));
+    let n = once::n_passes(n_rows);
+    (0..n).for_each(|number| once::pass(rows(), number, n, out));
 }

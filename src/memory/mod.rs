@@ -4,17 +4,21 @@
 //! regions and of blocks of the key/value cache, and the metrics. It knows no view.
 //!
 //! Numbers are those of mrm-trace 0.1.0, to the last digit where its sums can be repeated; where that tool is wrong by its own
-//! words, the module concerned says so. State is bounded by what is distinct (addresses, pages, regions), but for
-//! intervals and strides, whose quantiles are exact: these are kept as packed sorted runs ([`spread`]).
+//! words, the module concerned says so. What is kept of each access is packed: its label, and intervals and strides, whose quantiles
+//! are exact ([`spread`]). Tables grow with regions and pages; what has to be known of each distinct address is known of
+//! a share of them at a time ([`once`]).
 
+pub mod index;
 pub mod kinds;
 pub mod kv;
 pub mod labeller;
 pub mod metrics;
 pub mod numbers;
+pub mod once;
 pub mod phases;
 pub mod quality;
 pub mod ranges;
+pub mod row_table;
 pub mod rules;
 pub mod settings;
 pub mod spread;

@@ -14,7 +14,12 @@ pub struct Boundary {
 /// Stretches with gaps and overlaps allowed; of those that hold a time the first one counts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Phases {
+    /// On the clock of the trace: what had to be added has been.
     pub boundaries: Vec<Boundary>,
+    /// What has been added to the times that were given, nanoseconds.
+    pub offset_ns: i64,
+    /// The clock of the engine that they were given by; `None` for that of the trace, and where nobody says.
+    pub clock: Option<EngineClock>,
 }
 
 /// Something that an engine has noted: a phase begins or ends.
@@ -35,19 +40,63 @@ pub enum EngineClock {
     Monotonic,
 }
 
+impl EngineClock {
+    /// Where events have the time.
+    fn member(self) -> &'static str {
+        match self {
+            EngineClock::Wall => "wall_ns",
+            EngineClock::Monotonic => "mono_ns",
+        }
+    }
+
+    /// `wall` or `monotonic`, also `mono`.
+    pub fn of_name(name: &str) -> Option<EngineClock> {
+        match name {
+            "wall" => Some(EngineClock::Wall),
+            "monotonic" | "mono" => Some(EngineClock::Monotonic),
+            _ => None,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            EngineClock::Wall => "wall",
+            EngineClock::Monotonic => "monotonic",
+        }
+    }
+}
+
 /// Events by which phases begin and end, without `_start` and `_end`, and the phase.
 const PHASE_EVENTS: [(&str, &str); 3] =
     [("model_load", "weight_load"), ("generation", "generation"), ("teardown", "teardown")];
 
 impl Phases {
-    /// From JSON: `[{"phase": …, "start_ns": …, "end_ns": …}]`. A list of events of an engine
-    /// (`[{"event": "generation_start", "wall_ns": …, "mono_ns": …}]`) is taken by its monotonic clock, without an offset.
+    /// From JSON: a list of stretches of time on the clock of the trace (`[{"phase": …, "start_ns": …, "end_ns": …}]`), or of events of
+    /// an engine (`[{"event": "generation_start", "wall_ns": …, "mono_ns": …}]`), taken by its monotonic clock. An object
+    /// says more of such a list: `{"offset_ns": …, "clock": "wall" or "monotonic", "phases": […] or "events": […]}`, the
+    /// offset being what has to be added to its times to get those of the trace.
     pub fn parse(json: &str) -> Result<Phases, Problem> {
-        let mut phases = Phases::default();
+        let Some(object) = settings::one_object(json) else { return Phases::of_list(json, 0, None) };
+        let clock = match object.text("clock")?.as_deref() {
+            None | Some("trace") => None,
+            Some(name) => Some(EngineClock::of_name(name).ok_or_else(|| {
+                Problem::new(format!("there is no clock '{name}': write wall, monotonic or trace"))
+            })?),
+        };
+        let list = object.json("phases").or_else(|| object.json("events"));
+        let list = list.ok_or_else(|| Problem::new("the object has neither phases nor events"))?;
+        Phases::of_list(list, object.integer("offset_ns")?.unwrap_or(0), clock)
+    }
+
+    /// From a list; events are taken by `clock`, by the monotonic one if nobody says.
+    fn of_list(json: &str, offset_ns: i64, clock: Option<EngineClock>) -> Result<Phases, Problem> {
+        let by = clock.unwrap_or(EngineClock::Monotonic);
+        let mut phases = Phases { offset_ns, clock, ..Phases::default() };
         let mut events = Vec::new();
         settings::for_each_object(json, |object| {
             if let Some(event) = object.text("event")? {
-                let ns = object.integer("mono_ns")?.ok_or_else(|| Problem::new("an event has no mono_ns"))?;
+                let ns = object.integer(by.member())?;
+                let ns = ns.ok_or_else(|| Problem::new(format!("an event has no {}", by.member())))?;
                 events.push(EngineEvent { event, ns });
                 return Ok(());
             }
@@ -56,12 +105,15 @@ impl Phases {
             };
             phases.boundaries.push(Boundary {
                 phase: object.text("phase")?.ok_or_else(|| Problem::new("a stretch of time has no phase"))?,
-                start_ns: needed("start_ns")?,
-                end_ns: needed("end_ns")?,
+                start_ns: needed("start_ns")?.saturating_add(offset_ns),
+                end_ns: needed("end_ns")?.saturating_add(offset_ns),
             });
             Ok(())
         })?;
-        phases.boundaries.extend(Phases::of_events(&events, 0).boundaries);
+        if !events.is_empty() {
+            phases.clock = Some(by);
+        }
+        phases.boundaries.extend(Phases::of_events(&events, offset_ns).boundaries);
         Ok(phases)
     }
 
@@ -86,11 +138,16 @@ impl Phases {
                 }
             }
         }
-        Phases { boundaries }
+        Phases { boundaries, offset_ns, clock: None }
     }
 
     pub fn is_empty(&self) -> bool {
         self.boundaries.is_empty()
+    }
+
+    /// Whether some stretch has a part between these times, both in it.
+    pub fn touch(&self, (first, last): (i64, i64)) -> bool {
+        self.boundaries.iter().any(|phase| phase.start_ns <= last && first < phase.end_ns)
     }
 
     /// Number of the first stretch that holds `ts`.
@@ -150,6 +207,45 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn offsets_are_added() {
+        let of = |json: &str| {
+            let phases = Phases::parse(json).unwrap();
+            let times = phases.boundaries.iter().map(|phase| (phase.start_ns, phase.end_ns));
+            (times.collect::<Vec<_>>(), phases.offset_ns, phases.clock)
+        };
+        let stretch = r#"[{"phase": "a", "start_ns": 10, "end_ns": 20}]"#;
+        assert_eq!(of(stretch), (vec![(10, 20)], 0, None));
+        assert_eq!(of(&format!(r#"{{"phases": {stretch}}}"#)), (vec![(10, 20)], 0, None));
+        let moved = format!(r#" {{"offset_ns": -30, "clock": "wall", "phases": {stretch}}}"#);
+        assert_eq!(of(&moved), (vec![(-20, -10)], -30, Some(EngineClock::Wall)));
+        let event = |edge: &str, ns: i64| {
+            format!(r#"{{"event": "generation_{edge}", "wall_ns": {}, "mono_ns": {ns}}}"#, ns + 1000)
+        };
+        let events = format!("[{}, {}]", event("start", 5), event("end", 8));
+        assert_eq!(of(&events), (vec![(5, 8)], 0, Some(EngineClock::Monotonic)));
+        for member in ["phases", "events"] {
+            let json = format!(r#"{{"clock": "wall", "offset_ns": 7, "{member}": {events}}}"#);
+            assert_eq!(of(&json), (vec![(1012, 1015)], 7, Some(EngineClock::Wall)));
+        }
+        let latest = format!(r#"{{"offset_ns": {}, "phases": {stretch}}}"#, i64::MAX);
+        assert_eq!(of(&latest).0, [(i64::MAX, i64::MAX)]);
+        for wrong in [
+            "{}",
+            r#"{"phases": 1}"#,
+            r#"{"clock": "sun", "phases": []}"#,
+            r#"{"offset_ns": "x", "phases": []}"#,
+            "{",
+        ] {
+            assert!(Phases::parse(wrong).is_err(), "{wrong}");
+        }
+        let phases = Phases::parse(stretch).unwrap();
+        assert_eq!(
+            [(0, 9), (0, 10), (19, 30), (20, 30)].map(|span| phases.touch(span)),
+            [false, true, true, false]
+        );
+    }
+
     proptest! {
         #[test]
         fn one_time_and_many_give_the_same(
@@ -157,7 +253,8 @@ mod tests {
             ts in -25i64..25,
         ) {
             let boundary = |(start_ns, end_ns)| Boundary { phase: String::new(), start_ns, end_ns };
-            let phases = Phases { boundaries: edges.into_iter().map(boundary).collect() };
+            let boundaries = edges.into_iter().map(boundary).collect();
+            let phases = Phases { boundaries, ..Phases::default() };
             let (at, from, until) = phases.by_time().at_and_until(ts);
             prop_assert_eq!(at, phases.at(ts));
             prop_assert!(from <= ts && ts < until);

@@ -44,35 +44,54 @@ impl AddressRange {
 pub struct MarkedPages<T> {
     /// Last page and mark, by the first page.
     ranges: BTreeMap<u64, (u64, T)>,
+    /// Last page of what is marked without a gap, by the first page: however often a stretch is marked, it is looked at as one.
+    marked: BTreeMap<u64, u64>,
 }
 
 impl<T> Default for MarkedPages<T> {
     fn default() -> MarkedPages<T> {
-        MarkedPages { ranges: BTreeMap::new() }
+        MarkedPages { ranges: BTreeMap::new(), marked: BTreeMap::new() }
     }
 }
 
 impl<T: Copy> MarkedPages<T> {
     /// Marks those of the pages that are not marked yet; gives their number.
     pub fn mark(&mut self, first: u64, last: u64, value: T) -> u64 {
-        // Gaps from the last one on: `upto` is the last page that may be in the next one.
-        let mut gaps = Vec::new();
-        let mut upto = Some(last).filter(|last| *last >= first);
-        for (start, (end, _)) in self.ranges.range(..=last).rev().take_while(|(_, (end, _))| *end >= first) {
-            if let Some(upto) = upto
-                && *end < upto
-            {
-                gaps.push((end + 1, upto));
-            }
-            upto = start.checked_sub(1).filter(|upto| *upto >= first);
-            if upto.is_none() {
-                break;
-            }
+        if first > last {
+            return 0;
         }
-        gaps.extend(upto.map(|upto| (first, upto)));
-        let n = gaps.iter().map(|(first, last)| (last - first).saturating_add(1)).sum();
-        self.ranges.extend(gaps.into_iter().map(|(first, last)| (first, (last, value))));
+        // Stretches that touch it become one with it. The one that starts latest comes first.
+        let touching = self.marked.range(..=last.saturating_add(1)).rev();
+        let touching: Vec<(u64, u64)> = touching
+            .take_while(|(_, end)| end.saturating_add(1) >= first)
+            .map(|(start, end)| (*start, *end))
+            .collect();
+        let mut whole = (first, last);
+        let mut n = 0u64;
+        // What lies behind the stretch, up to the next one.
+        let mut upto = Some(last);
+        for (start, end) in touching {
+            self.marked.remove(&start);
+            whole = (whole.0.min(start), whole.1.max(end));
+            if let Some(upto) = upto
+                && let Some(from) = end.checked_add(1)
+            {
+                n = n.saturating_add(self.fill(from.max(first), upto, value));
+            }
+            upto = start.checked_sub(1).map(|before| before.min(last));
+        }
+        n = n.saturating_add(upto.map_or(0, |upto| self.fill(first, upto, value)));
+        self.marked.insert(whole.0, whole.1);
         n
+    }
+
+    /// Marks pages of which none is; gives their number.
+    fn fill(&mut self, first: u64, last: u64, value: T) -> u64 {
+        if first > last {
+            return 0;
+        }
+        self.ranges.insert(first, (last, value));
+        (last - first).saturating_add(1)
     }
 
     pub fn get(&self, page: u64) -> Option<T> {
@@ -88,6 +107,39 @@ impl<T: Copy> MarkedPages<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    proptest! {
+        #[test]
+        fn the_first_mark_counts(marks in prop::collection::vec((0..60u64, 0..20u64, any::<bool>()), 0..40)) {
+            let (mut pages, mut plain) = (MarkedPages::default(), HashMap::new());
+            for (number, (at, len, is_high)) in marks.into_iter().enumerate() {
+                let first = if is_high { u64::MAX - at } else { at };
+                let last = first.saturating_add(len);
+                let n_before = plain.len();
+                (first..=last).for_each(|page| {
+                    plain.entry(page).or_insert(number);
+                });
+                prop_assert_eq!(pages.mark(first, last, number), (plain.len() - n_before) as u64);
+            }
+            for page in (0..90).chain(u64::MAX - 90..=u64::MAX) {
+                prop_assert_eq!(pages.get(page), plain.get(&page).copied());
+            }
+        }
+    }
+
+    #[test]
+    fn marking_the_same_again_and_again_is_quick() {
+        let mut pages = MarkedPages::default();
+        for page in (0..200_000).step_by(2) {
+            assert_eq!(pages.mark(page, page, 'a'), 1);
+        }
+        assert_eq!(pages.mark(0, 200_000, 'b'), 100_001);
+        for _ in 0..100_000 {
+            assert_eq!(pages.mark(0, 200_000, 'c'), 0);
+        }
+    }
 
     #[test]
     fn pages_are_marked_once() {

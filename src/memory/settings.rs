@@ -39,6 +39,11 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// A value as it is written, if it is there.
+    pub fn json(&self, name: &str) -> Option<&'a str> {
+        self.get(name).and_then(|value| std::str::from_utf8(value).ok())
+    }
+
     /// An integer, if it is there.
     pub fn integer(&self, name: &str) -> Result<Option<i64>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
@@ -50,6 +55,22 @@ impl<'a> Object<'a> {
         let Some(value) = self.get(name) else { return Ok(None) };
         Number::as_u64(value).map(Some).ok_or_else(|| Problem::new(format!("{name} is no address")))
     }
+}
+
+/// One object; `None` if it is something else, such as a list.
+pub fn one_object(json: &str) -> Option<Object<'_>> {
+    let mut parser = Parser::new(json.as_bytes(), Dialect::Lenient);
+    (parser.token() == Ok(Token::Object)).then(|| read_object(&mut parser))?
+}
+
+/// The members of an object that has been opened; `None` if it does not go on as one.
+fn read_object<'a>(parser: &mut Parser<'a>) -> Option<Object<'a>> {
+    let mut object = Object { members: Vec::new() };
+    let mut first = true;
+    while let Some(key) = parser.next_key(&mut first).ok()? {
+        object.members.push((key, parser.skip_value().ok()?));
+    }
+    Some(object)
 }
 
 /// Calls `each` for the objects of a list.
@@ -67,12 +88,7 @@ pub fn for_each_object(
         if parser.token() != Ok(Token::Object) {
             return Err(no_list());
         }
-        let mut object = Object { members: Vec::new() };
-        let mut first = true;
-        while let Some(key) = parser.next_key(&mut first).map_err(|_| no_list())? {
-            object.members.push((key, parser.skip_value().map_err(|_| no_list())?));
-        }
-        each(&object)?;
+        each(&read_object(&mut parser).ok_or_else(no_list)?)?;
     }
     Ok(())
 }

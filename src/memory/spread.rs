@@ -1,18 +1,21 @@
 //! Many numbers of which exact quantiles are wanted, in little memory.
 //!
-//! Numbers are sorted a block at a time and packed as differences, mostly a byte or two each. The k-th smallest of
+//! Numbers are sorted a block at a time and packed as differences, mostly a byte or two each; of zeros only the number is kept. The k-th smallest of
 //! few is found by sorting them all; of many by counting them by their leading 16 bits, then, of those with the right
-//! ones, by the next 16, so that four passes over the packed numbers find it.
+//! ones, by the next 16, so that four passes over the packed numbers find it, and others besides.
 
 use super::numbers::{between, quantile_place};
-use crate::base::column;
+use crate::base::tight;
 
 /// As many as this are unpacked and sorted at once.
 const FEW: u64 = 1 << 18;
+/// Numbers of a block: there may be as many open blocks as there are pages.
+const BLOCK: usize = 256;
 
 /// Numbers in no order.
 #[derive(Clone, Debug, Default)]
 pub struct Spread {
+    n_zeros: u64,
     open: Vec<u64>,
     packed: Vec<u8>,
     n_blocks: usize,
@@ -21,25 +24,29 @@ pub struct Spread {
 
 impl Spread {
     pub fn add(&mut self, value: u64) {
+        if value == 0 {
+            self.n_zeros += 1;
+            return;
+        }
         self.sum += u128::from(value);
         self.open.push(value);
-        if self.open.len() == column::BLOCK {
+        if self.open.len() == BLOCK {
             self.open.sort_unstable();
-            let mut values = [0; column::BLOCK];
+            let mut values = [0; BLOCK];
             for (value, open) in values.iter_mut().zip(self.open.drain(..)) {
                 *value = open as i64;
             }
-            column::write_block(&mut values, &mut self.packed);
+            tight::write_block(&values, &mut self.packed);
             self.n_blocks += 1;
         }
     }
 
     pub fn len(&self) -> u64 {
-        (self.n_blocks * column::BLOCK + self.open.len()) as u64
+        self.n_zeros + (self.n_blocks * BLOCK + self.open.len()) as u64
     }
 
     pub fn is_empty(&self) -> bool {
-        self.n_blocks == 0 && self.open.is_empty()
+        self.len() == 0
     }
 
     /// Sum by number; exact.
@@ -47,11 +54,11 @@ impl Spread {
         (!self.is_empty()).then(|| self.sum as f64 / self.len() as f64)
     }
 
-    /// All of them, in no order.
-    pub fn for_each(&self, mut each: impl FnMut(u64)) {
+    /// All that are not 0, in no order.
+    fn for_each(&self, mut each: impl FnMut(u64)) {
         let mut rest = self.packed.as_slice();
-        let mut values = [0; column::BLOCK];
-        while let Some(after) = column::read_block(rest, &mut values) {
+        let mut values = [0; BLOCK];
+        while let Some(after) = tight::read_block(rest, &mut values) {
             values.iter().for_each(|value| each(*value as u64));
             rest = after;
         }
@@ -60,36 +67,55 @@ impl Spread {
 
     /// The numbers at these places of the ascending order, each counted from 0; places past the end read as 0.
     pub fn at_places(&self, places: &[u64]) -> Vec<u64> {
-        if self.len() <= FEW {
-            let mut all = Vec::with_capacity(self.len() as usize);
-            self.for_each(|value| all.push(value));
-            all.sort_unstable();
-            return places.iter().map(|place| all.get(*place as usize).copied().unwrap_or(0)).collect();
-        }
-        places.iter().map(|place| self.find(*place)).collect()
+        let others: Vec<u64> = places.iter().filter_map(|place| place.checked_sub(self.n_zeros)).collect();
+        let mut others = self.among_others(&others).into_iter();
+        let value = |place: &u64| if *place < self.n_zeros { 0 } else { others.next().unwrap_or(0) };
+        places.iter().map(value).collect()
     }
 
-    /// One of many.
-    fn find(&self, mut place: u64) -> u64 {
-        let mut prefix = 0u64;
+    /// Those that are not 0, at these places among themselves.
+    fn among_others(&self, places: &[u64]) -> Vec<u64> {
+        if self.len() - self.n_zeros > FEW {
+            return self.find(places);
+        }
+        if places.is_empty() {
+            return Vec::new();
+        }
+        let mut all = Vec::with_capacity((self.len() - self.n_zeros) as usize);
+        self.for_each(|value| all.push(value));
+        all.sort_unstable();
+        places.iter().map(|place| all.get(*place as usize).copied().unwrap_or(0)).collect()
+    }
+
+    /// The same of many.
+    fn find(&self, places: &[u64]) -> Vec<u64> {
+        // What is known of each: its leading bits, and its place among those that have the same.
+        let mut found: Vec<(u64, u64)> = places.iter().map(|place| (0, *place)).collect();
         for shift in [48u32, 32, 16, 0] {
-            let mut counts = vec![0u64; 1 << 16];
+            let mut prefixes: Vec<u64> = found.iter().map(|(prefix, _)| *prefix).collect();
+            prefixes.sort_unstable();
+            prefixes.dedup();
+            let mut counts = vec![0u64; prefixes.len() << 16];
             self.for_each(|value| {
-                if shift == 48 || value >> (shift + 16) == prefix {
-                    counts[(value >> shift & 0xffff) as usize] += 1;
+                let prefix = value.checked_shr(shift + 16).unwrap_or(0);
+                if let Some(at) = prefixes.iter().position(|known| *known == prefix) {
+                    counts[at << 16 | (value >> shift & 0xffff) as usize] += 1;
                 }
             });
-            let mut low = 0u64;
-            for count in counts {
-                if place < count {
-                    break;
+            for (prefix, place) in &mut found {
+                let at = prefixes.iter().position(|known| known == prefix).unwrap_or(0);
+                let mut low = 0u64;
+                for count in &counts[at << 16..(at + 1) << 16] {
+                    if *place < *count {
+                        break;
+                    }
+                    *place -= *count;
+                    low += 1;
                 }
-                place -= count;
-                low += 1;
+                *prefix = *prefix << 16 | low.min(0xffff);
             }
-            prefix = prefix << 16 | low.min(0xffff);
         }
-        prefix
+        found.into_iter().map(|(value, _)| value).collect()
     }
 
     /// Quantiles, linear between neighbours; nothing of nothing.
@@ -131,13 +157,14 @@ mod tests {
             state ^= state >> 7;
             state ^= state << 17;
             let value = if i % 3 == 0 { state } else { state % 1000 };
+            let value = if i % 50 == 0 { 0 } else { value };
             spread.add(value);
             all.push(value);
         }
         all.sort_unstable();
-        for place in [0, 1, 1000, all.len() / 2, all.len() - 2, all.len() - 1] {
-            assert_eq!(spread.find(place as u64), all[place]);
-        }
+        let places = [0, 1, 1000, all.len() / 20, all.len() / 2, all.len() - 2, all.len() - 1];
+        let found = spread.at_places(&places.map(|place| place as u64));
+        assert_eq!(found, places.map(|place| all[place]));
         assert_eq!(spread.median(), Some((all[all.len() / 2 - 1] as f64 + all[all.len() / 2] as f64) / 2.0));
         assert_eq!(Spread::default().quantiles([0.5]), None);
         assert_eq!(Spread::default().median(), None);

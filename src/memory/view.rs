@@ -1,22 +1,22 @@
 //! A trace with its labels: what reports look at.
 //!
-//! Two passes over the accesses. The first one labels them in the order of the file (labels are kept packed, some bytes a
-//! row); the second one feeds the metrics, since the mean of strides has to know how many there are. Where rows are not
-//! in order of time, what depends on that is told a sorted copy of them (24 bytes a row), which is the only thing here
-//! that grows with their number unpacked.
+//! Several passes over the accesses. The first one labels them in the order of the file (labels are kept packed, some bytes a
+//! row); the others feed the metrics. Where rows are not in order of time, what depends on that is told a sorted copy of them, which is packed
+//! as well. Nothing here grows with the number of rows unpacked.
 
+use super::index::PageSet;
 use super::kinds::{Kind, Kinds};
 use super::kv::{KvBlocks, KvPages};
 use super::labeller::{Label, Labeller, Region, RegionMap, Unclassified, UnknownPolicy};
-use super::metrics::{Accumulator, Metrics, Row};
+use super::metrics::{self, Metrics, Row};
 use super::phases::{Phases, PhasesByTime};
 use super::quality::Coverage;
 use super::ranges::AddressRange;
+use super::row_table;
 use super::rules::Rules;
-use crate::base::column;
+use crate::base::tight;
 use crate::trace::Trace;
-use crate::trace::accesses::{Access, Op, PAGE_BITS};
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::trace::accesses::{Access, Op};
 
 /// What the person gave.
 #[derive(Clone, Debug, Default)]
@@ -45,15 +45,15 @@ impl Labels {
     fn push(&mut self, label: Option<Label>) {
         self.open.push(label);
         self.n += 1;
-        if self.open.len() == column::BLOCK {
+        if self.open.len() == tight::BLOCK {
             let lanes: [fn(&Option<Label>) -> i64; 2] = [
                 |label| label.map_or(LEFT_OUT, |label| i64::from(label.kind.0)),
                 |label| label.map_or(0, |label| i64::from(label.region_id)),
             ];
             for lane in lanes {
-                let mut values = [0; column::BLOCK];
+                let mut values = [0; tight::BLOCK];
                 values.iter_mut().zip(&self.open).for_each(|(value, label)| *value = lane(label));
-                column::write_block(&mut values, &mut self.packed);
+                tight::write_block(&values, &mut self.packed);
             }
             self.open.clear();
         }
@@ -71,12 +71,12 @@ impl Labels {
     /// One by one; `None` for rows that are left out.
     pub fn iter(&self) -> impl Iterator<Item = Option<Label>> + '_ {
         let mut rest = self.packed.as_slice();
-        let mut lanes = [[0i64; column::BLOCK]; 2];
+        let mut lanes = [[0i64; tight::BLOCK]; 2];
         let packed = (0..self.n - self.open.len()).map(move |at| {
-            let at = at % column::BLOCK;
+            let at = at % tight::BLOCK;
             if at == 0 {
                 for lane in &mut lanes {
-                    rest = column::read_block(rest, lane).unwrap_or_default();
+                    rest = tight::read_block(rest, lane).unwrap_or_default();
                 }
             }
             u32::try_from(lanes[0][at])
@@ -104,6 +104,8 @@ pub struct View<'a> {
     /// Pages that were known beforehand.
     pub n_registered_pages: u64,
     pub coverage: Coverage,
+    /// Distinct pages that rows touch.
+    pub pages: PageSet,
     pub metrics: Metrics,
 }
 
@@ -151,20 +153,20 @@ impl<'a> View<'a> {
             stopped: None,
             n_registered_pages: 0,
             coverage: Coverage::default(),
+            pages: PageSet::default(),
             metrics: Metrics::default(),
         };
-        let counts = view.label(options);
-        view.measure(&counts);
+        view.label(options);
+        view.metrics = metrics::of_rows(|| view.rows(), view.coverage.n_rows, view.is_in_time_order());
         view
     }
 
-    /// Labels all rows; gives the number of accesses to each region.
-    fn label(&mut self, options: &Options) -> FxHashMap<u32, u64> {
+    /// Labels all rows.
+    fn label(&mut self, options: &Options) {
         let trace = self.trace;
         let mut labeller = Labeller::new(options.rules.clone().unwrap_or_default(), options.unknown);
         self.n_registered_pages = labeller.register(&options.ranges, &mut self.kinds);
         let mut phase_of = PhaseOf::new(&options.phases);
-        let mut counts: FxHashMap<u32, u64> = FxHashMap::default();
         for row in trace.accesses.iter() {
             let label = if trace.accesses.is_labelled() {
                 let kind = self.kinds.of_row(&row, &trace.strings);
@@ -188,7 +190,7 @@ impl<'a> View<'a> {
                 self.n_left_out += 1;
                 continue;
             };
-            *counts.entry(label.region_id).or_default() += 1;
+            self.pages.insert(row.page());
             let has_symbol = row.symbol.is_some_and(|id| !trace.strings.get(id).is_empty());
             self.coverage.add(row.latency.is_some(), row.cache_level.is_some(), has_symbol, label.kind);
             if label.kind == Kind::KV_CACHE {
@@ -198,37 +200,30 @@ impl<'a> View<'a> {
             }
         }
         if !trace.accesses.is_labelled() {
-            self.regions = labeller.regions().clone();
+            self.regions = labeller.into_regions();
         }
-        counts
     }
 
-    fn measure(&mut self, counts: &FxHashMap<u32, u64>) {
-        let mut accumulator = Accumulator::default();
-        let is_in_order = self.trace.accesses.is_in_time_order();
-        let mut later = Vec::new();
-        for row in self.rows() {
-            accumulator.add(&row, counts.get(&row.region_id).copied().unwrap_or(0));
-            if is_in_order {
-                accumulator.add_in_time(&row);
-            } else {
-                later.push(row);
-            }
-        }
-        later.sort_by_key(|row| row.ts);
-        later.iter().for_each(|row| accumulator.add_in_time(row));
-        self.metrics = accumulator.finish();
+    /// Whether no row is earlier than the one before it.
+    fn is_in_time_order(&self) -> bool {
+        self.trace.accesses.is_in_time_order()
     }
 
     /// Labelled rows in the order of the file, without those that were left out.
     pub fn rows(&self) -> impl Iterator<Item = Row> + '_ {
-        self.accesses().map(|(access, label)| Row {
-            ts: access.ts,
-            address: access.address,
-            op: access.op,
-            kind: label.kind,
-            region_id: label.region_id,
+        self.trace.accesses.touches().zip(self.labels.iter()).filter_map(|(touch, label)| {
+            let Label { kind, region_id } = label?;
+            Some(Row { ts: touch.ts, address: touch.address, op: touch.op, kind, region_id })
         })
+    }
+
+    /// Tells `each` of the same rows in order of time, those of one time in the order of the file.
+    pub fn for_each_in_time(&self, each: impl FnMut(Row)) {
+        if self.is_in_time_order() {
+            self.rows().for_each(each);
+        } else {
+            row_table::in_time_order(|| self.rows(), self.coverage.n_rows).iter().for_each(each);
+        }
     }
 
     /// The same with everything that is known of them.
@@ -251,13 +246,8 @@ impl<'a> View<'a> {
         self.in_phases().map(|(_, _, phase)| phase)
     }
 
-    /// Distinct pages that rows touch. Goes over all rows.
-    pub fn pages(&self) -> FxHashSet<u64> {
-        self.rows().map(|row| row.address >> PAGE_BITS).collect()
-    }
-
     /// The region with that number.
     pub fn region(&self, id: u32) -> Option<&Region> {
-        self.regions.regions().iter().find(|region| region.id == id)
+        self.regions.get(id)
     }
 }

@@ -18,6 +18,13 @@ pub struct Chart {
     pub plot: Plot,
 }
 
+impl Chart {
+    /// What a chart of that id is called as a file: `operations_chart_2` is `operations_2`.
+    pub fn name_of(id: &str) -> String {
+        id.replacen("_chart", "", 1)
+    }
+}
+
 /// What is drawn.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Plot {

@@ -92,6 +92,14 @@ impl Report {
         self.blocks.iter().filter(|block| !matches!(block, Block::Chart(_)))
     }
 
+    /// The pictures in reading order.
+    pub fn charts(&self) -> impl Iterator<Item = &Chart> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Chart(chart) => Some(chart),
+            _ => None,
+        })
+    }
+
     /// The tables in reading order.
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
         self.blocks.iter().filter_map(|block| match block {

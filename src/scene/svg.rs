@@ -41,6 +41,9 @@ const LETTER: f64 = 6.6;
 /// Around everything: widths of texts are guesses.
 const MARGIN: f64 = 8.0;
 
+/// Width of a picture that is a file, in pixels: about that of a page of text.
+pub const FILE_WIDTH: f64 = 960.0;
+
 /// A chart as a picture of its own: its title, what the colours mean, and the drawing, on white paper.
 pub fn picture(chart: &Chart, width: f64) -> String {
     let mut scene = layout(chart, width - 2.0 * MARGIN);

@@ -1,11 +1,11 @@
 //! Loads and stores to memory, as a profiler of memory accesses or a tracer of allocations has seen them.
 //!
 //! There may be hundreds of millions of them, so full blocks of rows are packed, column by column, as
-//! [`mod@column`] packs integers: some 12 to 20 bytes a row, and next to nothing for columns that say nothing. A clone
+//! [`tight`] packs integers: some 6 to 12 bytes a row, and next to nothing for columns that say nothing. A clone
 //! shares them. Reading goes from front to back, a block at a time.
 
-use crate::base::column;
 use crate::base::strings::StringId;
+use crate::base::tight;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ impl Access {
 }
 
 /// Rows of a packed block.
-const BLOCK_ROWS: usize = column::BLOCK;
+const BLOCK_ROWS: usize = tight::BLOCK;
 
 /// Numbers of a row.
 const LANES: usize = 18;
@@ -187,7 +187,7 @@ fn pack(rows: &[Access]) -> Vec<u8> {
         for (cell, lanes) in column.iter_mut().zip(&values) {
             *cell = lanes[lane];
         }
-        column::write_block(&mut column[..rows.len().min(BLOCK_ROWS)], &mut out);
+        tight::write_block(&column[..rows.len().min(BLOCK_ROWS)], &mut out);
     }
     out
 }
@@ -305,7 +305,7 @@ fn pack_lanes(lanes: &[Lane; LANES], start: usize) -> Vec<u8> {
                 column[n..].fill(0);
             }
         }
-        column::write_block(&mut column, &mut out);
+        tight::write_block(&column, &mut out);
     }
     out
 }
@@ -315,10 +315,32 @@ fn unpack(mut bytes: &[u8], n: usize, values: &mut Vec<i64>) -> bool {
     values.clear();
     values.resize(n * LANES, 0);
     for lane in values.chunks_mut(n.max(1)) {
-        let Some(rest) = column::read_block(bytes, lane) else { return false };
+        let Some(rest) = tight::read_block(bytes, lane) else { return false };
         bytes = rest;
     }
     bytes.is_empty()
+}
+
+/// Kinds, times and addresses of the rows of a block. False if `bytes` are something else.
+fn unpack_touches(mut bytes: &[u8], lanes: &mut [[i64; BLOCK_ROWS]; 3]) -> bool {
+    for lane in 0..=4 {
+        let rest = match lane {
+            0 => tight::read_block(bytes, &mut lanes[0]),
+            3 | 4 => tight::read_block(bytes, &mut lanes[lane - 2]),
+            _ => tight::skip_block(bytes, BLOCK_ROWS),
+        };
+        let Some(rest) = rest else { return false };
+        bytes = rest;
+    }
+    true
+}
+
+/// When an access touched what, and how; see [`Access`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Touch {
+    pub ts: i64,
+    pub address: u64,
+    pub op: Op,
 }
 
 /// Accesses in the order of the file.
@@ -420,6 +442,24 @@ impl AccessTable {
         packed.chain(self.open.iter().copied())
     }
 
+    /// The same, of each no more than when it touched what and how.
+    pub fn touches(&self) -> impl Iterator<Item = Touch> + '_ {
+        let mut lanes = [[0i64; BLOCK_ROWS]; 3];
+        let touch = |kinds: i64, ts, address: i64| Touch {
+            ts,
+            address: address as u64,
+            op: Op::ALL.get((kinds & 3) as usize).copied().unwrap_or_default(),
+        };
+        let packed = (0..self.blocks.len() * BLOCK_ROWS).map(move |at| {
+            let (block, at) = (at / BLOCK_ROWS, at % BLOCK_ROWS);
+            if at == 0 && !self.blocks.get(block).is_some_and(|block| unpack_touches(block, &mut lanes)) {
+                lanes.iter_mut().for_each(|lane| lane.fill(0));
+            }
+            touch(lanes[0][at], lanes[1][at], lanes[2][at])
+        });
+        packed.chain(self.open.iter().map(|row| Touch { ts: row.ts, address: row.address, op: row.op }))
+    }
+
     /// Whether the source has said of each row which region it belongs to, so that nothing is to be labelled.
     pub fn is_labelled(&self) -> bool {
         self.is_labelled
@@ -499,14 +539,21 @@ impl<'de> Deserialize<'de> for AccessTable {
         let packed = Packed::deserialize(deserializer)?;
         let mut table = AccessTable::default();
         let mut values = Vec::new();
-        let blocks = packed.blocks.iter().map(|block| (block, BLOCK_ROWS));
-        for (block, n) in blocks.chain([(&packed.last, packed.n_last as usize)]) {
-            if n > BLOCK_ROWS || !(n == 0 && block.is_empty() || unpack(block, n, &mut values)) {
-                return Err(serde::de::Error::custom("no table of accesses"));
+        let wrong = || serde::de::Error::custom("no table of accesses");
+        for block in packed.blocks {
+            if !unpack(&block, BLOCK_ROWS, &mut values) {
+                return Err(wrong());
             }
-            for at in 0..n {
-                table.push(&row_of(|lane| values.get(lane * n + at).copied().unwrap_or(0)));
-            }
+            // Times are the fourth lane.
+            values.iter().skip(3 * BLOCK_ROWS).take(BLOCK_ROWS).for_each(|ts| table.see(*ts));
+            table.add_block(block);
+        }
+        let n = packed.n_last as usize;
+        if n > BLOCK_ROWS || !(n == 0 && packed.last.is_empty() || unpack(&packed.last, n, &mut values)) {
+            return Err(wrong());
+        }
+        for at in 0..n {
+            table.push(&row_of(|lane| values.get(lane * n + at).copied().unwrap_or(0)));
         }
         table.is_labelled = packed.is_labelled;
         Ok(table)
@@ -586,6 +633,8 @@ mod tests {
             (0..n).for_each(|i| table.push(&row(i)));
             assert_eq!(table.len() as u64, n);
             assert!(table.iter().eq((0..n).map(row)), "{n}");
+            let touch = |row: Access| Touch { ts: row.ts, address: row.address, op: row.op };
+            assert!(table.touches().eq((0..n).map(row).map(touch)), "{n}");
             assert_eq!(table.get(n as usize), None);
             assert_eq!(table.get(n as usize / 2), (n > 0).then(|| row(n / 2)));
             let bytes = postcard::to_allocvec(&table).unwrap();

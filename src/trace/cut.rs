@@ -9,12 +9,13 @@
 
 use super::Trace;
 use super::builder::compute_self_times;
-use super::counters::CounterTable;
-use super::flows::FlowTable;
-use super::objects::ObjectTable;
-use super::samples::SampleTable;
 use super::slices::{SliceId, SliceTable};
 use serde::{Deserialize, Serialize};
+
+/// Appends to each of the columns what `all` has at `row`.
+macro_rules! push_row {
+    ($part:expr, $all:expr, $row:expr; $($column:ident),+) => { $( $part.$column.push($all.$column[$row]); )+ };
+}
 
 /// What is kept of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
@@ -59,17 +60,19 @@ impl Cut {
         let flows = &trace.flows;
         for row in 0..flows.len() {
             if let (Some(from), Some(to)) = (number(flows.from[row]), number(flows.to[row])) {
-                push_flow(&mut part.flows, (from, to), flows, row);
+                part.flows.from.push(from);
+                part.flows.to.push(to);
+                push_row!(part.flows, flows, row; name, category);
             }
         }
         for row in (0..trace.counters.len()).filter(|row| is_in(trace.counters.ts[*row])) {
-            push_value(&mut part.counters, &trace.counters, row);
+            push_row!(part.counters, trace.counters, row; ts, series, value);
         }
         for row in (0..trace.samples.len()).filter(|row| is_in(trace.samples.ts[*row])) {
-            push_sample(&mut part.samples, &trace.samples, row);
+            push_row!(part.samples, trace.samples, row; ts, thread, stack, weight, name);
         }
         for row in (0..trace.objects.len()).filter(|row| is_in(trace.objects.ts[*row])) {
-            push_object(&mut part.objects, &trace.objects, row);
+            push_row!(part.objects, trace.objects, row; event, ts, process, name, id, args);
         }
         compute_self_times(&mut part);
         part
@@ -95,15 +98,8 @@ impl Cut {
             let parent = parent.map_or(SliceId::NONE, |around| numbers[around.0 as usize]);
             part.depth.push(parent.some().map_or(0, |around| part.depth[around.0 as usize] + 1));
             part.parent.push(parent);
-            part.ts.push(all.ts[slice]);
-            part.dur.push(all.dur[slice]);
             part.self_ns.push(0);
-            part.name.push(all.name[slice]);
-            part.category.push(all.category[slice]);
-            part.track.push(all.track[slice]);
-            part.kind.push(all.kind[slice]);
-            part.offset.push(all.offset[slice]);
-            part.args.push(all.args[slice]);
+            push_row!(part, all, slice; ts, dur, name, category, track, kind, offset, args);
         }
         let kept = |slice: SliceId| numbers.get(slice.0 as usize).copied().and_then(SliceId::some);
         part.end_args =
@@ -114,34 +110,4 @@ impl Cut {
             all.thread_time.iter().filter_map(|(slice, ts, dur)| Some((kept(*slice)?, *ts, *dur))).collect();
         numbers
     }
-}
-
-fn push_flow(part: &mut FlowTable, (from, to): (SliceId, SliceId), all: &FlowTable, row: usize) {
-    part.from.push(from);
-    part.to.push(to);
-    part.name.push(all.name[row]);
-    part.category.push(all.category[row]);
-}
-
-fn push_value(part: &mut CounterTable, all: &CounterTable, row: usize) {
-    part.ts.push(all.ts[row]);
-    part.series.push(all.series[row]);
-    part.value.push(all.value[row]);
-}
-
-fn push_sample(part: &mut SampleTable, all: &SampleTable, row: usize) {
-    part.ts.push(all.ts[row]);
-    part.thread.push(all.thread[row]);
-    part.stack.push(all.stack[row]);
-    part.weight.push(all.weight[row]);
-    part.name.push(all.name[row]);
-}
-
-fn push_object(part: &mut ObjectTable, all: &ObjectTable, row: usize) {
-    part.event.push(all.event[row]);
-    part.ts.push(all.ts[row]);
-    part.process.push(all.process[row]);
-    part.name.push(all.name[row]);
-    part.id.push(all.id[row]);
-    part.args.push(all.args[row]);
 }

@@ -103,6 +103,7 @@ fn add_trace(
         let n = group_digits(i128::from(view.n_left_out));
         report.warning(format!("{n} accesses of no known kind are left out, as was asked for."));
     }
+    warn_of_phases(view, report);
     add_facts(view, report);
     let source = Source { view, kinds };
     report.table(glance::table(&source, thresholds));
@@ -120,7 +121,7 @@ fn add_facts(view: &View<'_>, report: &mut Report) {
     let coverage = &view.coverage;
     facts.push("accesses", "Accesses", coverage.n_rows, Unit::Count);
     facts.push("regions", "Regions", view.regions.regions().len() as u64, Unit::Count);
-    let bytes = (view.pages().len() as u64).saturating_mul(1 << PAGE_BITS);
+    let bytes = view.pages.len().saturating_mul(1 << PAGE_BITS);
     facts.push("bytes", "Touched", bytes, Unit::Bytes).hint(
         "pages of 4 KiB that a sample hit, each once; tables of regions count a page in two regions twice",
     );
@@ -133,17 +134,43 @@ fn add_facts(view: &View<'_>, report: &mut Report) {
     facts
         .push("classified", "Of a known kind", coverage.share(coverage.classified), Unit::Ratio)
         .hint("by what the file says, by the page, or by the rules");
-    if !view.phases.is_empty() {
-        let phases: Vec<String> = view
-            .phases
-            .boundaries
-            .iter()
-            .map(|phase| format!("{} {}–{} ns", phase.phase, phase.start_ns, phase.end_ns))
-            .collect();
-        facts.push("phases", "Phases", phases.join(", "), Unit::None);
-    }
+    add_phases(view, &mut facts);
     if view.n_registered_pages > 0 {
         facts.push("registered_pages", "Pages known beforehand", view.n_registered_pages, Unit::Count);
     }
     report.facts(facts);
+}
+
+/// When which phase was, and what was added to the times that were given.
+fn add_phases(view: &View<'_>, facts: &mut Facts) {
+    let phases = &view.phases;
+    if phases.is_empty() {
+        return;
+    }
+    let told = phases.boundaries.iter().map(|phase| match phase.end_ns {
+        i64::MAX => format!("{} from {} ns on", phase.phase, phase.start_ns),
+        end_ns => format!("{} {}–{end_ns} ns", phase.phase, phase.start_ns),
+    });
+    let told: Vec<String> = told.collect();
+    facts.push("phases", "Phases", told.join(", "), Unit::None).hint("on the clock of the capture");
+    let hint = match phases.clock {
+        Some(clock) => format!(
+            "added to the times of the engine's {} clock; perf's clock is often another one",
+            clock.name()
+        ),
+        None => "added to the times that were given".to_string(),
+    };
+    facts.push("phase_offset", "Offset of phases", phases.offset_ns, Unit::Ns).hint(hint);
+}
+
+/// Says so if all phases lie before or after the trace, and what would have to be added for the first of them to start with it.
+fn warn_of_phases(view: &View<'_>, report: &mut Report) {
+    let Some(span) = view.trace.accesses.span() else { return };
+    let starts = view.phases.boundaries.iter().map(|phase| phase.start_ns);
+    let Some(first) = starts.min().filter(|_| !view.phases.touch(span)) else { return };
+    let offset = i128::from(span.0) - i128::from(first) + i128::from(view.phases.offset_ns);
+    report.warning(format!(
+        "No phase lies within the time of the trace, so they count for nothing: they may be by another clock. \
+         With an offset_ns of {offset} the first one would start with the first access."
+    ));
 }

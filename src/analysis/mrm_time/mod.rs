@@ -5,11 +5,12 @@ use super::mrm::{self, number_blocks};
 use super::timeline::texts;
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, format_bytes};
+use crate::memory::index::PageSet;
 use crate::memory::{Kind, View};
 use crate::report::chart::{Chart, Grid, Heat, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Report, Table};
 use crate::trace::accesses::{Op, PAGE_BITS};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "mrm-time", title: "Memory over time", applies: mrm::applies, run, reference: None };
@@ -65,10 +66,9 @@ struct Places {
 }
 
 impl Places {
-    /// The touched pages are cut where the gaps are widest, and the longest of these stretches are halved until there
+    /// The touched pages, ascending, are cut where the gaps are widest, and the longest of these stretches are halved until there
     /// are enough.
-    fn new(mut pages: Vec<u64>) -> Places {
-        pages.sort_unstable();
+    fn new(pages: Vec<u64>) -> Places {
         let mut gaps: Vec<(u64, usize)> = pages
             .windows(2)
             .enumerate()
@@ -120,8 +120,7 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
     let start_of = |at: usize| (at as i128 * span / N_TIMES as i128) as i64;
     let kinds = view.kinds.sorted();
     let numbers: FxHashMap<Kind, usize> = kinds.iter().enumerate().map(|(at, kind)| (*kind, at)).collect();
-    let seen = view.pages();
-    let places = Places::new(seen.iter().copied().collect());
+    let places = Places::new(view.pages.to_sorted());
     let mut stretches = vec![
         Stretch {
             new_pages: vec![0; kinds.len()],
@@ -131,36 +130,41 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
         N_TIMES
     ];
     let mut place_kinds = vec![0u64; places.ranges.len() * kinds.len()];
-    let mut in_stretch: FxHashSet<(u32, u64)> = FxHashSet::default();
-    let mut of_kind: FxHashSet<(Kind, u64)> = FxHashSet::default();
-    for row in view.rows() {
+    let mut in_stretch = (0, PageSet::default());
+    let mut of_kinds = vec![PageSet::default(); kinds.len()];
+    view.for_each_in_time(|row| {
         let at = stretch_of(row.ts);
         let page = row.address >> PAGE_BITS;
-        let Some(stretch) = stretches.get_mut(at) else { continue };
+        let Some(stretch) = stretches.get_mut(at) else { return };
+        if in_stretch.0 != at {
+            in_stretch.0 = at;
+            in_stretch.1.clear();
+        }
         match row.op {
             Op::Load => stretch.reads += 1,
             Op::Store => stretch.writes += 1,
             Op::Other => {}
         }
-        stretch.pages += u64::from(in_stretch.insert((at as u32, page)));
-        if of_kind.insert((row.kind, page))
-            && let Some(number) = numbers.get(&row.kind)
-            && let Some(new) = stretch.new_pages.get_mut(*number)
+        stretch.pages += u64::from(in_stretch.1.insert(page));
+        let number = numbers.get(&row.kind).copied();
+        if let Some(number) = number
+            && of_kinds.get_mut(number).is_some_and(|pages| pages.insert(page))
+            && let Some(new) = stretch.new_pages.get_mut(number)
         {
             *new += 1;
         }
-        let Some(place) = places.at(page) else { continue };
+        let Some(place) = places.at(page) else { return };
         if let Some(counts) = stretch.places.get_mut(place) {
             counts.all += 1;
             counts.reads += u64::from(row.op == Op::Load);
             counts.writes += u64::from(row.op == Op::Store);
         }
-        if let Some(number) = numbers.get(&row.kind)
+        if let Some(number) = number
             && let Some(n) = place_kinds.get_mut(place * kinds.len() + number)
         {
             *n += 1;
         }
-    }
+    });
     // The kind that most accesses to a place are to.
     let place_kinds: Vec<&str> = place_kinds
         .chunks(kinds.len().max(1))
@@ -174,7 +178,7 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
         "At most {} were touched within {} of the time; {} in all.",
         format_bytes(largest.saturating_mul(4096)),
         crate::base::units::format_ns((span / N_TIMES as i128) as i64),
-        format_bytes((seen.len() as u64).saturating_mul(4096))
+        format_bytes(view.pages.len().saturating_mul(4096))
     );
     report.chart(growth(view, &kinds, &stretches, &start_of));
     report.chart(touched(&stretches, &start_of, end.saturating_sub(start)));

@@ -1,0 +1,113 @@
+//! Memory accesses natively: how fast they are read, labelled and measured, and what memory that takes.
+//!
+//! `cargo bench --bench memory` reads `mrm.txt` and `mrm.parquet` of the folder that `TRACEDROP_BENCH_DIR` names (`make bench`
+//! makes them); `TRACEDROP_BENCH_FILES`, names with colons between them, names others. Each stage is timed by itself, on one thread. Peaks of memory are
+//! those of the process up to then, so the first file should be the one that matters.
+
+use std::fs::File;
+use std::hint::black_box;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Instant;
+use tracedrop::import::{Import, perf_text};
+use tracedrop::memory::{Options, View};
+use tracedrop::trace::Trace;
+use tracedrop::trace::args::Content;
+
+const CHUNK_BYTES: usize = 1 << 20;
+const STRETCH_BYTES: u64 = 16 << 20;
+/// So much of a text is read for what a worker does by itself.
+const MAX_STRETCHED_BYTES: u64 = 512 << 20;
+
+fn main() {
+    let dir = PathBuf::from(std::env::var_os("TRACEDROP_BENCH_DIR").unwrap_or_else(|| "target/bench".into()));
+    let names = std::env::var("TRACEDROP_BENCH_FILES").unwrap_or_else(|_| "mrm.txt:mrm.parquet".into());
+    for name in names.split(':') {
+        let path = dir.join(name);
+        if let Err(error) = measure(&path) {
+            eprintln!("{}: {error}", path.display());
+        }
+    }
+}
+
+fn measure(path: &Path) -> std::io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let n_bytes = std::fs::metadata(path)?.len();
+    if name.ends_with(".txt") {
+        let (bytes, rows, seconds) = stretches(path)?;
+        println!(
+            "{name}: one worker reads {:.0} MB/s, {:.1} million rows/s",
+            bytes as f64 / seconds / 1e6,
+            rows as f64 / seconds / 1e6
+        );
+    }
+    let start = Instant::now();
+    let Some(trace) = read(path, &name, n_bytes)? else { return Ok(()) };
+    let n_rows = trace.accesses.len() as f64;
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "{name}: {:.1} million accesses in {:.1} bytes each, read in {seconds:.2} s ({:.0} MB/s, {:.1} million rows/s); peak {} MB",
+        n_rows / 1e6,
+        trace.accesses.n_bytes() as f64 / n_rows,
+        n_bytes as f64 / seconds / 1e6,
+        n_rows / seconds / 1e6,
+        peak_mb()
+    );
+    let start = Instant::now();
+    let view = View::new(&trace, &Options::default());
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "{name}: labelled and measured in {seconds:.2} s ({:.1} million rows/s), {} regions, {} pages; peak {} MB",
+        n_rows / seconds / 1e6,
+        view.regions.regions().len(),
+        view.pages.len(),
+        peak_mb()
+    );
+    black_box(view.metrics.regions.len());
+    Ok(())
+}
+
+/// Bytes, rows and seconds of what a worker does that is given one stretch after the other.
+fn stretches(path: &Path) -> std::io::Result<(u64, usize, f64)> {
+    let Some(parts) = perf_text::INFO.parts else { return Ok((0, 0, 1.0)) };
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_STRETCHED_BYTES).read_to_end(&mut bytes)?;
+    let mut reader = (parts.reader)();
+    let mut n_rows = 0;
+    let start = Instant::now();
+    for from in (0..bytes.len() as u64).step_by(STRETCH_BYTES as usize) {
+        reader.start(from, from + STRETCH_BYTES);
+        bytes[from as usize..].chunks(CHUNK_BYTES).any(|chunk| !reader.feed(chunk));
+        let part = reader.finish();
+        n_rows += part.n_rows();
+        // As it travels to the one who joins.
+        black_box(part.into_bytes());
+    }
+    Ok((bytes.len() as u64, n_rows, start.elapsed().as_secs_f64()))
+}
+
+/// The file by one thread.
+fn read(path: &Path, name: &str, n_bytes: u64) -> std::io::Result<Option<Trace>> {
+    let mut import = Import::new(name, n_bytes);
+    if name.ends_with(".parquet") {
+        let content: Rc<dyn Content> = Rc::new(std::fs::read(path)?);
+        import.can_read_again(content);
+    }
+    let mut file = File::open(path)?;
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        match file.read(&mut chunk)? {
+            0 => break,
+            n => import.feed(&chunk[..n]),
+        }
+    }
+    Ok(import.finish().ok())
+}
+
+/// The most memory that the process has had, where the system tells.
+fn peak_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) / 1000
+}

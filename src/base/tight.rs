@@ -1,0 +1,320 @@
+//! Blocks of integers as few bits: what there may be hundreds of millions of.
+//!
+//! Takes more time than [`mod@super::column`] and less room. Of a block stands how far each value is above the smallest, or above the start
+//! of one of four stretches that the values lie in, or how far each is from its neighbour; divided by what all of that can be divided by
+//! (times in microseconds, addresses of cache lines), in as few bits as the largest needs.
+//!
+//! ```text
+//! block: [bits: u8][ways: u8][base: i64][factor: u64, if any][three more bases: i64, or first value: i64, if any][words: u64…]
+//! ```
+//! All numbers are little-endian.
+
+/// Values of a block, at the most.
+pub const BLOCK: usize = 1024;
+
+/// Ways, as bits.
+const FACTOR: u8 = 1;
+const DIFFERENCES: u8 = 2;
+const BASES: u8 = 4;
+
+const N_BASES: usize = 4;
+/// Bits that say which base a value is above.
+const BASE_BITS: u32 = 2;
+/// Below this many bits it is not worth looking for bases, or for a factor.
+const MIN_BITS_FOR_BASES: u32 = 24;
+const MIN_BITS_FOR_FACTOR: u32 = 6;
+
+fn bits_of(range: u64) -> u32 {
+    u64::BITS - range.leading_zeros()
+}
+
+/// Smallest, and how far the largest is above it.
+fn range_of(values: impl Iterator<Item = i64>) -> (i64, u64) {
+    let (min, max) = values.fold((i64::MAX, i64::MIN), |(min, max), value| (min.min(value), max.max(value)));
+    (min, max.wrapping_sub(min) as u64)
+}
+
+/// The largest number that divides all of them; 1 of zeros.
+fn common_factor(values: &[u64]) -> u64 {
+    let mut factor = 0u64;
+    for value in values {
+        let (mut a, mut b) = (factor, *value);
+        if a != 0 && b % a == 0 {
+            continue;
+        }
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        factor = a;
+        if factor == 1 {
+            break;
+        }
+    }
+    factor.max(1)
+}
+
+/// Starts of up to four stretches that the values lie in, cut where the gaps between them are widest, and how many bits the
+/// longest needs. `values` are not empty.
+fn bases_of(values: &[i64]) -> ([i64; N_BASES], u32) {
+    let mut sorted = [0; BLOCK];
+    let sorted = &mut sorted[..values.len()];
+    sorted.copy_from_slice(values);
+    sorted.sort_unstable();
+    let mut gaps = [(0u64, 0usize); N_BASES - 1];
+    for (at, pair) in sorted.windows(2).enumerate() {
+        let gap = (pair[1].wrapping_sub(pair[0]) as u64, at + 1);
+        if gap.0 > gaps[0].0 {
+            gaps[0] = gap;
+            gaps.sort_unstable();
+        }
+    }
+    let mut starts = [0, gaps[0].1, gaps[1].1, gaps[2].1];
+    starts.sort_unstable();
+    let mut bases = [sorted[0]; N_BASES];
+    let mut longest = 0;
+    for n in 0..N_BASES {
+        let end = starts.get(n + 1).copied().unwrap_or(sorted.len()).max(starts[n] + 1);
+        bases[n] = sorted[starts[n]];
+        longest = longest.max(sorted[end - 1].wrapping_sub(bases[n]) as u64);
+    }
+    (bases, bits_of(longest))
+}
+
+/// Which of the ascending bases a value is above.
+fn base_below(bases: &[i64; N_BASES], value: i64) -> usize {
+    bases.iter().rposition(|base| *base <= value).unwrap_or(0)
+}
+
+/// Appends a block of [`BLOCK`] values or fewer to `out`; nothing of none.
+pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
+    let values = &values[..values.len().min(BLOCK)];
+    let Some(first) = values.first().copied() else { return };
+    let (min, range) = range_of(values.iter().copied());
+    if range == 0 {
+        // Most columns of most blocks.
+        out.extend_from_slice(&[0, 0]);
+        out.extend_from_slice(&min.to_le_bytes());
+        return;
+    }
+    let differences = values.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]));
+    let (min_difference, difference_range) = range_of(differences);
+    let mut above = [0u64; BLOCK];
+    let above = &mut above[..values.len()];
+    let mut more = [0; N_BASES];
+    let (mut ways, mut base, bits) = (0, min, bits_of(range));
+    if values.len() > 1 && bits_of(difference_range) < bits {
+        (ways, base, more[1]) = (DIFFERENCES, min_difference, first);
+        for (above, pair) in above[1..].iter_mut().zip(values.windows(2)) {
+            *above = pair[1].wrapping_sub(pair[0]).wrapping_sub(base) as u64;
+        }
+    } else {
+        if bits >= MIN_BITS_FOR_BASES {
+            let (bases, of_longest) = bases_of(values);
+            if of_longest + BASE_BITS + 1 < bits {
+                (ways, base, more) = (BASES, bases[0], bases);
+            }
+        }
+        for (above, value) in above.iter_mut().zip(values) {
+            let base = if ways == BASES { more[base_below(&more, *value)] } else { base };
+            *above = value.wrapping_sub(base) as u64;
+        }
+    }
+    let largest = |above: &[u64]| above.iter().copied().max().unwrap_or(0);
+    let bits = bits_of(largest(above));
+    let factor = if bits < MIN_BITS_FOR_FACTOR { 1 } else { common_factor(above) };
+    if factor > 1 {
+        ways |= FACTOR;
+        above.iter_mut().for_each(|above| *above /= factor);
+    }
+    let mut bits = bits_of(largest(above));
+    if ways & BASES > 0 {
+        for (above, value) in above.iter_mut().zip(values) {
+            *above = *above << BASE_BITS | base_below(&more, *value) as u64;
+        }
+        bits += BASE_BITS;
+    }
+    out.extend_from_slice(&[bits as u8, ways]);
+    out.extend_from_slice(&base.to_le_bytes());
+    if factor > 1 {
+        out.extend_from_slice(&factor.to_le_bytes());
+    }
+    let n_more = n_more(ways);
+    more[1..1 + n_more].iter().for_each(|more| out.extend_from_slice(&more.to_le_bytes()));
+    push_bits(above, bits, out);
+}
+
+/// Numbers behind base and factor.
+fn n_more(ways: u8) -> usize {
+    if ways & BASES > 0 { N_BASES - 1 } else { usize::from(ways & DIFFERENCES > 0) }
+}
+
+fn push_bits(values: &[u64], bits: u32, out: &mut Vec<u8>) {
+    if bits == 0 {
+        return;
+    }
+    let (mut word, mut n_bits) = (0u128, 0);
+    for value in values {
+        word |= u128::from(*value) << n_bits;
+        n_bits += bits;
+        if n_bits >= u64::BITS {
+            out.extend_from_slice(&(word as u64).to_le_bytes());
+            word >>= u64::BITS;
+            n_bits -= u64::BITS;
+        }
+    }
+    if n_bits > 0 {
+        out.extend_from_slice(&(word as u64).to_le_bytes());
+    }
+}
+
+/// What stands at the start of a block.
+struct Head {
+    bits: u32,
+    ways: u8,
+    base: i64,
+    factor: u64,
+    more: [i64; N_BASES],
+}
+
+/// The head of a block, its words, and what lies behind it. `None` if `bytes` are something else.
+fn open(bytes: &[u8], n: usize) -> Option<(Head, &[u8], &[u8])> {
+    let ([bits, ways], rest) = bytes.split_first_chunk::<2>()?;
+    let (base, mut rest) = rest.split_first_chunk::<8>()?;
+    let mut number = || {
+        let (number, behind) = rest.split_first_chunk::<8>()?;
+        rest = behind;
+        Some(i64::from_le_bytes(*number))
+    };
+    let factor = if ways & FACTOR > 0 { number()? as u64 } else { 1 };
+    let base = i64::from_le_bytes(*base);
+    let mut more = [base; N_BASES];
+    for more in &mut more[1..1 + n_more(*ways)] {
+        *more = number()?;
+    }
+    let bits = u32::from(*bits);
+    if bits > u64::BITS || *ways > FACTOR + DIFFERENCES + BASES || n > BLOCK {
+        return None;
+    }
+    let n_words = (n * bits as usize).div_ceil(64);
+    let (words, behind) = rest.split_at_checked(n_words * 8)?;
+    Some((Head { bits, ways: *ways, base, factor, more }, words, behind))
+}
+
+/// What lies behind a block of `n` values; `None` if `bytes` are something else.
+pub fn skip_block(bytes: &[u8], n: usize) -> Option<&[u8]> {
+    open(bytes, n).map(|(_, _, behind)| behind)
+}
+
+/// Fills `values` from the block that [`write_block`] made of as many; gives what lies behind it. `None` if it is none.
+pub fn read_block<'a>(bytes: &'a [u8], values: &mut [i64]) -> Option<&'a [u8]> {
+    let (head, packed, behind) = open(bytes, values.len())?;
+    if head.bits == 0 {
+        values.fill(head.base);
+    } else {
+        // One more than there are at most, so that each value may look at two.
+        let mut words = [0u64; BLOCK + 1];
+        for (word, bytes) in words.iter_mut().zip(packed.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        read_bits(&words, &head, values);
+    }
+    if head.ways & DIFFERENCES > 0 {
+        let mut value = head.more[1].wrapping_sub(*values.first()?);
+        for difference in values {
+            value = value.wrapping_add(*difference);
+            *difference = value;
+        }
+    }
+    Some(behind)
+}
+
+fn read_bits(words: &[u64; BLOCK + 1], head: &Head, values: &mut [i64]) {
+    let bits = head.bits as usize;
+    let mask = u64::MAX >> (64 - bits);
+    let raw = |at: usize| {
+        let (low, shift) = (at * bits / 64, at * bits % 64);
+        let word = |at: usize| words.get(at).copied().unwrap_or(0);
+        let both = u128::from(word(low + 1)) << 64 | u128::from(word(low));
+        (both >> shift) as u64 & mask
+    };
+    if head.ways & BASES > 0 {
+        for (at, value) in values.iter_mut().enumerate() {
+            let raw = raw(at);
+            let above = (raw >> BASE_BITS).wrapping_mul(head.factor);
+            *value = head.more[raw as usize % N_BASES].wrapping_add(above as i64);
+        }
+    } else {
+        for (at, value) in values.iter_mut().enumerate() {
+            *value = head.base.wrapping_add(raw(at).wrapping_mul(head.factor) as i64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_values() -> impl Strategy<Value = Vec<i64>> {
+        let edge = prop_oneof![Just(i64::MIN), Just(i64::MAX), Just(0), any::<i64>()];
+        let places = (prop::collection::vec(any::<i64>(), 1..7), 0..40u32, 1..5000i64).prop_flat_map(
+            |(bases, bits, factor)| {
+                let value = (0..bases.len(), 0..1i64 << bits)
+                    .prop_map(move |(base, above)| bases[base].wrapping_add(above.wrapping_mul(factor)));
+                prop::collection::vec(value, 1..=BLOCK)
+            },
+        );
+        let steps = (any::<i64>(), 1..3000i64, prop::collection::vec(0..200i64, 1..=BLOCK)).prop_map(
+            |(start, factor, steps)| {
+                let mut value = start;
+                steps.iter().map(|step| (value = value.wrapping_add(step * factor), value).1).collect()
+            },
+        );
+        prop_oneof![prop::collection::vec(edge, 1..=BLOCK), places, steps]
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_come_back(first in any_values(), second in any_values()) {
+            let mut bytes = Vec::new();
+            write_block(&first, &mut bytes);
+            let n_first = bytes.len();
+            write_block(&second, &mut bytes);
+            let mut values = vec![0; first.len()];
+            let rest = read_block(&bytes, &mut values);
+            prop_assert_eq!(rest, Some(&bytes[n_first..]));
+            prop_assert_eq!(skip_block(&bytes, first.len()), rest);
+            prop_assert_eq!(&values, &first);
+            values.resize(second.len(), 0);
+            prop_assert_eq!(read_block(&bytes[n_first..], &mut values), Some(&b""[..]));
+            prop_assert_eq!(&values, &second);
+        }
+
+        #[test]
+        fn anything_else_does_no_harm(values in any_values(), at: prop::sample::Index, byte: u8) {
+            let mut bytes = Vec::new();
+            write_block(&values, &mut bytes);
+            let at = at.index(bytes.len());
+            let mut out = vec![0; values.len()];
+            prop_assert_eq!(read_block(&bytes[..at], &mut out), None);
+            bytes[at] = byte;
+            let _ = read_block(&bytes, &mut out);
+        }
+    }
+
+    #[test]
+    fn what_lies_together_takes_few_bits() {
+        let len = |values: Vec<i64>| {
+            let mut bytes = Vec::new();
+            write_block(&values, &mut bytes);
+            bytes.len()
+        };
+        // Microseconds as nanoseconds, up to 127 apart.
+        let times = (0..1024).scan(1i64 << 50, |at, i| (*at += i * 37 % 128 * 1000, Some(*at)).1);
+        assert_eq!(len(times.collect()), 26 + 7 * 128);
+        // Every other line of 64 bytes in two stretches of 64 KiB that lie far apart: which one, and 9 bits.
+        let lines = (0..1024).map(|i| (i % 2) << 44 | (i * 389 % 1024) << 6);
+        assert_eq!(len(lines.collect()), 42 + 11 * 128);
+        assert_eq!(len(vec![7; 1024]), 10);
+    }
+}
