@@ -25,6 +25,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies,
     write,
     reference: None,
+    takes_part: false,
+    can_redact: false,
+    takes_notes: false,
 };
 
 /// Width of pictures, in pixels.
