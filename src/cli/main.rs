@@ -683,7 +683,11 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
 }
 
 /// Lists the texts of an export: what each looks like, how often it is there, the text.
-fn list_outgoing(session: &mut dyn Shown, exporter: &ExporterInfo, options: &Options) -> io::Result<ExitCode> {
+fn list_outgoing(
+    session: &mut dyn Shown,
+    exporter: &ExporterInfo,
+    options: &Options,
+) -> io::Result<ExitCode> {
     let outgoing = session.outgoing(exporter, options)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     for (sort, text, n) in &outgoing.texts {

@@ -171,7 +171,8 @@ pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }
     if !classes.is_none() && input.options.with_index {
-        let why = "an index holds the whole trace, and nothing can be taken out of it; write the file without it";
+        let why =
+            "an index holds the whole trace, and nothing can be taken out of it; write the file without it";
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }
     let redactor = Rc::new(RefCell::new(Redactor::new(*classes)));

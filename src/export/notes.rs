@@ -11,8 +11,8 @@
 
 use super::link::json::JsonWriter;
 use crate::base::json::Json;
-use crate::report::notes::{Anchor, MAX_NOTES, Notes, Remark, TableWords, words_in};
 use crate::report::Report;
+use crate::report::notes::{Anchor, MAX_NOTES, Notes, Remark, TableWords, words_in};
 
 /// Nothing was written.
 pub(super) static NONE: Notes = Notes { title: String::new(), list: Vec::new() };
@@ -88,7 +88,13 @@ pub(super) fn read_members(json: &Json, title: &str) -> Result<Notes, &'static s
             "row" => Anchor::Row {
                 report: text(note, "report"),
                 table: text(note, "table"),
-                key: note.get("key").and_then(Json::as_array).unwrap_or_default().iter().filter_map(cell).collect(),
+                key: note
+                    .get("key")
+                    .and_then(Json::as_array)
+                    .unwrap_or_default()
+                    .iter()
+                    .filter_map(cell)
+                    .collect(),
             },
             "range" => Anchor::Range { from_ns: number(note, "from_ns"), to_ns: number(note, "to_ns") },
             "event" => Anchor::Event { name: text(note, "name"), at_ns: number(note, "at_ns") },

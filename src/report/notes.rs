@@ -25,7 +25,7 @@ pub struct Notes {
 }
 
 /// One note.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Remark {
     pub on: Anchor,
     /// As it was written; may have several lines.
@@ -117,7 +117,9 @@ impl Notes {
         for note in &mut self.list {
             note.text = cut(note.text.trim(), MAX_TEXT_CHARS);
             match &mut note.on {
-                Anchor::Range { from_ns, to_ns } => (*from_ns, *to_ns) = (*from_ns.min(to_ns), *to_ns.max(from_ns)),
+                Anchor::Range { from_ns, to_ns } => {
+                    (*from_ns, *to_ns) = (*from_ns.min(to_ns), *to_ns.max(from_ns))
+                }
                 Anchor::Row { key, .. } => key.truncate(MAX_KEY_CELLS),
                 _ => {}
             }
@@ -128,9 +130,17 @@ impl Notes {
     }
 
     /// The notes on a row, by their numbers: on the row itself, or on the event that it is.
-    pub fn on_row(&self, report: &str, table: &str, key: &[KeyCell], event: Option<&(String, i64)>) -> Vec<usize> {
+    pub fn on_row(
+        &self,
+        report: &str,
+        table: &str,
+        key: &[KeyCell],
+        event: Option<&(String, i64)>,
+    ) -> Vec<usize> {
         let is_here = |note: &Remark| match &note.on {
-            Anchor::Row { report: of, table: in_table, key: with } => of == report && in_table == table && with == key,
+            Anchor::Row { report: of, table: in_table, key: with } => {
+                of == report && in_table == table && with == key
+            }
             Anchor::Event { name, at_ns } => event.is_some_and(|event| event.0 == *name && event.1 == *at_ns),
             Anchor::Whole | Anchor::Range { .. } => false,
         };
@@ -154,7 +164,8 @@ impl Notes {
         }
         let columns = key_columns(table);
         let rows = (0..table.n_rows()).map(|row| {
-            let value = |at: usize| table.columns.get(at).map_or(Value::Missing, |column| column.cells.get(row));
+            let value =
+                |at: usize| table.columns.get(at).map_or(Value::Missing, |column| column.cells.get(row));
             let event = row_event(&columns, &value);
             (row, self.on_row(report, &table.id, &row_key(&columns, &value), event.as_ref()))
         });
@@ -198,10 +209,13 @@ impl Anchor {
         }
     }
 
-    /// The words of the row by which a filter finds it; empty of anything else.
-    pub fn filter(&self) -> String {
+    /// The words by which a filter finds the row; `is_searched` says of which columns filters look into. Empty of anything else.
+    pub fn filter(&self, is_searched: &dyn Fn(&str) -> bool) -> String {
         match self {
-            Anchor::Row { key, .. } => key.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" "),
+            Anchor::Row { key, .. } => {
+                let cells = key.iter().filter(|(id, _)| is_searched(id));
+                cells.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ")
+            }
             Anchor::Event { name, .. } => name.clone(),
             Anchor::Whole | Anchor::Range { .. } => String::new(),
         }
@@ -251,7 +265,10 @@ mod tests {
         let table = table();
         let event = Anchor::Event { name: "mm".to_string(), at_ns: 5 };
         let note = |on| Remark { on, text: "why?".to_string() };
-        let notes = Notes { title: String::new(), list: vec![note(on_row(&table, 2)), note(event), note(Anchor::Whole)] };
+        let notes = Notes {
+            title: String::new(),
+            list: vec![note(on_row(&table, 2)), note(event), note(Anchor::Whole)],
+        };
         assert_eq!(notes.on_table("r", &table), [(0, vec![1]), (2, vec![0])]);
         assert_eq!(notes.on_table("other", &table), [(0, vec![1])]);
         let mut report = Report::new("r", "R");
@@ -260,8 +277,12 @@ mod tests {
         assert_eq!(on_row(&table, 2).words(&words_in(&reports)), "Longest slices: mm · at 9 ns");
         assert_eq!(on_row(&table, 2).words(&|_, _| None), "longest: mm · 9");
         // A table without names is told by all its cells.
-        let unnamed = Table::new("t", "T", vec![Column::unsigned("n", "n", Unit::Count, vec![Some(1), Some(2)])]);
-        assert_eq!(row_key(&key_columns(&unnamed), &|at| unnamed.columns[at].cells.get(1)), [("n".to_string(), "2".to_string())]);
+        let unnamed =
+            Table::new("t", "T", vec![Column::unsigned("n", "n", Unit::Count, vec![Some(1), Some(2)])]);
+        assert_eq!(
+            row_key(&key_columns(&unnamed), &|at| unnamed.columns[at].cells.get(1)),
+            [("n".to_string(), "2".to_string())]
+        );
     }
 
     #[test]
@@ -277,7 +298,10 @@ mod tests {
         .tidied();
         assert_eq!(notes.title.chars().count(), MAX_TITLE_CHARS);
         assert_eq!(notes.list.len(), 1);
-        assert_eq!((notes.list[0].text.len(), &notes.list[0].on), (MAX_TEXT_CHARS, &Anchor::Range { from_ns: 3, to_ns: 9 }));
+        assert_eq!(
+            (notes.list[0].text.len(), &notes.list[0].on),
+            (MAX_TEXT_CHARS, &Anchor::Range { from_ns: 3, to_ns: 9 })
+        );
         let others = notes.clone();
         notes.take_in(&others);
         assert_eq!(notes, others);

@@ -381,7 +381,8 @@ impl Page<'_> {
 /// Report, table and number of the first row that each note is on.
 fn first_rows(notes: &Notes, reports: &[Report]) -> Vec<Option<(String, String, usize)>> {
     let mut places = vec![None; notes.list.len()];
-    for (report, table) in reports.iter().flat_map(|report| report.tables().map(move |table| (report, table))) {
+    for (report, table) in reports.iter().flat_map(|report| report.tables().map(move |table| (report, table)))
+    {
         for (row, on_it) in notes.on_table(&report.id, table) {
             for number in on_it {
                 places[number].get_or_insert((report.id.to_string(), table.id.to_string(), row));

@@ -15,7 +15,8 @@ use crate::base::units::Unit;
 use crate::export::{Input, notes};
 use crate::report::view::{self, TableQuery};
 use crate::report::{
-    Anchor, Block, Cells, Column, Fact, Facts, Finding, Findings, Note, NoteLevel, Notes, Report, Sort, Stakes, Table, Value,
+    Anchor, Block, Cells, Column, Fact, Facts, Finding, Findings, Note, NoteLevel, Notes, Report, Sort,
+    Stakes, Table, Value,
 };
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,9 @@
 
 use super::Redactor;
 use crate::report::chart::{Bars, Plot};
-use crate::report::{Anchor, Block, Cells, Chart, Column, Document, Fact, Facts, Notes, Report, Table, TextCells, Value};
+use crate::report::{
+    Anchor, Block, Cells, Chart, Column, Document, Fact, Facts, Notes, Report, Table, TextCells, Value,
+};
 use crate::trace::Run;
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,7 +1,9 @@
 //! Which texts go out: those of what was written, read off the bytes themselves.
 
 use super::super::stacks::collapsed;
-use super::super::{ExporterInfo, Input, Options, chrome_trace, json as json_export, link, render, tracedrop_file};
+use super::super::{
+    ExporterInfo, Input, Options, chrome_trace, json as json_export, link, render, tracedrop_file,
+};
 use super::{Classes, Redactor};
 use crate::base::json::write::push_string;
 use crate::base::json::{RawStr, unescape_to_string};

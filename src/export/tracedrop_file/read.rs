@@ -116,12 +116,7 @@ fn entry<'a>(listed: &'a Archive, path: &str) -> Option<&'a Entry> {
 }
 
 /// All bytes of a member, if it does not claim to have more than `max`.
-fn unpacked(
-    content: &dyn Content,
-    entry: &Entry,
-    name: &'static str,
-    max: u64,
-) -> Result<Vec<u8>, Refusal> {
+fn unpacked(content: &dyn Content, entry: &Entry, name: &'static str, max: u64) -> Result<Vec<u8>, Refusal> {
     if entry.n_bytes > max {
         return Err(Refusal::TooLarge(name, entry.n_bytes));
     }

@@ -100,7 +100,10 @@ fn report(input: &Input<'_>) -> io::Result<(String, u32)> {
             return Ok((text, rows));
         }
         if rows == 0 {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "the report is too large for such a file"));
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "the report is too large for such a file",
+            ));
         }
         rows /= FEWER;
     }
