@@ -152,7 +152,8 @@ fn names_of_files_are_paths() {
     for exporter in
         export::EXPORTERS.iter().filter(|exporter| exporter.can_redact && (exporter.applies)(&run))
     {
-        if exporter.media_type.ends_with("zip") {
+        // Archives are no text; `tests/tracedrop_file.rs` looks into those.
+        if exporter.media_type.ends_with("zip") || exporter.id == "tracedrop" {
             continue;
         }
         n_named += usize::from(written(exporter.id, &run, Classes::default()).contains("acme"));

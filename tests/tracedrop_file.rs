@@ -179,8 +179,16 @@ fn what_is_taken_out_is_not_in_notes_either() {
             assert!(!text(&mut session, exporter.id, &options).contains("blue.example"), "{}", exporter.id);
         }
     }
+    // Neither is it in any part of a file, nor is the name of the trace.
+    let file = written(&mut session, "tracedrop", &options);
+    for (path, bytes) in members(&file) {
+        for secret in ["secret", "blue.example", "small-bert", &name] {
+            let is_in = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!is_in, "{path}: {secret}");
+        }
+    }
     // A note stays at its row.
-    let linked = linked(&written(&mut session, "tracedrop", &options));
+    let linked = linked(&file);
     let table =
         linked.reports().iter().find(|report| report.id == "slices").unwrap().tables().next().unwrap();
     let on = linked.report().notes.on_table("slices", table);
@@ -267,21 +275,30 @@ fn tables_are_parquet_with_all_rows() {
     assert_eq!(shown.n_rows(), MAX_ROWS as usize);
 }
 
-/// The same archive with other bytes of one member, and the manifest as it was.
-fn with_member(file: &[u8], path: &str, change: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
+/// What is in an archive, by path.
+fn members(file: &[u8]) -> Vec<(String, Vec<u8>)> {
     let content = file.to_vec();
-    let mut out = ArchiveWriter::new(Vec::new(), 0);
-    for entry in archive::list(&content).unwrap().files {
-        let mut bytes = Vec::new();
-        let _ = archive::unpack(&content, &entry, &mut |piece| {
-            bytes.extend_from_slice(piece);
+    let bytes = |entry: &archive::Entry| {
+        let mut out = Vec::new();
+        let taken = archive::unpack(&content, entry, &mut |piece| {
+            out.extend_from_slice(piece);
             Ok(())
         });
-        if entry.path == path {
+        taken.map(|()| out).unwrap()
+    };
+    let files = archive::list(&content).unwrap().files;
+    files.into_iter().map(|entry| (entry.path.clone(), bytes(&entry))).collect()
+}
+
+/// The same archive with other bytes of one member, and the manifest as it was.
+fn with_member(file: &[u8], path: &str, change: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
+    let mut out = ArchiveWriter::new(Vec::new(), 0);
+    for (name, mut bytes) in members(file) {
+        if name == path {
             change(&mut bytes);
         }
         if !bytes.is_empty() {
-            out.add(&entry.path, Effort::Fast, |out| out.write_all(&bytes)).unwrap();
+            out.add(&name, Effort::Fast, |out| out.write_all(&bytes)).unwrap();
         }
     }
     out.finish().unwrap()

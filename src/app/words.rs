@@ -625,6 +625,8 @@ static ENGLISH: Words = Words {
         from: "from",
         to: "to",
         pack: "Take this part",
+        depth: "slices inside each other, at most",
+        bad_part: "These are no two times one after the other, or no number of slices.",
         bad_window: "These are no two times one after the other.",
         is_large: |bytes| {
             format!(
@@ -701,7 +703,7 @@ static ENGLISH: Words = Words {
         },
         with_less: "Export with less in it…",
         file_title: "Export with less in it",
-        file_about: "What is taken out leaves a token, the same one wherever the same text stood. Look through what is left: not everything can be told by its form.",
+        file_about: "A trace can be cut to a part of its time and depth. What is taken out leaves a token, the same one wherever the same text stood. Look through what is left: not everything can be told by its form.",
         file_format: "Format",
         file_export: "Export",
         take_out: "Take out",
@@ -954,6 +956,8 @@ pub struct ShareWords {
     pub from: &'static str,
     pub to: &'static str,
     pub pack: &'static str,
+    pub depth: &'static str,
+    pub bad_part: &'static str,
     pub bad_window: &'static str,
     pub is_large: fn(u64) -> String,
     pub packing: fn(u64) -> String,

@@ -53,5 +53,7 @@ fn exporter_view(exporter: &ExporterInfo) -> ExporterView {
         id: exporter.id.to_string(),
         title: exporter.title.to_string(),
         extension: exporter.extension.to_string(),
+        takes_part: exporter.takes_part,
+        can_redact: exporter.can_redact,
     }
 }

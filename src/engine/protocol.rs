@@ -348,6 +348,10 @@ pub struct ExporterView {
     pub id: String,
     pub title: String,
     pub extension: String,
+    /// It writes the events of a trace, of which a part can be left out.
+    pub takes_part: bool,
+    /// Something can be taken out of what it writes.
+    pub can_redact: bool,
 }
 
 /// A document without the cells of its tables, which the page asks for as it shows them.

@@ -3,7 +3,7 @@
 //! ```text
 //! {"schema":"tracedrop-report/1","title":…,
 //!  "source":[FACTS…],                    one a file
-//!  "written":NOTES,                      what people wrote, as in `notes`; only if they did
+//!  "notes":NOTES,                        what people wrote, as in `notes`; only if they did
 //!  "reports":[REPORT…],"ledger":REPORT}
 //! REPORT {"id","title","summary","blocks":[BLOCK…]}
 //! BLOCK  {"type":"facts", …FACTS} | {"type":"table", …} | {"type":"note","level":"info"|"warning","text"}
@@ -79,7 +79,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     w.raw("]");
     if !input.notes().is_empty() {
-        w.raw(",\n\"written\":");
+        w.raw(",\n\"notes\":");
         w.raw(&notes::to_json(input.notes()));
     }
     w.raw(",\n\"reports\":[");

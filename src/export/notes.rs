@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! { "title": "Slow since Tuesday", "notes": [
-//!   { "text": "why twice?", "on": "row", "report": "slices", "table": "names", "key": [["name", "aten::mm"]] },
+//!   { "text": "why twice?", "on": "row", "report": "slices", "table": "slices", "key": [["name", "aten::mm"]] },
 //!   { "text": …, "on": "event", "name": "aten::mm", "at_ns": 1200 },
 //!   { "text": …, "on": "range", "from_ns": 0, "to_ns": 5000 },
 //!   { "text": …, "on": "whole" } ] }

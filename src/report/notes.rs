@@ -5,6 +5,7 @@
 
 use super::table::Table;
 use super::value::Value;
+use crate::base::text;
 use crate::base::units::{Unit, format_ns};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,8 @@ pub const MAX_NOTES: usize = 500;
 /// Letters of a note, and of a title.
 pub const MAX_TEXT_CHARS: usize = 4000;
 pub const MAX_TITLE_CHARS: usize = 200;
+/// Letters of a cell in the words for a row: names of kernels may have thousands.
+const MAX_CELL_CHARS: usize = 120;
 /// Cells that name a row.
 const MAX_KEY_CELLS: usize = 64;
 
@@ -189,7 +192,9 @@ impl Anchor {
         match self {
             Anchor::Whole => "all of it".to_string(),
             Anchor::Range { from_ns, to_ns } => format!("{} to {}", format_ns(*from_ns), format_ns(*to_ns)),
-            Anchor::Event { name, at_ns } => format!("{name} at {}", format_ns(*at_ns)),
+            Anchor::Event { name, at_ns } => {
+                format!("{} at {}", text::shortened(name, MAX_CELL_CHARS), format_ns(*at_ns))
+            }
             Anchor::Row { report, table, key } => {
                 let table_words = find(report, table);
                 let (title, units) = match &table_words {
@@ -200,7 +205,7 @@ impl Anchor {
                     let unit = units.iter().find(|(known, _)| known == id).map(|(_, unit)| *unit);
                     match (unit, value.parse::<i64>()) {
                         (Some(Unit::NsOffset), Ok(ns)) => format!("at {}", format_ns(ns)),
-                        _ => value.clone(),
+                        _ => text::shortened(value, MAX_CELL_CHARS),
                     }
                 };
                 let cells: Vec<String> = key.iter().map(cell).filter(|text| !text.is_empty()).collect();
@@ -233,7 +238,8 @@ pub fn words_in(reports: &[super::Report]) -> impl Fn(&str, &str) -> Option<Tabl
 }
 
 fn cut(text: &str, max_chars: usize) -> String {
-    text.chars().take(max_chars).collect()
+    let cut: String = text.chars().take(max_chars).collect();
+    cut.trim_end().to_string()
 }
 
 #[cfg(test)]

@@ -580,24 +580,95 @@ fn preview_view(preview: PreviewView) -> impl IntoView {
     }
 }
 
-/// Exporters that have nothing that can be taken out.
-const NOT_SHARED: [&str; 2] = ["index", "mrm-run"];
+/// Which part of a trace is written, as someone writes it.
+#[derive(Clone, Copy)]
+struct PartDraft {
+    /// Milliseconds since the start of the trace.
+    from: RwSignal<String>,
+    to: RwSignal<String>,
+    /// Slices that may be one inside the other; empty for all.
+    depth: RwSignal<String>,
+}
+
+impl PartDraft {
+    fn new(span: Option<i64>) -> PartDraft {
+        PartDraft {
+            from: RwSignal::new("0".to_string()),
+            to: RwSignal::new(span.map(millis).unwrap_or_default()),
+            depth: RwSignal::default(),
+        }
+    }
+
+    /// What is kept. `None` if what was written can not be that.
+    fn cut(self, span: Option<i64>) -> Option<Cut> {
+        let window = match span {
+            Some(span) => {
+                let window = (nanoseconds(&self.from.get())?, nanoseconds(&self.to.get())?);
+                // What is shown is rounded, and all of it is all of it.
+                let is_part = window.0 > 0 || window.1 + 1_000 < span;
+                Some(window).filter(|window| window.0 <= window.1).map(|window| is_part.then_some(window))?
+            }
+            None => None,
+        };
+        let max_depth = match self.depth.get().trim() {
+            "" => None,
+            depth => Some(depth.parse().ok().filter(|depth| *depth > 0)?),
+        };
+        Some(Cut { window, max_depth })
+    }
+}
+
+#[component]
+fn PartFields(part: PartDraft, span: Option<i64>) -> impl IntoView {
+    let field = |label: &'static str, value: RwSignal<String>| {
+        view! {
+            <label>
+                <span>{label}</span>
+                <input
+                    type="text"
+                    inputmode="decimal"
+                    prop:value=move || value.get()
+                    on:input:target=move |event| value.set(event.target().value())
+                />
+            </label>
+        }
+    };
+    view! {
+        <div class="share-part">
+            <fieldset>
+                <legend>{span.map_or_else(String::new, |span| (words().sharing.part)(&millis(span)))}</legend>
+                {span.is_some().then(|| [field(words().sharing.from, part.from), field(words().sharing.to, part.to)])}
+                {field(words().sharing.depth, part.depth)}
+            </fieldset>
+        </div>
+    }
+}
 
 /// A file with less in it than there is.
 #[component]
 fn AsFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
     let exporters: Vec<ExporterView> = document.with_untracked(|document| {
         let all = document.as_ref().map(|document| document.exporters.clone()).unwrap_or_default();
-        all.into_iter().filter(|exporter| !NOT_SHARED.contains(&exporter.id.as_str())).collect()
+        all.into_iter().filter(|exporter| exporter.can_redact).collect()
     });
     let first = exporters.iter().find(|exporter| exporter.id == "html").or(exporters.first());
     let chosen = RwSignal::new(first.map(|exporter| exporter.id.clone()).unwrap_or_default());
     let classes = RwSignal::new(Classes { paths: true, hosts: true, ..Classes::default() });
-    let options = Signal::derive(move || {
-        tab.with_notes(ShareOptions { redact: classes.get(), ..ShareOptions::default() })
-    });
     let known = StoredValue::new(exporters.clone());
+    let span = document.with_untracked(|document| document.as_ref().and_then(|document| document.span_ns));
+    let part = PartDraft::new(span);
+    let takes_part = Memo::new(move |_| {
+        chosen.with(|id| known.with_value(|all| all.iter().any(|it| it.id == *id && it.takes_part)))
+    });
+    let cut = Memo::new(move |_| if takes_part.get() { part.cut(span) } else { Some(Cut::default()) });
+    let options = Signal::derive(move || {
+        let cut = cut.get().unwrap_or_default();
+        tab.with_notes(ShareOptions { cut, redact: classes.get(), ..ShareOptions::default() })
+    });
     let export = move || {
+        if cut.get_untracked().is_none() {
+            return;
+        }
         let id = chosen.get_untracked();
         let exporter = known.with_value(|all| all.iter().find(|exporter| exporter.id == id).cloned());
         if let Some(exporter) = exporter {
@@ -627,9 +698,15 @@ fn AsFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
                 </label>
             </fieldset>
         </div>
+        <Show when=move || takes_part.get()>
+            <PartFields part span />
+            <Show when=move || cut.get().is_none()>
+                <p class="share-wrong">{words().sharing.bad_part}</p>
+            </Show>
+        </Show>
         <Redaction tab exporter=chosen options classes />
         <div class="share-actions">
-            <button type="button" class="button button-main" on:click=move |_| export()>
+            <button type="button" class="button button-main" disabled=move || cut.get().is_none() on:click=move |_| export()>
                 {words().sharing.file_export}
             </button>
         </div>
