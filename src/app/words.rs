@@ -749,7 +749,7 @@ static ENGLISH: Words = Words {
             Some(bytes) => format!("with everything that was read ({})", format_bytes(bytes)),
             None => "with everything that was read".to_string(),
         },
-        everything_about: "Then it opens without the trace and answers every question, but for the arguments of events, which are only in the trace.",
+        everything_about: "Then it opens without the trace and answers every question. The arguments of events go along only where the trace is packed.",
         everything_not: "What is taken out would still be in what was read, so that does not go along.",
         hand_on_ready: |name, bytes, n_notes| {
             let notes = match n_notes {
