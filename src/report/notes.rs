@@ -295,7 +295,7 @@ mod tests {
     fn limits_hold_and_nothing_comes_twice() {
         let note = |text: &str, on| Remark { on, text: text.to_string() };
         let mut notes = Notes {
-            title: " é ".repeat(300),
+            title: format!(" {} ", "é".repeat(300)),
             list: vec![
                 note("  ", Anchor::Whole),
                 note(&"x".repeat(9000), Anchor::Range { from_ns: 9, to_ns: 3 }),
