@@ -1,14 +1,17 @@
 //! What must hold for any bytes at all; the fuzz targets are one call of it each.
 
+use sha2::{Digest, Sha256};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
+use tracedrop::archive::{ArchiveWriter, Effort, Entry};
 use tracedrop::compare::CompareQuery;
-use tracedrop::engine::{Compared, Linked, Session, Shown};
+use tracedrop::engine::{Compared, HandedOn, Linked, Session, Shown, open_tracedrop_file};
 use tracedrop::export::{self, Options, link};
 use tracedrop::import::FormatInfo;
 use tracedrop::import::crew::{Crew, Next};
 use tracedrop::import::parts::Part;
 use tracedrop::index::Index;
+use tracedrop::trace::args::Content;
 
 /// Exports that say everything there is; they are held against those of other ways to read the same. The others are only
 /// made.
@@ -127,6 +130,49 @@ pub fn archive(data: &[u8]) {
             if n_bytes > 16 << 20 { Err("enough".to_string()) } else { Ok(()) }
         });
         assert!(n_bytes <= entry.n_bytes);
+    }
+}
+
+/// Reads `data` as a Tracedrop file, and as its report and its notes, with a manifest that fits. What is read can be shown, and
+/// handed on again.
+pub fn tracedrop_file(data: &[u8]) {
+    handed_on(data.to_vec());
+    let (report, notes) = data.split_at(data.iter().position(|byte| *byte == 0).unwrap_or(data.len()));
+    let mut archive = ArchiveWriter::new(Vec::new(), 0);
+    let mut members = Vec::new();
+    for (path, bytes) in [("report.json", report), ("notes.json", notes.strip_prefix(&[0]).unwrap_or(b"{}"))] {
+        archive.add(path, Effort::None, |out| out.write_all(bytes)).expect("memory takes all");
+        let sha256: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        members.push(format!(r#"{{"path":"{path}","bytes":{},"sha256":"{sha256}"}}"#, bytes.len()));
+    }
+    let manifest = format!(r#"{{"format":"tracedrop","version":1,"members":[{}]}}"#, members.join(","));
+    archive.add("manifest.json", Effort::None, |out| out.write_all(manifest.as_bytes())).expect("memory takes all");
+    let Some(mut linked) = handed_on(archive.finish().expect("memory takes all")) else { return };
+    let notes = linked.report().notes.clone();
+    for exporter in [&export::markdown::INFO, &export::html::INFO, &export::json::INFO] {
+        linked.export(exporter, &Options::default(), &mut Vec::new()).expect("memory takes all");
+    }
+    let mut again = Vec::new();
+    linked.export(&export::tracedrop_file::INFO, &Options::default(), &mut again).expect("memory takes all");
+    assert_eq!(handed_on(again).expect("what was written is read").report().notes, notes);
+}
+
+/// The report of a Tracedrop file without a trace in it.
+fn handed_on(file: Vec<u8>) -> Option<Linked> {
+    let unpack = |entry: &Entry| {
+        let mut out = Vec::new();
+        tracedrop::archive::unpack(&file, entry, &mut |piece| {
+            out.extend_from_slice(piece);
+            if out.len() > 16 << 20 { Err("enough".to_string()) } else { Ok(()) }
+        })?;
+        Ok(Rc::new(out) as Rc<dyn Content>)
+    };
+    match open_tracedrop_file(&file, unpack) {
+        Ok(HandedOn::Linked(linked)) => {
+            assert!(linked.document().is_some(), "what is read can be shown");
+            Some(*linked)
+        }
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@ mod support;
 use std::path::PathBuf;
 use support::{Random, data_dirs, files, finish_in_parts};
 use tracedrop::analysis::Query;
-use tracedrop::engine::{Session, protocol};
+use tracedrop::engine::{Session, Shown, protocol};
 use tracedrop::import::Import;
 use tracedrop::report::{Block, Cells, Report, Table};
 

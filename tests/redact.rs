@@ -150,9 +150,10 @@ fn names_of_files_are_paths() {
     let paths = Classes { paths: true, ..Classes::default() };
     let mut n_named = 0;
     for exporter in
-        export::EXPORTERS.iter().filter(|exporter| exporter.can_redact() && (exporter.applies)(&run))
+        export::EXPORTERS.iter().filter(|exporter| exporter.can_redact && (exporter.applies)(&run))
     {
-        if exporter.media_type.ends_with("zip") {
+        // Archives are no text; `tests/tracedrop_file.rs` looks into those.
+        if exporter.media_type.ends_with("zip") || exporter.id == "tracedrop" {
             continue;
         }
         n_named += usize::from(written(exporter.id, &run, Classes::default()).contains("acme"));

@@ -1,4 +1,4 @@
-//! Reports that came with a link, and the files that they are of: whoever opens such a file sees what the sender saw.
+//! Reports that were handed on, and the files that they are of: whoever opens such a file sees what the sender saw.
 
 use super::browser;
 use super::own_table::first_query;
@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::analysis::Query;
 use tracedrop::base::text;
-use tracedrop::engine::protocol::{DocumentView, LinkView, LinkedFile, Request};
+use tracedrop::engine::protocol::{DocumentView, LinkView, LinkedFile, Request, SentView};
 
 /// What the part behind `#` of a link starts with; the number says which version.
 fn is_link(fragment: &str) -> bool {
@@ -39,7 +39,7 @@ impl App {
 
     /// A file was read. If an open link may be of it, its SHA-256 is to decide.
     pub fn land(self, tab: Tab) {
-        let Some(n_bytes) = tab.file_bytes() else { return };
+        let Some(n_bytes) = tab.file_bytes().filter(|_| !tab.was_handed_on()) else { return };
         let links: Vec<(LinkView, u32)> = self.tabs.with_untracked(|tabs| {
             let documents = tabs.iter().filter_map(|tab| tab.document.get_untracked());
             documents.filter_map(|document| Some((document.link.clone()?, document.query.top))).collect()
@@ -89,14 +89,32 @@ impl Tab {
         }
         self.report.set(Some(landing.link.show.clone()));
         self.spots.set(landing.link.tables.clone());
+        self.notes.update(|notes| notes.take_in(&landing.link.notes));
         self.app.say(message);
     }
 
-    /// A report came with a link: shows the one that showed there.
-    pub fn show_linked(self, document: &Arc<DocumentView>) {
-        if let Some(link) = &document.link {
-            self.name.set((words().sharing.link_name)(&text::visible(&document.file.name)));
-            self.report.set(Some(link.show.clone()));
+    /// Whether it is what someone handed on, and no trace that was read here.
+    pub fn was_handed_on(self) -> bool {
+        let is_handed_on = |document: &Arc<DocumentView>| document.link.is_some() || document.sent.is_some();
+        self.document.with_untracked(|document| document.as_ref().is_some_and(is_handed_on))
+    }
+
+    /// A report was handed on: shows it as its sender saw it, with what they wrote.
+    pub fn show_as_sent(self, document: &Arc<DocumentView>) {
+        if let Some(LinkView { show, tables, notes, is_file, .. }) = &document.link {
+            if *is_file {
+                // The tables of a link have their order and no other rows.
+                self.spots.set(tables.clone());
+            } else {
+                self.name.set((words().sharing.link_name)(&text::visible(&document.file.name)));
+            }
+            self.report.set(Some(show.clone()));
+            self.notes.update(|own| own.take_in(notes));
+        }
+        if let Some(SentView { show, tables, notes, .. }) = &document.sent {
+            self.report.set(Some(show.clone()));
+            self.spots.set(tables.clone());
+            self.notes.update(|own| own.take_in(notes));
         }
     }
 }

@@ -19,6 +19,7 @@ mod state;
 mod together;
 mod widgets;
 mod words;
+mod writing;
 
 use browser::Dropped;
 use embed::Embed;

@@ -10,6 +10,7 @@ use super::pool::{Helper, Pool};
 use super::screens::Way;
 use super::shelf::Shelf;
 use super::words::words;
+use super::writing::Writing;
 use crate::app::own_table::first_query;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use tracedrop::engine::protocol::{
     DocumentView, ExporterView, Failure, FormatView, Keep, KeptView, NamedFile, OpenFile, Progress, Request,
     ShareOptions, TableSpot,
 };
-use tracedrop::report::RowsOf;
+use tracedrop::report::{Notes, RowsOf};
 
 /// The way into the tab that shows.
 const SHOWN_TAB: &str = "[role=tab][aria-selected=true]";
@@ -180,6 +181,12 @@ pub struct Tab {
     pub exporting: RwSignal<Option<Exporting>>,
     /// Where something is to go, while the dialog on it is open.
     pub share: RwSignal<Option<Way>>,
+    /// The part of the trace that someone wants to see there, in nanoseconds since its start.
+    pub window: StoredValue<Option<(i64, i64)>>,
+    /// What someone wrote on it.
+    pub notes: RwSignal<Notes>,
+    /// What is being written, while the dialog on it is open.
+    pub writing: RwSignal<Option<Writing>>,
     /// How tables are to be looked at, as the sender of a link did.
     pub spots: RwSignal<Vec<TableSpot>>,
     /// How tables are looked at, where not in their own order and whole.
@@ -440,6 +447,9 @@ impl Tab {
             led_to: RwSignal::new(None),
             exporting: RwSignal::new(None),
             share: RwSignal::new(None),
+            window: StoredValue::new(None),
+            notes: RwSignal::default(),
+            writing: RwSignal::new(None),
             spots: RwSignal::default(),
             looks: StoredValue::default(),
             landing: StoredValue::default(),
@@ -595,7 +605,7 @@ impl Tab {
                 let is_first = is_whole
                     && self.document.with_untracked(|before| before.as_ref().is_none_or(|it| it.partial));
                 if is_first {
-                    self.show_linked(&document);
+                    self.show_as_sent(&document);
                 }
                 self.document.set(Some(document));
                 if is_first {
@@ -636,9 +646,18 @@ impl Tab {
         }
     }
 
-    /// Its name, with a number where an earlier tab is called the same.
+    /// The title that someone gave to it, else its name.
+    pub fn title(self) -> String {
+        let title = self.notes.with(|notes| text::visible(&notes.title));
+        if title.is_empty() { self.name.get() } else { title }
+    }
+
+    /// What it is called, with a number where an earlier tab has the same name.
     pub fn label(self) -> String {
         let name = self.name.get();
+        if self.notes.with(|notes| !notes.title.is_empty()) {
+            return self.title();
+        }
         let earlier = self.app.tabs.with(|tabs| {
             tabs.iter()
                 .take_while(|tab| tab.id != self.id)
@@ -690,8 +709,9 @@ impl Tab {
         self.export_with(exporter, ShareOptions::default());
     }
 
-    /// The same of a part, or with something taken out.
+    /// The same of a part, or with something taken out. Notes go along where there is a place for them.
     pub fn export_with(self, exporter: ExporterView, options: ShareOptions) {
+        let options = self.with_notes(options);
         if self.exporting.with_untracked(Option::is_some) {
             return;
         }
@@ -718,6 +738,11 @@ impl Tab {
                 _ => {}
             },
         );
+    }
+
+    /// With what was written here so far.
+    pub fn with_notes(self, options: ShareOptions) -> ShareOptions {
+        ShareOptions { notes: Some(self.notes.get_untracked()), ..options }
     }
 
     fn drop_contents(self) {

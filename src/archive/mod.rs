@@ -10,7 +10,7 @@ mod write;
 
 pub use list::{Archive, Entry, LeftOut, Packing, list};
 pub use unpack::{GZIP_HEAD_BYTES, gzip_ends, unpack};
-pub use write::write;
+pub use write::{ArchiveWriter, Effort, write};
 
 /// Whether content that starts with `head` is an archive.
 pub fn is_archive(head: &[u8]) -> bool {

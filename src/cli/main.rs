@@ -14,6 +14,7 @@ mod read;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use place::Place;
+use read::Opened;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ use tracedrop::export::{self, EXPORTERS, ExporterInfo, Options};
 use tracedrop::gpu::{kernels, peaks};
 use tracedrop::import::{FORMATS, perf_text};
 use tracedrop::memory::telemetry::RuleSet;
+use tracedrop::report::Notes;
 use tracedrop::trace::cut::Cut;
 
 /// Reads traces and says what is slow.
@@ -92,6 +94,9 @@ struct ReportArgs {
     /// With `--format csv`: only this table, by its id, as one plain CSV.
     #[arg(long, value_name = "ID")]
     table: Option<String>,
+    /// A title and notes, as JSON: {"title", "notes": [{"text", "on": "whole"}]}; `docs/tracedrop-format.md` says more.
+    #[arg(long, value_name = "FILE")]
+    notes: Option<PathBuf>,
     #[command(flatten)]
     input: InputArgs,
 }
@@ -154,6 +159,12 @@ struct ExportArgs {
     /// Take out what belongs to these classes, with tokens in its place: paths, hosts, symbols, arguments, prompts.
     #[arg(long, value_name = "CLASS,…", value_delimiter = ',', value_parser = CLASSES)]
     redact: Vec<String>,
+    /// A title and notes that go along, as JSON: {"title", "notes": [{"text", "on": "whole"}]}.
+    #[arg(long, value_name = "FILE")]
+    notes: Option<PathBuf>,
+    /// With `--to tracedrop`: all that was read of the trace goes along, so that it opens without the trace.
+    #[arg(long)]
+    with_index: bool,
     /// Write nothing; list the texts that would go out, each with what it looks like and how often it is there.
     #[arg(long, conflicts_with = "output")]
     preview: bool,
@@ -351,13 +362,34 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
     if matches!(args.format, Format::Parquet) && io::stdout().is_terminal() {
         return Ok(usage("a zip archive is nothing for a terminal; send it to a file with >".to_string()));
     }
-    let open = |file: &Place| read::open(file, format, query.clone(), &args.input);
-    if args.together { report_together(args, &files, &open) } else { report_each(args, &files, &open) }
+    let notes = match read_notes(args.notes.as_deref()) {
+        Ok(notes) => notes,
+        Err(message) => return Ok(usage(message)),
+    };
+    if notes.is_some() && !args.format.exporter().takes_notes {
+        return Ok(usage("--notes goes with the formats terminal, markdown, json and html".to_string()));
+    }
+    if args.together {
+        let open = |file: &Place| read::open(file, format, query.clone(), &args.input);
+        report_together(args, notes, &files, &open)
+    } else {
+        let open = |file: &Place| read::open_any(file, format, query.clone(), &args.input);
+        report_each(args, notes, &files, &open)
+    }
+}
+
+/// Notes of a file; a message if they can not be read.
+fn read_notes(path: Option<&Path>) -> Result<Option<Notes>, String> {
+    let Some(path) = path else { return Ok(None) };
+    let bytes = std::fs::read(path).map_err(|error| format!("--notes: {}: {error}", read::shown(path)))?;
+    let notes = export::notes::from_json(&bytes);
+    notes.map(Some).map_err(|why| format!("--notes: {}: {why}", read::shown(path)))
 }
 
 /// One report on all files. What can not be read is said and left out.
 fn report_together(
     args: &ReportArgs,
+    notes: Option<Notes>,
     files: &[Place],
     open: &dyn Fn(&Place) -> Option<Session>,
 ) -> io::Result<ExitCode> {
@@ -371,7 +403,7 @@ fn report_together(
         return Ok(ExitCode::from(1));
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
-    if let Some(wrong) = write_report(args, &mut session, &mut out)? {
+    if let Some(wrong) = write_report(args, &notes, &mut session, &mut out)? {
         return Ok(wrong);
     }
     out.flush()?;
@@ -379,11 +411,11 @@ fn report_together(
 }
 
 /// Lets go of the reports that were not asked for; says so and gives `false` if nothing is left.
-fn keep_wanted(args: &ReportArgs, session: &mut Session, name: &str) -> bool {
+fn keep_wanted(args: &ReportArgs, session: &mut dyn Shown, name: &str) -> bool {
     if args.report.is_empty() {
         return true;
     }
-    session.keep_reports(|id| args.report.iter().any(|wanted| wanted == id));
+    session.keep_reports(&|id| args.report.iter().any(|wanted| wanted == id));
     let is_left = !session.reports().is_empty();
     if !is_left {
         eprintln!("tracedrop: {name}: holds nothing for {}", args.report.join(", "));
@@ -394,8 +426,9 @@ fn keep_wanted(args: &ReportArgs, session: &mut Session, name: &str) -> bool {
 /// A report on each file, one after the other.
 fn report_each(
     args: &ReportArgs,
+    notes: Option<Notes>,
     files: &[Place],
-    open: &dyn Fn(&Place) -> Option<Session>,
+    open: &dyn Fn(&Place) -> Option<Opened>,
 ) -> io::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut code = ExitCode::SUCCESS;
@@ -404,11 +437,12 @@ fn report_each(
     let as_list = several && matches!(args.format, Format::Json);
     let mut n_written = 0;
     for (n, file) in files.iter().enumerate() {
-        let Some(mut session) = open(file) else {
+        let Some(mut opened) = open(file) else {
             code = ExitCode::from(1);
             continue;
         };
-        if !keep_wanted(args, &mut session, &file.shown()) {
+        let session = opened.shown();
+        if !keep_wanted(args, session, &file.shown()) {
             code = ExitCode::from(1);
             continue;
         }
@@ -419,7 +453,7 @@ fn report_each(
             out.write_all(if n_written == 0 { b"[\n" } else { b",\n" })?;
         }
         n_written += 1;
-        if let Some(wrong) = write_report(args, &mut session, &mut out)? {
+        if let Some(wrong) = write_report(args, &notes, session, &mut out)? {
             return Ok(wrong);
         }
     }
@@ -498,17 +532,18 @@ fn print_rules(table: RuleTable) -> io::Result<ExitCode> {
 /// Writes the reports of one session, or the one table that is wanted. `Some` if there is no such table.
 fn write_report(
     args: &ReportArgs,
-    session: &mut Session,
+    notes: &Option<Notes>,
+    session: &mut dyn Shown,
     out: &mut dyn Write,
 ) -> io::Result<Option<ExitCode>> {
     let color =
         args.color == Color::Auto && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let width = args.width.map_or_else(terminal_width, usize::from);
-    let options = Options { width: width as u32, color, ..Options::default() };
+    let options = Options { width: width as u32, color, notes: notes.clone(), ..Options::default() };
     if let Some(folder) = &args.output {
         // Of several files each has pictures of the same names.
-        let first = session.run().traces.first().map_or("", |trace| &trace.source.file_name);
-        let prefix = if args.files.len() > 1 && !args.together { first } else { "" };
+        let first = session.document().map(|document| document.file.name).unwrap_or_default();
+        let prefix = if args.files.len() > 1 && !args.together { first.as_str() } else { "" };
         return pictures::write(session.reports(), folder, prefix, args.input.quiet).map(|()| None);
     }
     let mut out = LineEnd { inner: out, last: b'\n' };
@@ -526,7 +561,7 @@ fn write_report(
     Ok(None)
 }
 
-fn no_table(session: &Session, id: &str) -> String {
+fn no_table(session: &dyn Shown, id: &str) -> String {
     let ids: Vec<&str> =
         session.reports().iter().flat_map(|report| report.tables()).map(|table| table.id.as_ref()).collect();
     format!("there is no table '{id}' in this report; there are: {}", ids.join(", "))
@@ -591,27 +626,45 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         ids.push(export::link::INFO.id);
         return Ok(usage(format!("unknown format '{}' for --to; there are: {}", args.to, ids.join(", "))));
     };
-    if !cut.is_all() && !exporter.takes_part() {
+    if !cut.is_all() && !exporter.takes_part {
         return Ok(usage(format!(
             "--window and --max-depth leave out events, and '{}' has none",
             exporter.id
         )));
     }
-    if !redact.is_none() && !exporter.can_redact() {
+    let takes_index = exporter.id == export::tracedrop_file::INFO.id;
+    if !redact.is_none() && (!exporter.can_redact || args.with_index) {
         return Ok(usage("an index holds the whole trace; nothing can be taken out of it".to_string()));
     }
-    let Some(mut session) = read::open(&file, format, query, &args.input) else {
+    if args.with_index && !takes_index {
+        return Ok(usage(format!("--with-index goes with --to {}", export::tracedrop_file::INFO.id)));
+    }
+    if args.notes.is_some() && !exporter.takes_notes {
+        return Ok(usage(format!("'{}' has no place for notes", exporter.id)));
+    }
+    let notes = match read_notes(args.notes.as_deref()) {
+        Ok(notes) => notes,
+        Err(message) => return Ok(usage(message)),
+    };
+    let Some(mut opened) = read::open_any(&file, format, query, &args.input) else {
         return Ok(ExitCode::from(1));
     };
+    let session = opened.shown();
     let is_link = exporter.id == export::link::INFO.id;
     if !is_link && session.exporters().iter().all(|possible| possible.id != exporter.id) {
         let why = session.why_not_exported();
         eprintln!("tracedrop: {}: {why}", read::shown(&args.file));
         return Ok(ExitCode::from(1));
     }
-    let options = Options { now_ms: now_ms(), cut, redact, ..Options::default() };
+    let mut options = Options { now_ms: now_ms(), cut, redact, notes, ..Options::default() };
+    options.with_index = args.with_index;
+    // By it whoever gets the report tells whether they have the file.
+    let was_read = session.document().is_some_and(|it| it.file.index.is_none() && it.link.is_none());
+    if let (Place::Path(path), true) = (&file, was_read && (is_link || takes_index)) {
+        options.link.sha256 = read::sha256(path);
+    }
     if args.preview {
-        return list_outgoing(&mut session, exporter, &options);
+        return list_outgoing(session, exporter, &options);
     }
     let mut out: Box<dyn Write> = match &args.output {
         Some(path) => match std::fs::File::create(path) {
@@ -632,7 +685,11 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
 }
 
 /// Lists the texts of an export: what each looks like, how often it is there, the text.
-fn list_outgoing(session: &mut Session, exporter: &ExporterInfo, options: &Options) -> io::Result<ExitCode> {
+fn list_outgoing(
+    session: &mut dyn Shown,
+    exporter: &ExporterInfo,
+    options: &Options,
+) -> io::Result<ExitCode> {
     let outgoing = session.outgoing(exporter, options)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     for (sort, text, n) in &outgoing.texts {

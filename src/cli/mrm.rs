@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tracedrop::archive;
 use tracedrop::base::text;
-use tracedrop::engine::{Session, folder};
+use tracedrop::engine::{Session, Shown, folder};
 use tracedrop::export;
 use tracedrop::memory_config::Config;
 

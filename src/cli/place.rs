@@ -10,6 +10,7 @@ use tracedrop::archive::{self, Entry, Packing};
 use tracedrop::base::text;
 use tracedrop::engine;
 use tracedrop::engine::folder::{self, RunIn, Unpacking};
+use tracedrop::export::tracedrop_file;
 use tracedrop::memory_run;
 use tracedrop::trace::args::Content;
 use tracedrop::trace::beside::FileBeside;
@@ -163,6 +164,11 @@ fn in_archive(path: &Path, is_quiet: bool) -> Option<Vec<Place>> {
     let content = Rc::new(FileContent::open(path)?);
     let mut head = [0; 4];
     content.read_at(0, &mut head).ok().filter(|()| archive::is_archive(&head))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // What it holds is one thing.
+    if tracedrop_file::is_one(&*content, &name) {
+        return None;
+    }
     let useless = |why: String| Some(vec![Place::Useless(path.to_path_buf(), why)]);
     let archive = match archive::list(&*content) {
         Ok(archive) => archive,
@@ -170,8 +176,7 @@ fn in_archive(path: &Path, is_quiet: bool) -> Option<Vec<Place>> {
     };
     let left_out: Vec<String> =
         archive.left_out.iter().map(|file| format!("{}: {}", text::visible(&file.path), file.why)).collect();
-    let stem = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let stem = folder::archive_stem(&stem).to_string();
+    let stem = folder::archive_stem(&name).to_string();
     let (runs, others) = folder::runs_among(archive.files, |file| &file.path);
     let formats = engine::formats();
     let packed = |trace, run| {

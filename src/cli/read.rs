@@ -3,15 +3,21 @@
 use crate::place::{Input, Place};
 use crate::{InputArgs, crew};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use sha2::{Digest, Sha256};
+use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
+use std::rc::Rc;
 use tracedrop::analysis::Query;
+use tracedrop::archive::{self, Entry};
 use tracedrop::base::text;
 use tracedrop::base::units::group_digits;
-use tracedrop::engine::{Session, folder};
+use tracedrop::engine::{HandedOn, Linked, Session, Shown, folder, open_tracedrop_file};
+use tracedrop::export::tracedrop_file;
 use tracedrop::import::FormatInfo;
 use tracedrop::index::{self, Index};
 use tracedrop::trace::Severity;
+use tracedrop::trace::args::Content;
 use tracedrop::trace::ledger::Ledger;
 
 /// What is read at a time.
@@ -22,13 +28,46 @@ pub fn shown(path: &Path) -> String {
     text::visible(&path.display().to_string())
 }
 
-/// Reads what lies at `place` whole. `None`, with the reason on standard error, if there is nothing to report on.
+/// What a path leads to.
+pub enum Opened {
+    /// A trace.
+    Session(Box<Session>),
+    /// A report that someone handed on, without the trace.
+    Linked(Box<Linked>),
+}
+
+impl Opened {
+    pub fn shown(&mut self) -> &mut dyn Shown {
+        match self {
+            Opened::Session(session) => &mut **session,
+            Opened::Linked(linked) => &mut **linked,
+        }
+    }
+}
+
+/// Reads the trace that lies at `place`; see [`open_any`].
 pub fn open(
     place: &Place,
     format: Option<&'static FormatInfo>,
     query: Query,
     args: &InputArgs,
 ) -> Option<Session> {
+    match open_any(place, format, query, args)? {
+        Opened::Session(session) => Some(*session),
+        Opened::Linked(_) => {
+            eprintln!("tracedrop: {}: a report was handed on in it, and no trace", place.shown());
+            None
+        }
+    }
+}
+
+/// Reads what lies at `place` whole. `None`, with the reason on standard error, if there is nothing to report on.
+pub fn open_any(
+    place: &Place,
+    format: Option<&'static FormatInfo>,
+    query: Query,
+    args: &InputArgs,
+) -> Option<Opened> {
     let name = place.shown();
     let complain = |what: &dyn std::fmt::Display| {
         eprintln!("tracedrop: {name}: {what}");
@@ -50,7 +89,24 @@ pub fn open(
             eprintln!("tracedrop: {name}: note: this is the index of {trace}, which was not read");
         }
         let session = index.and_then(|index| Session::of_index(index, None, query));
-        return session.map_or_else(|error| complain(&error), Some);
+        return match session {
+            Ok(session) => Some(Opened::Session(Box::new(session))),
+            Err(error) => complain(&error),
+        };
+    }
+    if let Some(content) = &content
+        && tracedrop_file::is_one(&**content, &file_name)
+    {
+        return match open_tracedrop_file(&**content, |entry| unpacked(&**content, entry)) {
+            Ok(HandedOn::Session(session)) => Some(Opened::Session(session)),
+            Ok(HandedOn::Linked(linked)) => {
+                if let (Some(why), false) = (linked.problem(), args.quiet) {
+                    eprintln!("tracedrop: {name}: note: shown without what was read of the trace: {why}");
+                }
+                Some(Opened::Linked(linked))
+            }
+            Err(failure) => complain(&failure.what),
+        };
     }
     let mut session = Session::new(&file_name, size, format, query);
     if let Some(content) = content {
@@ -97,7 +153,29 @@ pub fn open(
     if let Some(why) = session.why_useless() {
         return complain(&why);
     }
-    Some(session)
+    Some(Opened::Session(Box::new(session)))
+}
+
+/// The bytes of a file in an archive that says how many they are.
+fn unpacked(content: &dyn Content, entry: &Entry) -> Result<Rc<dyn Content>, String> {
+    let mut out = Vec::new();
+    archive::unpack(content, entry, &mut |piece| {
+        out.try_reserve(piece.len()).map_err(|_| "it is larger than memory".to_string())?;
+        out.extend_from_slice(piece);
+        Ok(())
+    })?;
+    Ok(Rc::new(out))
+}
+
+/// SHA-256 of a file as hexadecimal digits. `None` of what is no file, or can not be read again.
+pub fn sha256(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|it| it.is_file()))?;
+    let mut hasher = Sha256::new();
+    let mut chunk = Vec::new();
+    while fill(&mut file, &mut chunk, CHUNK_BYTES).ok()? {
+        hasher.update(&chunk);
+    }
+    Some(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Puts the next bytes into `chunk`, `len` at most, in place of what is there; false at the end.

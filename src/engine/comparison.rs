@@ -59,11 +59,6 @@ impl Compared {
         &self.comparison
     }
 
-    /// What changed.
-    pub fn reports(&self) -> &[Report] {
-        &self.comparison.reports
-    }
-
     /// Both sides by letter, and what changed, as exports write it.
     pub fn written(&self) -> Document<'_> {
         compare::document(&self.a.digest, &self.b.digest, &self.comparison)
@@ -78,12 +73,6 @@ impl Compared {
             sha256: None,
         };
         LinkOptions { files: accounts.map(file).collect(), sha256: None, ..options.link.clone() }
-    }
-
-    /// Exporters that have something to write: layouts of other tools are of single runs.
-    pub fn exporters(&self) -> Vec<&'static ExporterInfo> {
-        let run = Run::default();
-        EXPORTERS.iter().copied().filter(|exporter| (exporter.applies)(&run)).collect()
     }
 }
 
@@ -111,6 +100,7 @@ impl Shown for Compared {
             exporters: exporter_views(&self.exporters()),
             span_ns: None,
             link: None,
+            sent: None,
         })
     }
 
@@ -125,22 +115,38 @@ impl Shown for Compared {
         export::redact::outgoing(exporter, &input)
     }
 
-    /// Markdown is made for a comment on a pull request: short, with tables folded.
+    /// Markdown is made for a comment on a pull request: short, with tables folded; with notes it is whole.
     fn export(&mut self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()> {
         let (document, run, query) = (self.written(), Run::default(), Query::default());
         if !(exporter.applies)(&run) {
             let why = "this format holds one trace, and these are two sides";
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
-        if exporter.id == export::link::INFO.id {
+        if [export::link::INFO.id, export::tracedrop_file::INFO.id].contains(&exporter.id) {
             let options = Options { link: self.link_options(options), ..options.clone() };
             let input = Input { run: &run, document: &document, query: &query, options: &options };
             return export::render(exporter, &input, out);
         }
-        if exporter.id == export::markdown::INFO.id && options.redact.is_none() {
+        let has_notes = options.notes.as_ref().is_some_and(|notes| !notes.is_empty());
+        if exporter.id == export::markdown::INFO.id && options.redact.is_none() && !has_notes {
             return export::comment::write(&document, out);
         }
         export::render(exporter, &Input { run: &run, document: &document, query: &query, options }, out)
+    }
+
+    fn reports(&self) -> &[Report] {
+        &self.comparison.reports
+    }
+
+    fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {
+        self.comparison.reports.retain(|report| is_wanted(&report.id));
+        self.order = RowOrder::default();
+    }
+
+    /// Layouts of other tools are of single runs.
+    fn exporters(&self) -> Vec<&'static ExporterInfo> {
+        let run = Run::default();
+        EXPORTERS.iter().copied().filter(|exporter| (exporter.applies)(&run)).collect()
     }
 
     fn export_file_name(&self, exporter: &ExporterInfo) -> String {

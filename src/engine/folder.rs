@@ -5,8 +5,8 @@ use crate::base::text::number_behind;
 use crate::memory_run;
 use std::collections::BTreeMap;
 
-/// Endings of packed files and of indexes, which every format may have.
-const ENDINGS_OF_ANY: [&str; 4] = ["gz", "zst", "lz4", "tdx"];
+/// Endings of packed files, of indexes and of files that were handed on, which every format may have.
+const ENDINGS_OF_ANY: [&str; 5] = ["gz", "zst", "lz4", "tdx", "tracedrop"];
 
 /// Whether a file of that name in a folder is taken for a trace, by its ending.
 pub fn may_be_trace(name: &str, formats: &[FormatView]) -> bool {

@@ -1,4 +1,4 @@
-//! A report that came with a link: read, sorted, filtered and exported as others, with nothing behind it.
+//! A report that came with a link, or as a file without its trace: read, sorted, filtered and exported as others, with nothing behind it.
 
 use super::protocol::{DocumentView, FileView, LedgerView, LinkView, TableId};
 use super::shown::{RowOrder, Shown, TableRef};
@@ -13,21 +13,39 @@ use crate::report::{Document, Facts, Report};
 use crate::trace::Run;
 use std::io::{self, Write};
 
-/// What a link holds.
+/// What a link holds, or a file that someone handed on without the trace.
 pub struct Linked {
     report: LinkedReport,
+    /// It came as a file.
+    is_file: bool,
+    /// Why the index in the file is of no use.
+    problem: Option<String>,
     order: RowOrder,
 }
 
 impl Linked {
     /// Reads the part of a link behind `#`.
     pub fn open(fragment: &str) -> Result<Linked, Refusal> {
-        Ok(Linked { report: link::read(fragment)?, order: RowOrder::default() })
+        Ok(Linked::of(link::read(fragment)?, false, None))
+    }
+
+    /// What a file holds; `problem` says why the index in it is of no use, if there is one.
+    pub(super) fn of_file(report: LinkedReport, problem: Option<String>) -> Linked {
+        Linked::of(report, true, problem)
+    }
+
+    fn of(report: LinkedReport, is_file: bool, problem: Option<String>) -> Linked {
+        Linked { report, is_file, problem, order: RowOrder::default() }
     }
 
     /// What is in it.
     pub fn report(&self) -> &LinkedReport {
         &self.report
+    }
+
+    /// Why the index in the file is of no use; `None` if there is none, too.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
     }
 
     /// As exports write it: it says where it comes from, and has no account of any reading.
@@ -41,7 +59,10 @@ impl Linked {
             facts
         });
         let mut ledger = Report::new("ledger", "What was read");
-        ledger.info("These numbers came with a link; no file was read.");
+        ledger.info(match self.is_file {
+            true => "These numbers came with a Tracedrop file; the trace was not read.",
+            false => "These numbers came with a link; no file was read.",
+        });
         Document {
             title: self.report.title.clone(),
             source: source.collect(),
@@ -54,16 +75,19 @@ impl Linked {
         Query { top: self.report.top, ..Query::default() }
     }
 
-    fn exporters(&self) -> Vec<&'static ExporterInfo> {
-        let run = Run::default();
-        let is_of_reports = |exporter: &&ExporterInfo| (exporter.applies)(&run) && exporter.in_menu;
-        EXPORTERS.iter().copied().filter(is_of_reports).collect()
+    /// The files are those that it came with, and so are the notes unless someone chose otherwise.
+    fn options(&self, options: &Options) -> Options {
+        let mut options = options.clone();
+        options.notes.get_or_insert_with(|| self.report.notes.clone());
+        options.link.files = self.report.files.clone();
+        options.link.own_tables |= self.report.own_tables;
+        options
     }
 }
 
 impl Shown for Linked {
     fn document(&self) -> Option<DocumentView> {
-        let LinkedReport { by, title, files, show, tables, own_tables, reports, .. } = &self.report;
+        let LinkedReport { by, title, files, show, tables, own_tables, notes, reports, .. } = &self.report;
         let file = FileView {
             name: title.clone(),
             bytes: files.iter().map(|file| file.bytes).fold(0, u64::saturating_add),
@@ -91,7 +115,11 @@ impl Shown for Linked {
                 show: show.clone(),
                 tables: tables.clone(),
                 own_tables: *own_tables,
+                notes: notes.clone(),
+                is_file: self.is_file,
+                problem: self.problem.clone(),
             }),
+            sent: None,
         })
     }
 
@@ -101,6 +129,7 @@ impl Shown for Linked {
 
     fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing> {
         let (run, query, document) = (Run::default(), self.query(), self.written());
+        let options = &self.options(options);
         let input = Input { run: &run, document: &document, query: &query, options };
         export::redact::outgoing(exporter, &input)
     }
@@ -108,9 +137,28 @@ impl Shown for Linked {
     fn export(&mut self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()> {
         let (run, query, document) = (Run::default(), self.query(), self.written());
         if !(exporter.applies)(&run) {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "a link holds a report and no trace"));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported()));
         }
+        let options = &self.options(options);
         export::render(exporter, &Input { run: &run, document: &document, query: &query, options }, out)
+    }
+
+    fn reports(&self) -> &[Report] {
+        &self.report.reports
+    }
+
+    fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {
+        self.report.reports.retain(|report| is_wanted(&report.id));
+        self.order = RowOrder::default();
+    }
+
+    fn exporters(&self) -> Vec<&'static ExporterInfo> {
+        let run = Run::default();
+        EXPORTERS.iter().copied().filter(|exporter| (exporter.applies)(&run)).collect()
+    }
+
+    fn why_not_exported(&self) -> &'static str {
+        "a report was handed on, and no trace"
     }
 
     fn export_file_name(&self, exporter: &ExporterInfo) -> String {

@@ -6,6 +6,7 @@
 mod comparison;
 pub mod folder;
 mod gathering;
+mod handed_on;
 mod linked;
 pub mod protocol;
 mod session;
@@ -15,6 +16,7 @@ pub mod warm_up;
 
 pub use comparison::{Compared, Side};
 pub use gathering::Gathering;
+pub use handed_on::{HandedOn, open_tracedrop_file};
 pub use linked::Linked;
 pub use session::Session;
 pub use shown::{Shown, TableRef};
@@ -51,5 +53,7 @@ fn exporter_view(exporter: &ExporterInfo) -> ExporterView {
         id: exporter.id.to_string(),
         title: exporter.title.to_string(),
         extension: exporter.extension.to_string(),
+        takes_part: exporter.takes_part,
+        can_redact: exporter.can_redact,
     }
 }

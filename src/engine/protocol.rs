@@ -10,7 +10,7 @@ use crate::compare::{CompareQuery, PhaseFilter};
 use crate::import::unpack::Packing;
 use crate::report::Chart;
 use crate::report::view::{TableQuery, TableRows};
-use crate::report::{Facts, Findings, Note, Sort};
+use crate::report::{Facts, Findings, Note, Notes, Sort};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -72,6 +72,10 @@ pub struct ShareOptions {
     pub cut: Cut,
     pub redact: Classes,
     pub link: LinkOptions,
+    /// What someone wrote; `None` for what came with the document.
+    pub notes: Option<Notes>,
+    /// All that was read goes along, in a Tracedrop file.
+    pub with_index: bool,
 }
 
 /// The texts that would go out.
@@ -344,6 +348,10 @@ pub struct ExporterView {
     pub id: String,
     pub title: String,
     pub extension: String,
+    /// It writes the events of a trace, of which a part can be left out.
+    pub takes_part: bool,
+    /// Something can be taken out of what it writes.
+    pub can_redact: bool,
 }
 
 /// A document without the cells of its tables, which the page asks for as it shows them.
@@ -369,6 +377,21 @@ pub struct DocumentView {
     pub span_ns: Option<i64>,
     /// The link that this came with; `None` of anything that was read.
     pub link: Option<LinkView>,
+    /// How someone looked at it who handed it on with all that was read; `None` of anything else.
+    pub sent: Option<SentView>,
+}
+
+/// How someone looked at a report, and what they wrote on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentView {
+    /// `id` of the report that showed.
+    pub show: String,
+    pub tables: Vec<TableSpot>,
+    pub notes: Notes,
+    /// The files that it is of.
+    pub files: Vec<LinkedFile>,
+    /// Tables of one's own took part in the numbers.
+    pub own_tables: bool,
 }
 
 /// A link that a document comes from.
@@ -382,6 +405,12 @@ pub struct LinkView {
     pub tables: Vec<TableSpot>,
     /// Tables of one's own took part in the numbers, and are not in the link.
     pub own_tables: bool,
+    /// What someone wrote.
+    pub notes: Notes,
+    /// It came as a file, with the tables whole.
+    pub is_file: bool,
+    /// Why all that was read, which is in the file, is of no use; a sentence fragment.
+    pub problem: Option<String>,
 }
 
 /// The sides of a comparison.

@@ -3,7 +3,7 @@
 use super::Side;
 use super::protocol::{
     BudgetView, DocumentView, FileAccount, FileView, HeldView, IndexView, LeftOutView, LimitView, RankView,
-    TableId,
+    SentView, TableId,
 };
 use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, ledger_view, report_view, stem_of, together};
@@ -44,6 +44,8 @@ pub struct Session {
     is_part: bool,
     /// What was to be read together with this, and could not.
     left_out: Vec<LeftOutView>,
+    /// How someone looked at it who handed it on.
+    sent: Option<SentView>,
     /// Row order of the table looked at last, so that scrolling does not sort again.
     order: RowOrder,
 }
@@ -80,6 +82,7 @@ impl Session {
             beside: None,
             is_part: false,
             left_out: Vec::new(),
+            sent: None,
             order: RowOrder::default(),
         }
     }
@@ -104,6 +107,24 @@ impl Session {
     /// Says what was to be read together with this, and could not.
     pub(super) fn set_left_out(&mut self, left_out: Vec<LeftOutView>) {
         self.left_out = left_out;
+    }
+
+    /// Says how someone looked at it who handed it on.
+    pub(super) fn set_sent(&mut self, sent: SentView) {
+        self.sent = Some(sent);
+    }
+
+    /// What came along with it is exported unless someone chose otherwise.
+    fn options(&self, options: &Options) -> Options {
+        let mut options = options.clone();
+        if let Some(sent) = &self.sent {
+            options.notes.get_or_insert_with(|| sent.notes.clone());
+            options.link.own_tables |= sent.own_tables;
+            if options.link.files.is_empty() {
+                options.link.files = sent.files.clone();
+            }
+        }
+        options
     }
 
     /// Several files that are read already, in one: reports are on all of them, each with its own account of what was
@@ -361,43 +382,6 @@ impl Session {
         &self.run
     }
 
-    pub fn reports(&self) -> &[Report] {
-        &self.reports
-    }
-
-    /// Lets go of reports that nobody asked for, by their ids.
-    pub fn keep_reports(&mut self, is_wanted: impl Fn(&str) -> bool) {
-        self.reports.retain(|report| is_wanted(&report.id));
-        self.order = RowOrder::default();
-    }
-
-    /// The table of that id, in the first report that has one, as CSV in its own order.
-    pub fn table_csv(&self, id: &str) -> Option<String> {
-        let table = self.reports.iter().flat_map(Report::tables).find(|table| table.id == id)?;
-        let order: Vec<u32> = (0..table.n_rows() as u32).collect();
-        Some(export::csv::table_csv(table, &order))
-    }
-
-    /// Why an exporter has nothing to write.
-    pub fn why_not_exported(&self) -> &'static str {
-        if self.run.traces.iter().any(|trace| trace.folded.is_some()) {
-            "the trace has more events than are held, so single ones are not there to be written"
-        } else if self.run.traces.len() > 1 {
-            "this format holds one trace, and these are several; export them one by one"
-        } else {
-            "there is nothing to write in this format"
-        }
-    }
-
-    /// Exporters that have something to write.
-    pub fn exporters(&self) -> Vec<&'static ExporterInfo> {
-        let has_something = |exporter: &&ExporterInfo| match &self.index {
-            Some(index) => index.head.exporters.iter().any(|id| id == exporter.id),
-            None => (exporter.applies)(&self.run),
-        };
-        EXPORTERS.iter().copied().filter(has_something).collect()
-    }
-
     fn file_view(&self, trace: &Trace) -> FileView {
         let source = &trace.source;
         let facts = RunFacts::new(trace);
@@ -472,6 +456,7 @@ impl Shown for Session {
             exporters: exporter_views(&self.exporters()),
             span_ns: self.span_ns(),
             link: None,
+            sent: self.sent.clone(),
         })
     }
 
@@ -482,6 +467,7 @@ impl Shown for Session {
     fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing> {
         self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
         let document = analysis::document(&self.run, &self.reports, &super::format_title);
+        let options = &self.options(options);
         let input = Input { run: &self.run, document: &document, query: &self.query, options };
         export::redact::outgoing(exporter, &input)
     }
@@ -492,8 +478,36 @@ impl Shown for Session {
             return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported()));
         }
         let document = analysis::document(&self.run, &self.reports, &super::format_title);
+        let options = &self.options(options);
         let input = Input { run: &self.run, document: &document, query: &self.query, options };
         export::render(exporter, &input, out)
+    }
+
+    fn reports(&self) -> &[Report] {
+        &self.reports
+    }
+
+    fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {
+        self.reports.retain(|report| is_wanted(&report.id));
+        self.order = RowOrder::default();
+    }
+
+    fn why_not_exported(&self) -> &'static str {
+        if self.run.traces.iter().any(|trace| trace.folded.is_some()) {
+            "the trace has more events than are held, so single ones are not there to be written"
+        } else if self.run.traces.len() > 1 {
+            "this format holds one trace, and these are several; export them one by one"
+        } else {
+            "there is nothing to write in this format"
+        }
+    }
+
+    fn exporters(&self) -> Vec<&'static ExporterInfo> {
+        let has_something = |exporter: &&ExporterInfo| match &self.index {
+            Some(index) => index.head.exporters.iter().any(|id| id == exporter.id),
+            None => (exporter.applies)(&self.run),
+        };
+        EXPORTERS.iter().copied().filter(has_something).collect()
     }
 
     fn export_file_name(&self, exporter: &ExporterInfo) -> String {

@@ -23,6 +23,27 @@ pub trait Shown {
     /// The texts that such an export would have in it. Errors are those of [`Shown::export`].
     fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing>;
 
+    /// The reports, in their order.
+    fn reports(&self) -> &[Report];
+
+    /// Lets go of reports that nobody asked for, by their ids.
+    fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool);
+
+    /// Exporters that have something to write.
+    fn exporters(&self) -> Vec<&'static ExporterInfo>;
+
+    /// Why an exporter has nothing to write.
+    fn why_not_exported(&self) -> &'static str {
+        "there is nothing to write in this format"
+    }
+
+    /// The table of that id, in the first report that has one, as CSV in its own order.
+    fn table_csv(&self, id: &str) -> Option<String> {
+        let table = self.reports().iter().flat_map(Report::tables).find(|table| table.id == id)?;
+        let order: Vec<u32> = (0..table.n_rows() as u32).collect();
+        Some(export::csv::table_csv(table, &order))
+    }
+
     /// Proposed name of the file that an export goes into.
     fn export_file_name(&self, exporter: &ExporterInfo) -> String;
 

@@ -18,6 +18,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: always,
     write,
     reference: None,
+    takes_part: false,
+    can_redact: true,
+    takes_notes: false,
 };
 
 /// Sections with an empty line between them: a line with the title, the header, the rows.

@@ -17,6 +17,9 @@ pub static INFO: ExporterInfo = ExporterInfo {
     },
     write,
     reference: None,
+    takes_part: false,
+    can_redact: false,
+    takes_notes: false,
 };
 
 fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {

@@ -3,6 +3,7 @@
 //! ```text
 //! {"schema":"tracedrop-report/1","title":…,
 //!  "source":[FACTS…],                    one a file
+//!  "notes":NOTES,                        what people wrote, as in `notes`; only if they did
 //!  "reports":[REPORT…],"ledger":REPORT}
 //! REPORT {"id","title","summary","blocks":[BLOCK…]}
 //! BLOCK  {"type":"facts", …FACTS} | {"type":"table", …} | {"type":"note","level":"info"|"warning","text"}
@@ -17,7 +18,7 @@
 //! a double that is not finite and a value that is not known are `null`.
 //! Units: `none count id bytes ns ns_offset ms s samples ratio unix_s plain`; `ns_offset` counts from the trace's start.
 
-use super::{ExporterInfo, Input, always};
+use super::{ExporterInfo, Input, always, notes};
 use crate::analysis::TextFormat;
 use crate::base::json::write::{push_f64, push_string};
 use crate::base::units::Unit;
@@ -33,6 +34,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: always,
     write,
     reference: Some(|_| TextFormat::Json),
+    takes_part: false,
+    can_redact: true,
+    takes_notes: true,
 };
 
 /// Bytes gathered before they are handed on.
@@ -73,7 +77,12 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
         write_facts(&mut w, facts);
         w.raw("}");
     }
-    w.raw("],\n\"reports\":[");
+    w.raw("]");
+    if !input.notes().is_empty() {
+        w.raw(",\n\"notes\":");
+        w.raw(&notes::to_json(input.notes()));
+    }
+    w.raw(",\n\"reports\":[");
     for (i, report) in document.reports.iter().enumerate() {
         w.raw(if i > 0 { ",\n" } else { "\n" });
         write_report(&mut w, report)?;

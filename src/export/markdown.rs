@@ -2,7 +2,7 @@
 //!
 //! All text out of files is escaped: it can neither break a table nor become markup, a link or HTML.
 
-use super::{ExporterInfo, Input, always};
+use super::{ExporterInfo, Input, always, notes};
 use crate::analysis::TextFormat;
 use crate::base::text::push_visible;
 use crate::base::units::group_digits;
@@ -18,17 +18,36 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: always,
     write,
     reference: Some(|_| TextFormat::Markdown),
+    takes_part: false,
+    can_redact: true,
+    takes_notes: true,
 };
 
 fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let document = input.document;
-    let title = if document.title.is_empty() { "Trace" } else { &document.title };
-    writeln!(out, "# {}", escape(title))?;
+    writeln!(out, "# {}", escape(input.title()))?;
     for facts in &document.source {
         write_facts(facts, out)?;
     }
+    write_notes(input, out)?;
     for report in document.reports.iter().chain([&document.ledger]) {
         write_report(report, out)?;
+    }
+    Ok(())
+}
+
+fn write_notes(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let notes = input.notes();
+    if notes.list.is_empty() {
+        return Ok(());
+    }
+    let words = notes::words_of(input.document.reports);
+    writeln!(out, "\n## Notes\n")?;
+    for note in &notes.list {
+        writeln!(out, "- **{}**", escape(&words(&note.on)))?;
+        for line in note.text.lines().filter(|line| !line.trim().is_empty()) {
+            writeln!(out, "  <br>{}", escape(line))?;
+        }
     }
     Ok(())
 }

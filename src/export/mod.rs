@@ -14,14 +14,16 @@ pub mod json;
 pub mod link;
 pub mod markdown;
 pub mod mrm_run;
+pub mod notes;
 pub mod parquet;
 pub mod redact;
 pub mod stacks;
 pub mod svg;
 pub mod terminal;
+pub mod tracedrop_file;
 
 use crate::analysis::{ANALYSES, Query, TextFormat};
-use crate::report::Document;
+use crate::report::{Document, Notes};
 use crate::trace::cut::Cut;
 use crate::trace::{Run, Trace};
 use redact::{Redacted, Redactor};
@@ -45,6 +47,7 @@ pub const EXPORTERS: &[&ExporterInfo] = &[
     &stacks::collapsed::SAMPLES_INFO,
     &mrm_run::INFO,
     &index::INFO,
+    &tracedrop_file::INFO,
     &terminal::INFO,
 ];
 
@@ -64,6 +67,12 @@ pub struct ExporterInfo {
     pub write: fn(&Input<'_>, &mut dyn Write) -> io::Result<()>,
     /// Which layout of a reference tool stands in for it, where an analysis has one.
     pub reference: Option<fn(&Options) -> TextFormat>,
+    /// Writes the events of a trace, of which a part can be left out.
+    pub takes_part: bool,
+    /// Something can be taken out of what it writes.
+    pub can_redact: bool,
+    /// Writes what people noted.
+    pub takes_notes: bool,
 }
 
 impl ExporterInfo {
@@ -74,11 +83,27 @@ impl ExporterInfo {
 }
 
 /// What an exporter is given.
+#[derive(Clone, Copy)]
 pub struct Input<'a> {
     pub run: &'a Run,
     pub document: &'a Document<'a>,
     pub query: &'a Query,
     pub options: &'a Options,
+}
+
+impl<'a> Input<'a> {
+    /// What someone wrote on what is exported.
+    pub fn notes(&self) -> &'a Notes {
+        self.options.notes.as_ref().unwrap_or(&notes::NONE)
+    }
+
+    /// What the whole is called: by the person, else after its files.
+    pub fn title(&self) -> &'a str {
+        [self.notes().title.as_str(), self.document.title.as_str(), "Trace"]
+            .into_iter()
+            .find(|title| !title.is_empty())
+            .unwrap_or_default()
+    }
 }
 
 /// What the person chose; each exporter uses a part.
@@ -100,6 +125,10 @@ pub struct Options {
     pub redact: redact::Classes,
     /// What goes into a link.
     pub link: link::LinkOptions,
+    /// What someone wrote, for exporters with [`ExporterInfo::takes_notes`]; `None` for what came with the document.
+    pub notes: Option<Notes>,
+    /// The index goes along in a [`tracedrop_file`].
+    pub with_index: bool,
 }
 
 impl Default for Options {
@@ -113,6 +142,8 @@ impl Default for Options {
             cut: Cut::default(),
             redact: redact::Classes::default(),
             link: link::LinkOptions::default(),
+            notes: None,
+            with_index: false,
         }
     }
 }
@@ -126,15 +157,22 @@ pub fn find(id: &str) -> Option<&'static ExporterInfo> {
 /// that text alone is written.
 pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Options { cut, redact: classes, .. } = input.options;
-    let cut = if exporter.takes_part() { *cut } else { Cut::default() };
+    let cut = if exporter.takes_part { *cut } else { Cut::default() };
     if cut.is_all() && classes.is_none() {
-        if let Some(text) = reference_text(exporter, input) {
+        // The layouts of other tools have no place for notes.
+        let has_notes = exporter.takes_notes && !input.notes().is_empty();
+        if let Some(text) = reference_text(exporter, input).filter(|_| !has_notes) {
             return out.write_all(text.as_bytes());
         }
         return (exporter.write)(input, out);
     }
-    if !classes.is_none() && !exporter.can_redact() {
+    if !classes.is_none() && !exporter.can_redact {
         let why = "it holds the whole trace, and nothing can be taken out of it";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    }
+    if !classes.is_none() && input.options.with_index {
+        let why =
+            "an index holds the whole trace, and nothing can be taken out of it; write the file without it";
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }
     let redactor = Rc::new(RefCell::new(Redactor::new(*classes)));
@@ -146,32 +184,13 @@ pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
     if classes.is_none() {
         return (exporter.write)(&Input { run: &run, ..*input }, out);
     }
-    let redacted = Redacted::new(input.document, input.run, &mut redactor.borrow_mut());
-    let options = redact::options(input.options, input.document, &mut redactor.borrow_mut());
+    let redacted = Redacted::new(input.document, input.run, input.notes(), &mut redactor.borrow_mut());
+    let mut options = redact::options(input.options, input.document, &mut redactor.borrow_mut());
+    options.notes = Some(redacted.notes().clone());
     (exporter.write)(
         &Input { run: &run, document: &redacted.document(), query: input.query, options: &options },
         out,
     )
-}
-
-impl ExporterInfo {
-    /// Whether something can be taken out of what it writes.
-    pub fn can_redact(&self) -> bool {
-        ![index::INFO.id, mrm_run::INFO.id].contains(&self.id)
-    }
-
-    /// Whether it writes the events of a trace, of which a part can be left out.
-    pub fn takes_part(&self) -> bool {
-        let of_events = [
-            &chrome_trace::INFO,
-            &chrome_trace::PACKED_INFO,
-            &stacks::speedscope::INFO,
-            &stacks::firefox::INFO,
-            &stacks::collapsed::INFO,
-            &stacks::collapsed::SAMPLES_INFO,
-        ];
-        of_events.iter().any(|exporter| exporter.id == self.id)
-    }
 }
 
 fn reference_text(exporter: &ExporterInfo, input: &Input<'_>) -> Option<String> {

@@ -26,6 +26,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies,
     write,
     reference: None,
+    takes_part: false,
+    can_redact: false,
+    takes_notes: false,
 };
 
 /// A directory, ready to be written.

@@ -21,6 +21,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: always,
     write,
     reference: None,
+    takes_part: false,
+    can_redact: true,
+    takes_notes: false,
 };
 
 /// Rows of a row group.

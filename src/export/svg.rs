@@ -20,6 +20,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: always,
     write,
     reference: None,
+    takes_part: false,
+    can_redact: true,
+    takes_notes: false,
 };
 
 /// Pixels of CSS.

@@ -2,7 +2,7 @@
 //!
 //! Control characters are shown, never sent. Long tables are cut; what is left out is counted below.
 
-use super::{ExporterInfo, Input, Options, always};
+use super::{ExporterInfo, Input, Options, always, notes};
 use crate::analysis::TextFormat;
 use crate::base::text::visible;
 use crate::base::units::group_digits;
@@ -19,6 +19,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: always,
     write,
     reference: Some(|options| TextFormat::Terminal { width: options.width as usize }),
+    takes_part: false,
+    can_redact: true,
+    takes_notes: true,
 };
 
 const BOLD: &str = "\u{1b}[1m";
@@ -32,6 +35,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     for facts in &document.source {
         terminal.facts(facts)?;
     }
+    terminal.notes(input)?;
     for report in document.reports.iter().chain([&document.ledger]) {
         terminal.report(report)?;
     }
@@ -67,6 +71,25 @@ impl Terminal<'_> {
             line.push_str(word);
         }
         self.styled(style, &line)
+    }
+
+    /// What someone wrote, first the title.
+    fn notes(&mut self, input: &Input<'_>) -> io::Result<()> {
+        let notes = input.notes();
+        if notes.is_empty() {
+            return Ok(());
+        }
+        writeln!(self.out)?;
+        let title = if notes.title.is_empty() { "Notes" } else { &notes.title };
+        self.styled(BOLD, &visible(title))?;
+        let words = notes::words_of(input.document.reports);
+        for note in &notes.list {
+            self.paragraph(DIM, &words(&note.on))?;
+            for line in note.text.lines() {
+                self.paragraph("", line)?;
+            }
+        }
+        Ok(())
     }
 
     fn report(&mut self, report: &Report) -> io::Result<()> {

@@ -6,6 +6,7 @@ pub mod chart;
 pub mod document;
 pub mod facts;
 pub mod findings;
+pub mod notes;
 pub mod scroll;
 pub mod table;
 pub mod value;
@@ -15,6 +16,7 @@ pub use chart::Chart;
 pub use document::Document;
 pub use facts::{Fact, Facts};
 pub use findings::{Finding, Findings, RowsOf, Stakes};
+pub use notes::{Anchor, Notes, Remark};
 pub use table::{Cells, Column, Compared, Sort, Table, TextCells};
 pub use value::Value;
 

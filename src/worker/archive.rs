@@ -9,6 +9,7 @@ use tracedrop::archive::{self, Entry, LeftOut, Packing};
 use tracedrop::engine;
 use tracedrop::engine::folder::{self, Unpacking};
 use tracedrop::engine::protocol::{Failure, FormatView, LeftOutView, NamedFile, Response};
+use tracedrop::export::tracedrop_file;
 use tracedrop::trace::args::Content;
 use wasm_bindgen::prelude::*;
 use web_sys::Blob;
@@ -51,6 +52,10 @@ fn files_of(blob: Option<&Blob>) -> Result<Files, Failure> {
         blob.and_then(|blob| Some((BlobContent::new(blob)?, blob))).ok_or_else(no_archive)?;
     let mut head = [0; 4];
     content.read_at(0, &mut head).ok().filter(|()| archive::is_archive(&head)).ok_or_else(no_archive)?;
+    // What it holds is one thing.
+    if tracedrop_file::is_one(&content, "") {
+        return Err(no_archive());
+    }
     let listed = archive::list(&content).map_err(|why| failure("archive", &why, "copy it again"))?;
     let mut files = Files { is_cut: listed.is_cut, ..Files::default() };
     for LeftOut { path, why } in listed.left_out {
@@ -94,7 +99,8 @@ fn had(
     }
 }
 
-fn unpacked(content: &BlobContent, entry: &Entry) -> Result<Blob, String> {
+/// The bytes of a file, which the browser may keep on disk.
+pub fn unpacked(content: &BlobContent, entry: &Entry) -> Result<Blob, String> {
     let mut parts = BlobParts::new(None);
     let no_room = |_: std::io::Error| "the browser has no room for it".to_string();
     archive::unpack(content, entry, &mut |piece| parts.write_all(piece).map_err(no_room))?;

@@ -6,7 +6,7 @@ use crate::{Given, State, in_run, reading, show};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::engine::protocol::{Failure, FileProgress};
-use tracedrop::engine::{Gathering, Session};
+use tracedrop::engine::{Gathering, HandedOn, Session};
 use tracedrop::import::{ImportError, ImportProgress};
 
 /// Reads `files` in this order and shows what they are together. Those that can not be read, or that are not reached when
@@ -27,6 +27,7 @@ pub async fn open(state: Rc<State>, files: Vec<Given>, query: Query) {
         let session = match index::open(blob, name, query.clone(), None).await {
             Some(Opened::Index(session)) => session.map(|session| *session),
             Some(Opened::Kept(session, ..)) => Ok(*session),
+            Some(Opened::HandedOn(handed_on)) => trace_of(handed_on),
             None => read_one(&state, &gathering, file, &mut reporter, &mut read).await,
         };
         reporter.end(read, size);
@@ -53,6 +54,19 @@ async fn read_one(
     *progress = session.progress();
     reading::end(state, &mut session, result)?;
     Ok(session)
+}
+
+/// What was handed on, if there is a trace in it.
+fn trace_of(handed_on: Result<HandedOn, Failure>) -> Result<Session, ImportError> {
+    match handed_on {
+        Ok(HandedOn::Session(session)) => Ok(*session),
+        Ok(HandedOn::Linked(_)) => Err(ImportError {
+            code: "no-trace",
+            what: "a report was handed on in it, and no trace".to_string(),
+            hint: "open it by itself".to_string(),
+        }),
+        Err(Failure { what, hint, .. }) => Err(ImportError { code: "tracedrop-file", what, hint }),
+    }
 }
 
 fn not_reached() -> Failure {

@@ -1,5 +1,6 @@
 //! Opens files from their indexes, and keeps an index of what was read, after the page has its report.
 
+use crate::archive;
 use crate::content::BlobContent;
 use crate::kept::{self, Place};
 use crate::source::{self, Source};
@@ -8,8 +9,9 @@ use sha2::{Digest, Sha256};
 use std::io;
 use std::rc::Rc;
 use tracedrop::analysis::Query;
-use tracedrop::engine::Session;
 use tracedrop::engine::protocol::{Failure, Keep, Response};
+use tracedrop::engine::{HandedOn, Session, open_tracedrop_file};
+use tracedrop::export::tracedrop_file;
 use tracedrop::import::ImportError;
 use tracedrop::index::{self, DIGEST_BYTES, Identity, Index, SectionWriter};
 use tracedrop::trace::args::Content;
@@ -28,6 +30,8 @@ pub enum Opened {
     Index(Result<Box<Session>, ImportError>),
     /// Its index was kept, with the SHA-256 of the file that it is of.
     Kept(Box<Session>, Identity, Option<[u8; DIGEST_BYTES]>),
+    /// It is a report that someone handed on, with or without all that was read.
+    HandedOn(Result<HandedOn, Failure>),
 }
 
 /// Opens the file from an index: from its own bytes, if that is what it is, or from one that was kept. `None` if it has to
@@ -39,6 +43,13 @@ pub async fn open(blob: &Blob, file_name: &str, query: Query, keep: Option<Keep>
         return Some(Opened::Index(
             Index::open(content).and_then(|index| Session::of_index(index, None, query)).map(Box::new),
         ));
+    }
+    if tracedrop_file::is_one(&*content, file_name) {
+        return Some(Opened::HandedOn(open_tracedrop_file(&*content, |entry| {
+            let index = archive::unpacked(&content, entry)?;
+            let content = BlobContent::new(&index).ok_or("the browser can not read it again")?;
+            Ok(Rc::new(content) as Rc<dyn Content>)
+        })));
     }
     let keep = keep.filter(|keep| !keep.afresh)?;
     let mut index = kept::find(&kept::key(content.n_bytes(), keep.modified_ms)).await?;

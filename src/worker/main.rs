@@ -32,7 +32,7 @@ use tracedrop::engine::folder::{TRACE_OF_RUN, is_read_in_run};
 use tracedrop::engine::protocol::{
     self, Failure, Keep, NamedFile, OpenFile, PreviewView, Request, Response, ShareOptions,
 };
-use tracedrop::engine::{self, Compared, Linked, Session, Shown, Side};
+use tracedrop::engine::{self, Compared, HandedOn, Linked, Session, Shown, Side};
 use tracedrop::export::redact::Outgoing;
 use tracedrop::export::{self, Options};
 use tracedrop::memory_run;
@@ -266,15 +266,17 @@ fn open(state: Rc<State>, files: Vec<OpenFile>, query: Query, data: &Array) {
 /// Shows the report that came with a link.
 fn open_link(state: &State, fragment: &str) {
     match Linked::open(fragment) {
-        Ok(linked) => {
-            post_document(&linked);
-            *state.linked.borrow_mut() = Some(linked);
-        }
+        Ok(linked) => show_linked(state, linked),
         Err(refusal) => {
             let hint = "ask for the link again, and copy all of it";
             post(&failed("bad-link", &refusal.to_string(), hint));
         }
     }
+}
+
+fn show_linked(state: &State, linked: Linked) {
+    post_document(&linked);
+    *state.linked.borrow_mut() = Some(linked);
 }
 
 /// Says what this tab's trace gives to a comparison.
@@ -374,6 +376,9 @@ async fn open_one(state: Rc<State>, file: Given, ports: Vec<MessagePort>, query:
     *state.blob.borrow_mut() = Some(blob.clone());
     match index::open(&blob, &name, query.clone(), keep).await {
         Some(Opened::Index(session)) => show(&state, session.map(|session| *session).map_err(Failure::from)),
+        Some(Opened::HandedOn(Ok(HandedOn::Session(session)))) => show(&state, Ok(*session)),
+        Some(Opened::HandedOn(Ok(HandedOn::Linked(linked)))) => show_linked(&state, *linked),
+        Some(Opened::HandedOn(Err(failure))) => post(&Response::Failed(failure)),
         Some(Opened::Kept(session, identity, digest)) => {
             show(&state, Ok(*session));
             if let Some(keep) = keep {
@@ -460,8 +465,9 @@ fn read_error(name: &str) -> String {
 }
 
 fn export_options(what: ShareOptions) -> Options {
-    let ShareOptions { cut, redact, link } = what;
-    Options { now_ms: js_sys::Date::now() as u64, cut, redact, link, ..Options::default() }
+    let ShareOptions { cut, redact, link, notes, with_index } = what;
+    let now_ms = js_sys::Date::now() as u64;
+    Options { now_ms, cut, redact, link, notes, with_index, ..Options::default() }
 }
 
 /// Lists the texts of an export. They are kept while someone looks through them.

@@ -14,6 +14,17 @@ const report = async (page, title) => {
   await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: title, exact: true }).click();
   await page.waitForFunction(() => !document.querySelector('.report:not([hidden]) .table-stale'));
 };
+/** Writes a note on a row of the first table that offers it, and gives a title. */
+const writeNotes = async (page) => {
+  await sample(page, 'serving.json');
+  await report(page, 'Slices by name');
+  await page.getByRole('button', { name: 'Write a note on a row of Slices by name' }).click();
+  await page.getByRole('textbox', { name: 'Note' }).fill('Twice as long as in last week’s build.\nAsk the scheduler team.');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Give it a title' }).click();
+  await page.getByRole('textbox', { name: 'Title of the trace' }).fill('Serving, after the upgrade');
+  await page.getByRole('button', { name: 'Save' }).click();
+};
 const pick = (page, name, text) => page.getByTestId('file-input').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
 /** Slices on a thread, many enough that reading them is to be seen. */
 const MANY = `${OUTPUT}/many.json`;
@@ -55,6 +66,19 @@ const SCREENS = {
     await sample(page, 'serving.json');
     await report(page, 'Slices by name');
     await page.getByRole('button', { name: 'Show the account' }).click();
+  },
+  notes: writeNotes,
+  note: async (page) => {
+    await writeNotes(page);
+    await page.getByRole('button', { name: 'Change note 1' }).click();
+    await page.getByRole('dialog').waitFor();
+  },
+  'tracedrop-file': async (page) => {
+    await writeNotes(page);
+    await page.keyboard.press('e');
+    await page.getByRole('menuitem', { name: 'Save as a Tracedrop file…' }).click();
+    await page.getByLabel(/^with everything that was read \(/).check();
+    await page.getByText(/has .*, with 1 note/).waitFor();
   },
   python: (page) => sample(page, 'python-threads.jsonl'),
   sway: (page) => sample(page, 'scoring-suite.jsonl'),

@@ -113,6 +113,32 @@ test('without an answer or a window the trace can be downloaded', async () => {
   await page.context().close();
 });
 
+test('a part of a trace is exported: a stretch of time, and slices so deep', async () => {
+  const page = await opened(trace);
+  const part = async (to, depth) => {
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('e');
+    await page.getByRole('menuitem', { name: 'Export with less in it…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Export with less in it' });
+    assert.equal(await dialog.getByLabel('to', { exact: true }).count(), 0);
+    await dialog.getByRole('combobox').selectOption('chrome-trace');
+    if (to) await dialog.getByLabel('to', { exact: true }).fill(to);
+    await dialog.getByLabel('slices inside each other, at most').fill('none');
+    await dialog.getByText(/or no number of slices/).waitFor();
+    assert.ok(await dialog.getByRole('button', { name: 'Export' }).isDisabled());
+    await dialog.getByLabel('slices inside each other, at most').fill(depth);
+    assert.deepEqual(await accessibilityProblems(page), []);
+    const download = page.waitForEvent('download');
+    await dialog.getByRole('button', { name: 'Export' }).click();
+    return durations(readFileSync(await (await download).path(), 'utf8'));
+  };
+  const [whole, early, flat] = [await part('', ''), await part('2', ''), await part('', '1')];
+  assert.ok(early.length > 0 && early.length < whole.length, `${early.length} of ${whole.length}`);
+  assert.ok(flat.length > 0 && flat.length < whole.length, `${flat.length} of ${whole.length}`);
+  assert.deepEqual(page.console, []);
+  await page.context().close();
+});
+
 /** Makes the link of the page and gives it. */
 async function linkOf(page) {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);

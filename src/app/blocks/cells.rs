@@ -51,26 +51,27 @@ pub fn growing_column(table: &TableView, chars: &[usize]) -> Option<usize> {
         .max_by_key(|at| (chars.get(*at).copied(), std::cmp::Reverse(*at)))
 }
 
-/// One cell. `max` is the largest value of the column, for its bar.
-pub fn cell_view(column: &ColumnView, value: Option<&Value>, max: f64) -> AnyView {
-    let Some(value) = value else { return view! { <td></td> }.into_any() };
+/// One cell. `max` is the largest value of the column, for its bar; `mark` stands at its end.
+pub fn cell_view(column: &ColumnView, value: Option<&Value>, max: f64, mark: Option<AnyView>) -> AnyView {
+    let Some(value) = value else { return view! { <td>{mark}</td> }.into_any() };
     match value {
         Value::Missing => {
-            view! { <td class="cell-missing" class:cell-number=column.numeric>{value.display(column.unit)}</td> }
+            view! { <td class="cell-missing" class:cell-number=column.numeric>{value.display(column.unit)} {mark}</td> }
                 .into_any()
         }
-        Value::Text(text) => text_cell(&text_of(text)),
+        Value::Text(text) => text_cell(&text_of(text), mark),
         value if column.bar => {
             let share = bar_share(value, max);
             view! {
                 <td class="cell-number cell-bar" style=("--share", share.to_string())>
                     <Number text=value.display(column.unit) />
+                    {mark}
                 </td>
             }
             .into_any()
         }
         value => {
-            view! { <td class:cell-number=column.numeric><Number text=value.display(column.unit) /></td> }.into_any()
+            view! { <td class:cell-number=column.numeric><Number text=value.display(column.unit) /> {mark}</td> }.into_any()
         }
     }
 }
@@ -81,10 +82,10 @@ fn bar_share(value: &Value, max: f64) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
 }
 
-fn text_cell(text: &str) -> AnyView {
+fn text_cell(text: &str, mark: Option<AnyView>) -> AnyView {
     let n_chars = text.chars().count();
     if n_chars <= KEEP_END_CHARS {
-        return view! { <td class="cell-text"><bdi>{text.to_string()}</bdi></td> }.into_any();
+        return view! { <td class="cell-text"><bdi>{text.to_string()}</bdi> {mark}</td> }.into_any();
     }
     let cut = text.char_indices().nth(n_chars - END_CHARS).map_or(text.len(), |(at, _)| at);
     let (start, end) = text.split_at(cut);
@@ -94,6 +95,7 @@ fn text_cell(text: &str) -> AnyView {
                 <span class="cell-start">{start.to_string()}</span>
                 <span class="cell-end">{end.to_string()}</span>
             </bdi>
+            {mark}
         </td>
     }
     .into_any()

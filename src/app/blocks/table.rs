@@ -6,15 +6,16 @@ use crate::app::client::Answer;
 use crate::app::state::{Tab, Tip, app};
 use crate::app::widgets::{Icon, Menu, MenuItem, Shape};
 use crate::app::words::words;
+use crate::app::writing::{RowAnchors, Writing, row_anchors};
 use leptos::html;
 use leptos::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 use tracedrop::base::text;
 use tracedrop::engine::protocol::{ColumnView, CopyFormat, Request, TableId, TableSpot, TableView};
-use tracedrop::report::Sort;
 use tracedrop::report::scroll::Scroll;
 use tracedrop::report::view::{TableQuery, TableRows};
+use tracedrop::report::{Anchor, Sort, Value};
 
 /// Tables up to this length stand in full; longer ones scroll in a box and can be filtered.
 const FULL_ROWS: u64 = 20;
@@ -22,6 +23,8 @@ const FULL_ROWS: u64 = 20;
 const ROW_REM: f64 = 1.875;
 /// Typing pauses this long before rows are filtered.
 const TYPING_MS: u64 = 140;
+/// Rows that are offered to write on.
+const MAX_OFFERED: usize = 60;
 /// Rows asked for when it is not known how many match.
 const BLIND_ROWS: u64 = 300;
 
@@ -29,6 +32,8 @@ const BLIND_ROWS: u64 = 300;
 #[derive(Clone, Copy)]
 struct State {
     tab: Tab,
+    /// `id` of the report it stands in.
+    report: StoredValue<String>,
     /// Names of A and B, where two sides are held against each other.
     sides: Memo<Option<[String; 2]>>,
     table: Memo<Option<(TableId, Arc<TableView>)>>,
@@ -136,6 +141,44 @@ impl State {
         }
     }
 
+    /// Number and text of the first note on a row with these values.
+    fn notes_on(self, columns: &[ColumnView], values: &[Value]) -> Option<(usize, String)> {
+        let table = self.table.with(|table| table.as_ref().map(|(_, table)| table.id.clone()))?;
+        self.tab.notes.with(|notes| {
+            self.report.with_value(|report| {
+                if !notes.may_be_in(report, &table) {
+                    return None;
+                }
+                let RowAnchors { row, event } = row_anchors(report, &table, columns, values);
+                let Anchor::Row { key, .. } = &row else { return None };
+                let number = *notes.on_row(report, &table, key, event.as_ref()).first()?;
+                notes.list.get(number).map(|note| (number, note.text.clone()))
+            })
+        })
+    }
+
+    /// Opens the dialog for a note on that row, or on one of those that are at hand.
+    fn write_on(self, row: Option<u64>) {
+        let Some((_, table)) = self.table.get_untracked() else { return };
+        let report = self.report.get_value();
+        let anchors = self.rows.with_untracked(|rows| {
+            let numbered = rows.rows.iter().enumerate().map(|(at, values)| (rows.offset + at as u64, values));
+            let of_row = |values: &Vec<Value>| row_anchors(&report, &table.id, &table.columns, values);
+            match row {
+                Some(row) => {
+                    let values = numbered.into_iter().find(|(at, _)| *at == row).map(|(_, values)| values);
+                    values.map(|values| of_row(values).all()).unwrap_or_default()
+                }
+                None => {
+                    let drawn = self.scroll.with_untracked(Scroll::drawn);
+                    let shown = numbered.filter(|(at, _)| drawn.contains(at));
+                    shown.take(MAX_OFFERED).map(|(_, values)| of_row(values).row).collect::<Vec<Anchor>>()
+                }
+            }
+        });
+        self.tab.writing.set(Some(Writing::New(anchors)));
+    }
+
     fn sort_by(self, column: u32) {
         let own = self.table.with_untracked(|table| table.as_ref().and_then(|(_, table)| table.sort));
         let numeric = self.table.with_untracked(|table| {
@@ -180,6 +223,7 @@ pub fn TableBlock(
     });
     let state = State {
         tab,
+        report,
         sides,
         table,
         query: RwSignal::default(),
@@ -361,6 +405,17 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
                         "/"
                     </kbd>
                 </label>
+            </Show>
+            <Show when=move || state.tab.app.embed.is_none()>
+                <button
+                    type="button"
+                    class="button button-icon"
+                    aria-label=move || (words().notes.write_on_table)(&title.get())
+                    title=move || (words().notes.write_on_table)(&title.get())
+                    on:click=move |_| state.write_on(None)
+                >
+                    <Icon shape=Shape::Note />
+                </button>
             </Show>
             <Menu
                 label=Signal::derive(move || (words().copy_table)(&title.get()))
@@ -546,7 +601,9 @@ fn row_view(state: State, columns: &Memo<Vec<ColumnView>>, row: u64) -> AnyView 
                 .iter()
                 .enumerate()
                 .map(|(at, column)| {
-                    cell_view(column, values.get(at), rows.column_max.get(at).copied().unwrap_or(0.0))
+                    let mark = (at == 0).then(|| mark_view(state, columns, values, row)).flatten();
+                    let max = rows.column_max.get(at).copied().unwrap_or(0.0);
+                    cell_view(column, values.get(at), max, mark)
                 })
                 .collect_view()
                 .into_any(),
@@ -558,6 +615,47 @@ fn row_view(state: State, columns: &Memo<Vec<ColumnView>>, row: u64) -> AnyView 
                 .into_any(),
         })
     })
+}
+
+/// The mark of a row that someone wrote on, which leads to the note; else a place to press in order to write one. Keys have the
+/// button above the table.
+fn mark_view(state: State, columns: &[ColumnView], values: &[Value], row: u64) -> Option<AnyView> {
+    if state.tab.app.embed.is_some() {
+        return None;
+    }
+    match state.notes_on(columns, values) {
+        Some((number, text)) => {
+            let label = (words().notes.mark)(&text::visible(&text));
+            let title = label.clone();
+            Some(
+                view! {
+                    <button
+                        type="button"
+                        class="row-note row-note-on"
+                        aria-label=label
+                        title=title
+                        on:click=move |_| state.tab.writing.set(Some(Writing::Old(number)))
+                    >
+                        <Icon shape=Shape::Note />
+                    </button>
+                }
+                .into_any(),
+            )
+        }
+        None => Some(
+            view! {
+                <span
+                    class="row-note"
+                    aria-hidden="true"
+                    title=words().notes.write_on_row
+                    on:click=move |_| state.write_on(Some(row))
+                >
+                    <Icon shape=Shape::Note />
+                </span>
+            }
+            .into_any(),
+        ),
+    }
 }
 
 #[component]

@@ -3,7 +3,7 @@
 use super::{FileCard, LinkCard, SidesCard};
 use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, NoteBlock, TableBlock};
 use crate::app::own_table::OwnTable;
-use crate::app::screens::{MemorySettings, OwnTableEditor};
+use crate::app::screens::{MemorySettings, NotesPanel, OwnTableEditor};
 use crate::app::state::{Phase, Tab};
 use crate::app::widgets::InTurn;
 use crate::app::words::words;
@@ -54,6 +54,9 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
     });
     // In a frame that was asked for one report.
     let is_alone = move || tab.app.embed.is_some_and(|embed| embed.report.with(Option::is_some));
+    // A frame shows what another page sent, and takes nothing down.
+    let is_whole = Memo::new(move |_| document.with(|it| it.as_ref().is_some_and(|it| !it.partial)));
+    let can_write = move || tab.app.embed.is_none() && is_whole.get();
     let still_reading = move || tab.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping));
     view! {
         <div class="document" class:document-one=move || is_alone() || reports.with(|reports| reports.len() < 2)>
@@ -62,6 +65,9 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 Kind::Compared => view! { <SidesCard tab document /> }.into_any(),
                 Kind::Linked => view! { <LinkCard tab document /> }.into_any(),
             }}
+            <Show when=can_write>
+                <NotesPanel tab document />
+            </Show>
             <Show
                 when=move || reports.with(|reports| !reports.is_empty())
                 fallback=move || {

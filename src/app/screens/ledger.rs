@@ -58,8 +58,9 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             <div class="file-head">
                 <div class="file-title">
                     <h1>
-                        <bdi>{move || tab.name.get()}</bdi>
+                        <bdi>{move || tab.title()}</bdi>
                     </h1>
+                    <FileName tab />
                     {move || file.get().map(meta_view)}
                 </div>
                 <div class="file-tools">
@@ -119,6 +120,16 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     }
 }
 
+/// The name of what someone gave a title to.
+#[component]
+pub fn FileName(tab: Tab) -> impl IntoView {
+    view! {
+        <Show when=move || tab.notes.with(|notes| !notes.title.is_empty())>
+            <p class="file-name"><bdi>{move || tab.name.get()}</bdi></p>
+        </Show>
+    }
+}
+
 /// Closes the tab.
 #[component]
 pub fn CloseButton(tab: Tab) -> impl IntoView {
@@ -140,6 +151,7 @@ pub fn CloseButton(tab: Tab) -> impl IntoView {
 const TO_PERFETTO: &str = "open-in-perfetto";
 const LINK: &str = "copy-link";
 const WITH_LESS: &str = "with-less";
+const HAND_ON: &str = "hand-on";
 /// There are events that Perfetto can show where this exporter has something to write.
 const CHROME_TRACE: &str = "chrome-trace";
 
@@ -158,10 +170,8 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
             && tab.phase.with(|phase| *phase == Phase::Done)
             && exporters.with(|all| !all.is_empty())
     });
-    let can_link = move || {
-        document
-            .with(|document| document.as_ref().is_some_and(|it| it.link.is_none() && !it.reports.is_empty()))
-    };
+    let can_link =
+        move || document.with(|document| document.as_ref().is_some_and(|it| !it.reports.is_empty()));
     let has_trace = move || exporters.with(|all| all.iter().any(|exporter| exporter.id == CHROME_TRACE));
     let export_items = Signal::derive(move || {
         exporters
@@ -173,6 +183,12 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
                 detail: format!(".{}", exporter.extension),
                 checked: None,
             })
+            .chain(can_link().then(|| MenuItem {
+                id: HAND_ON.to_string(),
+                label: words().sharing.hand_on.to_string(),
+                detail: ".tracedrop".to_string(),
+                checked: None,
+            }))
             .chain(can_link().then(|| MenuItem {
                 id: WITH_LESS.to_string(),
                 label: words().sharing.with_less.to_string(),
@@ -194,6 +210,9 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
             .collect::<Vec<_>>()
     });
     let export = Callback::new(move |id: String| {
+        if id == HAND_ON {
+            return tab.share.set(Some(Way::HandOn));
+        }
         if id == WITH_LESS {
             return tab.share.set(Some(Way::File));
         }

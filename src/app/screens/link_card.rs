@@ -1,6 +1,6 @@
 //! Where a report that came with a link is from.
 
-use super::ledger::{CloseButton, ExportMenu};
+use super::ledger::{CloseButton, ExportMenu, FileName};
 use crate::app::state::Tab;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
@@ -16,7 +16,8 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
         <section class="file" aria-label=words().file_card>
             <div class="file-head">
                 <div class="file-title">
-                    <h1><bdi>{move || tab.name.get()}</bdi></h1>
+                    <h1><bdi>{move || tab.title()}</bdi></h1>
+                    <FileName tab />
                 </div>
                 <div class="file-tools">
                     <ExportMenu tab document />
@@ -26,7 +27,16 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             <div class="from-link" data-testid="from-link">
                 <Icon shape=Shape::Info />
                 <div>
-                    <p>{words().sharing.from_link}</p>
+                    <p>
+                        {move || match link.with(|link| link.as_ref().is_some_and(|link| link.is_file)) {
+                            true => words().sharing.from_file,
+                            false => words().sharing.from_link,
+                        }}
+                    </p>
+                    {move || {
+                        let problem = link.get().and_then(|link| link.problem);
+                        problem.map(|why| view! { <p class="share-wrong">{(words().sharing.no_index)(&text::visible(&why))}</p> })
+                    }}
                     <ul>
                         {move || {
                             let files = link.get().map(|link| link.files).unwrap_or_default();

@@ -26,6 +26,8 @@ pub enum Way {
     Link,
     /// A file with less in it.
     File,
+    /// A Tracedrop file.
+    HandOn,
 }
 
 /// How far it is.
@@ -89,6 +91,7 @@ pub fn ShareDialog(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
                     Some(Way::Perfetto) => view! { <ToPerfetto tab document /> }.into_any(),
                     Some(Way::Link) => view! { <AsLink tab document /> }.into_any(),
                     Some(Way::File) => view! { <AsFile tab document /> }.into_any(),
+                    Some(Way::HandOn) => view! { <AsTracedropFile tab document /> }.into_any(),
                     None => ().into_any(),
                 }}
             </div>
@@ -101,6 +104,7 @@ fn title_of(way: Way) -> &'static str {
         Way::Perfetto => words().sharing.perfetto_title,
         Way::Link => words().sharing.link_title,
         Way::File => words().sharing.file_title,
+        Way::HandOn => words().sharing.hand_on_title,
     }
 }
 
@@ -127,8 +131,9 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
         Some(span) if is_large => (span as f64 * (LARGE_BYTES as f64 / n_bytes as f64)) as i64,
         _ => span.unwrap_or(0),
     };
-    let from = RwSignal::new("0".to_string());
-    let to = RwSignal::new(millis(first));
+    let asked = tab.window.try_update_value(Option::take).flatten();
+    let from = RwSignal::new(asked.map_or_else(|| "0".to_string(), |(from, _)| millis(from.max(0))));
+    let to = RwSignal::new(millis(asked.map_or(first, |(_, to)| to.max(0))));
     let stage = RwSignal::new(Stage::Asking);
     // What was packed last.
     let held: Local<Option<Blob>> = StoredValue::new_local(None);
@@ -311,6 +316,20 @@ enum LinkStage {
     Refused(String),
 }
 
+/// Whether there is a SHA-256: only of one file that was read, as an index is another file than its trace.
+fn has_digest(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> bool {
+    let read_bytes =
+        document.with_untracked(|document| document.as_ref().map(|document| document.file.bytes));
+    tab.file_bytes().is_some() && tab.file_bytes() == read_bytes && !tab.was_handed_on()
+}
+
+/// Has it computed, if it is not known.
+fn want_digest(tab: Tab, has_digest: bool) {
+    if has_digest && tab.digest.with_untracked(Option::is_none) {
+        tab.send(&Request::WantDigest);
+    }
+}
+
 #[component]
 fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
     let rows = RwSignal::new(ROWS[0]);
@@ -319,13 +338,8 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
     let asked = RwSignal::new(ShareOptions::default());
     let stage = RwSignal::new(LinkStage::Making);
     let turn = StoredValue::new(0u32);
-    // Only of one file that was read there is a SHA-256; an index is another file than its trace.
-    let read_bytes =
-        document.with_untracked(|document| document.as_ref().map(|document| document.file.bytes));
-    let has_digest = tab.file_bytes().is_some() && tab.file_bytes() == read_bytes;
-    if has_digest && tab.digest.with_untracked(Option::is_none) {
-        tab.send(&Request::WantDigest);
-    }
+    let has_digest = has_digest(tab, document);
+    want_digest(tab, has_digest);
     Effect::new(move |_| {
         let (sha256, rows, all_reports) = (tab.digest.get(), rows.get(), all_reports.get());
         let this_turn = turn.get_value() + 1;
@@ -343,7 +357,7 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
             sha256: sha256.filter(|_| has_digest),
             ..LinkOptions::default()
         };
-        let options = ShareOptions { link, redact, ..ShareOptions::default() };
+        let options = tab.with_notes(ShareOptions { link, redact, ..ShareOptions::default() });
         asked.set(options.clone());
         tab.ask(
             |ticket| Request::Share { ticket, exporter: LINK.to_string(), options },
@@ -417,8 +431,9 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
                 LinkStage::Ready(address) => {
                     let n_letters = address.len() as u64;
                     let title = shown().filter(|_| !all_reports.get()).unwrap_or_default();
+                    let tells_digest = has_digest || document.with_untracked(|it| it.as_ref().is_some_and(|it| files_have_digests(it)));
                     view! {
-                        <p>{(words().sharing.link_length)(n_letters, &title, has_digest)}</p>
+                        <p>{(words().sharing.link_length)(n_letters, &title, tells_digest)}</p>
                         <div class="share-actions">
                             <button type="button" class="button button-main" on:click=move |_| copy(address.clone())>
                                 <Icon shape=Shape::Copy />
@@ -565,22 +580,95 @@ fn preview_view(preview: PreviewView) -> impl IntoView {
     }
 }
 
-/// Exporters that have nothing that can be taken out.
-const NOT_SHARED: [&str; 2] = ["index", "mrm-run"];
+/// Which part of a trace is written, as someone writes it.
+#[derive(Clone, Copy)]
+struct PartDraft {
+    /// Milliseconds since the start of the trace.
+    from: RwSignal<String>,
+    to: RwSignal<String>,
+    /// Slices that may be one inside the other; empty for all.
+    depth: RwSignal<String>,
+}
+
+impl PartDraft {
+    fn new(span: Option<i64>) -> PartDraft {
+        PartDraft {
+            from: RwSignal::new("0".to_string()),
+            to: RwSignal::new(span.map(millis).unwrap_or_default()),
+            depth: RwSignal::default(),
+        }
+    }
+
+    /// What is kept. `None` if what was written can not be that.
+    fn cut(self, span: Option<i64>) -> Option<Cut> {
+        let window = match span {
+            Some(span) => {
+                let window = (nanoseconds(&self.from.get())?, nanoseconds(&self.to.get())?);
+                // What is shown is rounded, and all of it is all of it.
+                let is_part = window.0 > 0 || window.1 + 1_000 < span;
+                Some(window).filter(|window| window.0 <= window.1).map(|window| is_part.then_some(window))?
+            }
+            None => None,
+        };
+        let max_depth = match self.depth.get().trim() {
+            "" => None,
+            depth => Some(depth.parse().ok().filter(|depth| *depth > 0)?),
+        };
+        Some(Cut { window, max_depth })
+    }
+}
+
+#[component]
+fn PartFields(part: PartDraft, span: Option<i64>) -> impl IntoView {
+    let field = |label: &'static str, value: RwSignal<String>| {
+        view! {
+            <label>
+                <span>{label}</span>
+                <input
+                    type="text"
+                    inputmode="decimal"
+                    prop:value=move || value.get()
+                    on:input:target=move |event| value.set(event.target().value())
+                />
+            </label>
+        }
+    };
+    view! {
+        <div class="share-part">
+            <fieldset>
+                <legend>{span.map_or_else(String::new, |span| (words().sharing.part)(&millis(span)))}</legend>
+                {span.is_some().then(|| [field(words().sharing.from, part.from), field(words().sharing.to, part.to)])}
+                {field(words().sharing.depth, part.depth)}
+            </fieldset>
+        </div>
+    }
+}
 
 /// A file with less in it than there is.
 #[component]
 fn AsFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
     let exporters: Vec<ExporterView> = document.with_untracked(|document| {
         let all = document.as_ref().map(|document| document.exporters.clone()).unwrap_or_default();
-        all.into_iter().filter(|exporter| !NOT_SHARED.contains(&exporter.id.as_str())).collect()
+        all.into_iter().filter(|exporter| exporter.can_redact).collect()
     });
     let first = exporters.iter().find(|exporter| exporter.id == "html").or(exporters.first());
     let chosen = RwSignal::new(first.map(|exporter| exporter.id.clone()).unwrap_or_default());
     let classes = RwSignal::new(Classes { paths: true, hosts: true, ..Classes::default() });
-    let options = Signal::derive(move || ShareOptions { redact: classes.get(), ..ShareOptions::default() });
     let known = StoredValue::new(exporters.clone());
+    let span = document.with_untracked(|document| document.as_ref().and_then(|document| document.span_ns));
+    let part = PartDraft::new(span);
+    let takes_part = Memo::new(move |_| {
+        chosen.with(|id| known.with_value(|all| all.iter().any(|it| it.id == *id && it.takes_part)))
+    });
+    let cut = Memo::new(move |_| if takes_part.get() { part.cut(span) } else { Some(Cut::default()) });
+    let options = Signal::derive(move || {
+        let cut = cut.get().unwrap_or_default();
+        tab.with_notes(ShareOptions { cut, redact: classes.get(), ..ShareOptions::default() })
+    });
     let export = move || {
+        if cut.get_untracked().is_none() {
+            return;
+        }
         let id = chosen.get_untracked();
         let exporter = known.with_value(|all| all.iter().find(|exporter| exporter.id == id).cloned());
         if let Some(exporter) = exporter {
@@ -610,11 +698,162 @@ fn AsFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
                 </label>
             </fieldset>
         </div>
+        <Show when=move || takes_part.get()>
+            <PartFields part span />
+            <Show when=move || cut.get().is_none()>
+                <p class="share-wrong">{words().sharing.bad_part}</p>
+            </Show>
+        </Show>
         <Redaction tab exporter=chosen options classes />
         <div class="share-actions">
-            <button type="button" class="button button-main" on:click=move |_| export()>
+            <button type="button" class="button button-main" disabled=move || cut.get().is_none() on:click=move |_| export()>
                 {words().sharing.file_export}
             </button>
+        </div>
+    }
+}
+
+/// Whether what was handed on has the SHA-256 of its files with it.
+fn files_have_digests(document: &DocumentView) -> bool {
+    let files = document.link.as_ref().map(|link| &link.files);
+    let files = files.or(document.sent.as_ref().map(|sent| &sent.files));
+    files.is_some_and(|files| !files.is_empty() && files.iter().all(|file| file.sha256.is_some()))
+}
+
+/// What writes a Tracedrop file, and what writes an index: where there is one it may go along.
+const TRACEDROP_FILE: &str = "tracedrop";
+const INDEX: &str = "index";
+
+/// A Tracedrop file that was written, without or with what was read.
+#[derive(Clone, Default)]
+struct Written {
+    packed: [Option<Packed>; 2],
+    failed: Option<String>,
+}
+
+/// Report, notes and view as one file, with or without all that was read.
+#[component]
+fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
+    let (can_index, is_large) = document.with_untracked(|document| {
+        document.as_ref().map_or((false, false), |document| {
+            let has_index = document.exporters.iter().any(|exporter| exporter.id == INDEX);
+            (has_index, document.file.bytes > LARGE_BYTES)
+        })
+    });
+    let wants_all = RwSignal::new(false);
+    let classes = RwSignal::new(Classes::default());
+    let takes_out = Memo::new(move |_| !classes.get().is_none());
+    let with_all = Memo::new(move |_| can_index && wants_all.get() && !takes_out.get());
+    let has_digest = has_digest(tab, document);
+    want_digest(tab, has_digest);
+    let written = RwSignal::new(Written::default());
+    let blobs: [Local<Option<Blob>>; 2] = [StoredValue::new_local(None), StoredValue::new_local(None)];
+    let turn = StoredValue::new(0u32);
+    let options_with = move |with_index: bool, sha256: Option<String>| {
+        let link = LinkOptions {
+            report: tab.report.get_untracked(),
+            tables: tab.looks.get_value(),
+            sha256: sha256.filter(|_| has_digest),
+            ..LinkOptions::default()
+        };
+        tab.with_notes(ShareOptions { link, redact: classes.get(), with_index, ..ShareOptions::default() })
+    };
+    let pack = move |with_index: bool, options: ShareOptions, this_turn: u32| {
+        let at = usize::from(with_index);
+        tab.ask(
+            |ticket| Request::Share { ticket, exporter: TRACEDROP_FILE.to_string(), options },
+            move |answer| match answer {
+                _ if turn.try_get_value() != Some(this_turn) => {}
+                Answer::Exported { file_name, bytes, without_args, blob } => {
+                    blobs[at].set_value(Some(blob));
+                    written.update(|written| {
+                        written.packed[at] = Some(Packed { file_name, bytes, without_args })
+                    });
+                }
+                Answer::Refused(failure) => {
+                    let text = (words().refused)(&failure.what, &failure.hint);
+                    written.update(|written| written.failed = Some(text));
+                }
+                _ => {}
+            },
+        );
+    };
+    // Both are written at once, so that it is known how large they are; of a large one only what is asked for.
+    Effect::new(move |_| {
+        let (sha256, takes_out, wants_all) = (tab.digest.get(), takes_out.get(), is_large && wants_all.get());
+        let this_turn = turn.get_value() + 1;
+        turn.set_value(this_turn);
+        written.set(Written::default());
+        if has_digest && sha256.is_none() {
+            return;
+        }
+        pack(false, options_with(false, sha256.clone()), this_turn);
+        if can_index && !takes_out && (wants_all || !is_large) {
+            pack(true, options_with(true, sha256), this_turn);
+        }
+    });
+    let options = Signal::derive(move || options_with(with_all.get(), tab.digest.get()));
+    let save = move |packed: &Packed| {
+        if let Some(blob) = blobs[usize::from(with_all.get_untracked())].get_value() {
+            browser::download(&packed.file_name, &blob);
+            let name = text::visible(&packed.file_name);
+            tab.app.say((words().exported)(&name, packed.bytes, false));
+            tab.share.set(None);
+        }
+    };
+    let all_label =
+        move || (words().sharing.everything)(written.with(|it| it.packed[1].as_ref().map(|it| it.bytes)));
+    view! {
+        <p>{words().sharing.hand_on_about}</p>
+        {can_index
+            .then(|| {
+                view! {
+                    <div class="share-part">
+                        <fieldset>
+                            <label>
+                                <input
+                                    type="checkbox"
+                                    prop:checked=move || with_all.get()
+                                    disabled=move || takes_out.get()
+                                    on:change:target=move |event| wants_all.set(event.target().checked())
+                                />
+                                <span>{all_label}</span>
+                            </label>
+                        </fieldset>
+                        <p class="share-hint">
+                            {move || match takes_out.get() {
+                                true => words().sharing.everything_not,
+                                false => words().sharing.everything_about,
+                            }}
+                        </p>
+                    </div>
+                }
+            })}
+        <Redaction tab exporter=TRACEDROP_FILE.to_string() options classes />
+        <div class="share-state" role="status">
+            {move || {
+                let Written { packed, failed } = written.get();
+                let [without, with] = packed;
+                match (if with_all.get() { with } else { without }, failed) {
+                    (Some(packed), _) => {
+                        let name = text::visible(&packed.file_name);
+                        let n_notes = tab.notes.with(|notes| notes.list.len() as u64);
+                        view! {
+                            <p>{(words().sharing.hand_on_ready)(&name, packed.bytes, n_notes)}</p>
+                            <div class="share-actions">
+                                <button type="button" class="button button-main" on:click=move |_| save(&packed)>
+                                    {words().sharing.hand_on_save}
+                                </button>
+                            </div>
+                        }
+                            .into_any()
+                    }
+                    (None, Some(text)) => {
+                        view! { <p class="share-wrong"><Icon shape=Shape::Alert />" "{text}</p> }.into_any()
+                    }
+                    (None, None) => view! { <p>{(words().sharing.packing)(0)}</p> }.into_any(),
+                }
+            }}
         </div>
     }
 }

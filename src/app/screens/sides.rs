@@ -25,7 +25,14 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
     view! {
         <section class="file sides" aria-label=words().sides_card data-testid="sides">
             <div class="file-head">
-                <h1 class="sides-title">{words().sides_title}</h1>
+                <h1 class="sides-title">
+                    <bdi>
+                        {move || match tab.notes.with(|notes| notes.title.is_empty()) {
+                            true => words().sides_title.to_string(),
+                            false => tab.title(),
+                        }}
+                    </bdi>
+                </h1>
                 <div class="file-tools">
                     <Show when=move || { phases.with(|phases| phases.len() > 2) }>
                         <label class="choice">

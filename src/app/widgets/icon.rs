@@ -18,6 +18,7 @@ pub enum Shape {
     Info,
     Keys,
     Lock,
+    Note,
     Plus,
     Repair,
     Search,
@@ -54,6 +55,9 @@ impl Shape {
             }
             Shape::Lock => {
                 "M5 7V5a3 3 0 0 1 6 0v2M4 7h8a1 1 0 0 1 1 1v4.500a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1V8a1 1 0 0 1 1-1Z"
+            }
+            Shape::Note => {
+                "m3 13 .8-3.200 7-7a1.200 1.200 0 0 1 1.700 0l.3.3a1.200 1.200 0 0 1 0 1.700l-7 7L3 13ZM9.500 4.500l2 2"
             }
             Shape::Plus => "M8 3v10M3 8h10",
             Shape::Repair => {

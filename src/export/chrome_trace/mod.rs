@@ -41,6 +41,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies,
     write: write_checked,
     reference: None,
+    takes_part: true,
+    can_redact: true,
+    takes_notes: false,
 };
 
 /// The same, packed with gzip: what is handed over to Perfetto.
@@ -57,6 +60,9 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
         packer.finish().map(drop)
     },
     reference: None,
+    takes_part: true,
+    can_redact: true,
+    takes_notes: false,
 };
 
 fn applies(run: &Run) -> bool {

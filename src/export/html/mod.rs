@@ -3,10 +3,10 @@
 //!
 //! All text out of files is escaped, and only the style and the script whose checksums stand in the policy are let run.
 
-use super::{ExporterInfo, Input, always};
+use super::{ExporterInfo, Input, always, notes};
 use crate::base::text;
 use crate::base::units::group_digits;
-use crate::report::{Block, Chart, Facts, Findings, NoteLevel, Report, Table, Value};
+use crate::report::{Block, Chart, Facts, Findings, NoteLevel, Notes, Report, Table, Value};
 use crate::scene::{layout, svg, tone_name};
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
@@ -20,6 +20,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: always,
     write,
     reference: None,
+    takes_part: false,
+    can_redact: true,
+    takes_notes: true,
 };
 
 const STYLE: &str = include_str!("report.css");
@@ -38,8 +41,8 @@ const CHART_WIDTH: f64 = 1000.0;
 
 fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let document = input.document;
-    let mut page = Page { text: String::new(), out, n_table_bytes: 0 };
-    let title = if document.title.is_empty() { "Trace" } else { &document.title };
+    let mut page = Page { text: String::new(), out, n_table_bytes: 0, notes: input.notes() };
+    let title = input.title();
     page.head(title);
     page.raw("<header><h1>");
     page.escaped(title);
@@ -49,6 +52,9 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     page.raw("</header>\n<nav aria-label=\"Reports\"><ul>");
     let reports: Vec<&Report> = document.reports.iter().chain([&document.ledger]).collect();
+    if !input.notes().list.is_empty() {
+        page.raw("<li><a href=\"#notes\">Notes</a></li>");
+    }
     for report in &reports {
         page.raw("<li><a href=\"#");
         page.escaped(&report.id);
@@ -57,6 +63,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
         page.raw("</a></li>");
     }
     page.raw("</ul></nav>\n<main>\n");
+    page.notes(document.reports);
     for report in &reports {
         page.report(report)?;
     }
@@ -72,6 +79,7 @@ struct Page<'a> {
     text: String,
     out: &'a mut dyn Write,
     n_table_bytes: usize,
+    notes: &'a Notes,
 }
 
 /// `sha256-…`, as policies have it.
@@ -136,6 +144,47 @@ impl Page<'_> {
         self.raw("<h3>");
         self.escaped(text);
         self.raw("</h3>\n");
+    }
+
+    /// What people wrote, each with the way to where it belongs.
+    fn notes(&mut self, reports: &[Report]) {
+        if self.notes.list.is_empty() {
+            return;
+        }
+        let words = notes::words_of(reports);
+        let places = first_rows(self.notes, reports);
+        self.raw("<section>\n<h2 id=\"notes\">Notes</h2>\n<ol class=\"notes\">\n");
+        for (number, note) in self.notes.list.iter().enumerate() {
+            self.raw(&format!("<li id=\"note-{}\">", number + 1));
+            for line in note.text.lines() {
+                self.paragraph("", line);
+            }
+            self.raw("<p class=\"soft\">On ");
+            match places.get(number).and_then(Option::as_ref) {
+                Some((report, table, row)) => {
+                    self.raw("<a href=\"#");
+                    self.row_id(report, table, *row);
+                    self.raw("\">");
+                    self.escaped(&words(&note.on));
+                    self.raw("</a>");
+                }
+                None => self.escaped(&words(&note.on)),
+            }
+            self.raw("</p></li>\n");
+        }
+        self.raw("</ol>\n</section>\n");
+    }
+
+    fn row_id(&mut self, report: &str, table: &str, row: usize) {
+        self.escaped(&format!("{report}.{table}.row-{row}"));
+    }
+
+    /// The ways from a row to its notes.
+    fn marks(&mut self, notes: &[usize]) {
+        for number in notes {
+            let number = number + 1;
+            self.raw(&format!("<a class=\"mark\" href=\"#note-{number}\">Note {number}</a> "));
+        }
     }
 
     fn report(&mut self, report: &Report) -> io::Result<()> {
@@ -267,19 +316,36 @@ impl Page<'_> {
             self.raw("</th>");
         }
         self.raw("</tr></thead><tbody>\n");
+        let marks = self.notes.on_table(report, table);
         let mut n_shown = 0;
-        for row in 0..n_rows.min(MAX_ROWS) {
-            if self.n_table_bytes > MAX_TABLE_BYTES && row >= FEW_ROWS {
-                break;
+        for row in 0..n_rows {
+            let notes = marks.iter().find(|(marked, _)| *marked == row).map_or(&[][..], |(_, notes)| notes);
+            let is_cut = row >= MAX_ROWS || (self.n_table_bytes > MAX_TABLE_BYTES && row >= FEW_ROWS);
+            // Rows that someone wrote on are always there.
+            if is_cut && notes.is_empty() {
+                continue;
             }
             n_shown += 1;
             self.flush()?;
-            self.raw("<tr>");
-            for column in &table.columns {
+            self.raw("<tr");
+            if !notes.is_empty() {
+                self.raw(" id=\"");
+                self.row_id(report, &table.id, row);
+                self.raw("\"");
+            }
+            self.raw(">");
+            for (at, column) in table.columns.iter().enumerate() {
+                let is_marked = at == 0 && !notes.is_empty();
                 let value = column.cells.get(row);
                 let text = text::shortened(&value.display(column.unit), MAX_LETTERS);
                 if matches!(value, Value::Text(_)) {
                     self.raw("<td class=\"text\"");
+                    if is_marked {
+                        // Sorted by its own text, without the marks.
+                        self.raw(" data-v=\"");
+                        self.escaped(&text);
+                        self.raw("\"");
+                    }
                     if text.len() > LETTERS_THAT_SHOW {
                         self.raw(" title=\"");
                         self.escaped(&text);
@@ -292,6 +358,9 @@ impl Page<'_> {
                     self.raw("\">");
                 } else {
                     self.raw("<td>");
+                }
+                if is_marked {
+                    self.marks(notes);
                 }
                 self.escaped(&text);
                 self.raw("</td>");
@@ -307,6 +376,20 @@ impl Page<'_> {
         }
         Ok(())
     }
+}
+
+/// Report, table and number of the first row that each note is on.
+fn first_rows(notes: &Notes, reports: &[Report]) -> Vec<Option<(String, String, usize)>> {
+    let mut places = vec![None; notes.list.len()];
+    for (report, table) in reports.iter().flat_map(|report| report.tables().map(move |table| (report, table)))
+    {
+        for (row, on_it) in notes.on_table(&report.id, table) {
+            for number in on_it {
+                places[number].get_or_insert((report.id.to_string(), table.id.to_string(), row));
+            }
+        }
+    }
+    places
 }
 
 #[cfg(test)]

@@ -2,20 +2,21 @@
 //!
 //! ```text
 //! { "by": "tracedrop 0.1.0", "title": …, "files": [{ name, bytes, sha256? }], "top": 10, "own_tables": true?,
-//!   "show": "gpu-kernels", "tables": [{ report, table, sort: [column, descending]?, filter }],
+//!   "given_title": …?, "notes": [NOTE]?, "show": "gpu-kernels", "tables": [{ report, table, sort: [column, descending]?, filter }],
 //!   "reports": [{ id, title, summary, blocks: [ { facts } | { table } | { findings } | { note } ] }] }
 //! ```
-//! Readers step over members they do not know. Values are of the kind that their column says; what is missing is `null`.
+//! NOTE is as in `export::notes`. Readers step over members they do not know. Values are of the kind that their column says; what is missing is `null`.
 
-use super::{LinkOptions, Refusal};
+use super::json::JsonWriter;
+use super::{LinkOptions, Refusal, write_file};
 use crate::analysis::Query;
 use crate::base::json::Json;
-use crate::base::json::write::{push_f64, push_string};
 use crate::base::units::Unit;
-use crate::export::Input;
+use crate::export::{Input, notes};
 use crate::report::view::{self, TableQuery};
 use crate::report::{
-    Block, Cells, Column, Fact, Facts, Finding, Findings, Note, NoteLevel, Report, Sort, Stakes, Table, Value,
+    Anchor, Block, Cells, Column, Fact, Facts, Finding, Findings, Note, NoteLevel, Notes, Report, Sort,
+    Stakes, Table, Value,
 };
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -61,91 +62,9 @@ pub struct LinkedReport {
     /// `id` of the report that showed.
     pub show: String,
     pub tables: Vec<TableSpot>,
+    /// What someone wrote on it.
+    pub notes: Notes,
     pub reports: Vec<Report>,
-}
-
-/// JSON piece by piece.
-#[derive(Default)]
-struct Json1 {
-    out: Vec<u8>,
-}
-
-impl Json1 {
-    fn raw(&mut self, text: &str) {
-        self.out.extend_from_slice(text.as_bytes());
-    }
-
-    /// A comma, unless something has just been opened.
-    fn separate(&mut self) {
-        if !matches!(self.out.last(), None | Some(b'{' | b'[' | b':')) {
-            self.out.push(b',');
-        }
-    }
-
-    fn key(&mut self, key: &str) {
-        self.separate();
-        push_string(key, &mut self.out);
-        self.out.push(b':');
-    }
-
-    fn text(&mut self, text: &str) {
-        self.separate();
-        push_string(text, &mut self.out);
-    }
-
-    fn member(&mut self, key: &str, text: &str) {
-        if !text.is_empty() {
-            self.key(key);
-            self.text(text);
-        }
-    }
-
-    fn number(&mut self, value: impl std::fmt::Display) {
-        self.separate();
-        self.raw(&value.to_string());
-    }
-
-    fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut write: impl FnMut(T, &mut Json1)) {
-        self.separate();
-        self.raw("[");
-        for item in items {
-            write(item, self);
-        }
-        self.raw("]");
-    }
-
-    fn object(&mut self, write: impl FnOnce(&mut Json1)) {
-        self.separate();
-        self.raw("{");
-        write(self);
-        self.raw("}");
-    }
-
-    fn value(&mut self, value: &Value) {
-        match value {
-            Value::Missing => {
-                self.separate();
-                self.raw("null");
-            }
-            Value::Text(text) => self.text(text),
-            Value::Unsigned(value) => self.number(value),
-            Value::Integer(value) => self.number(value),
-            Value::Float(value) if value.is_finite() => {
-                self.separate();
-                push_f64(rounded(*value), &mut self.out);
-            }
-            Value::Float(value) if value.is_nan() => self.text("NaN"),
-            Value::Float(value) => self.text(if *value > 0.0 { "Infinity" } else { "-Infinity" }),
-            Value::Bool(value) => self.number(value),
-        }
-    }
-}
-
-/// A number with nine digits, and with three behind the point where it is large, which is more than anything shows; the
-/// others would be most of a link.
-fn rounded(value: f64) -> f64 {
-    let text = if value.abs() < 1e5 { format!("{value:.8e}") } else { format!("{value:.3}") };
-    text.parse().unwrap_or(value)
 }
 
 /// The letter of a kind of values.
@@ -175,22 +94,16 @@ pub fn write(input: &Input<'_>) -> String {
     let reports = input.document.reports;
     let shown =
         options.report.as_deref().or(reports.first().map(|report| report.id.as_ref())).unwrap_or_default();
-    let mut json = Json1::default();
+    let mut json = JsonWriter::default();
     json.object(|json| {
         json.member("by", concat!("tracedrop ", env!("CARGO_PKG_VERSION")));
         json.member("title", &input.document.title);
+        notes::write_members(&notes_along(input, shown), "given_title", json);
         json.key("files");
-        json.list(files(input), |file, json| {
-            json.object(|json| {
-                json.member("name", &file.name);
-                json.key("bytes");
-                json.number(file.bytes);
-                json.member("sha256", file.sha256.as_deref().unwrap_or_default());
-            });
-        });
+        json.list(files(input), |file, json| write_file(&file, json));
         json.key("top");
         json.number(input.query.top);
-        if *input.query != (Query { top: input.query.top, ..Query::default() }) {
+        if options.own_tables || *input.query != (Query { top: input.query.top, ..Query::default() }) {
             json.key("own_tables");
             json.number(true);
         }
@@ -200,10 +113,22 @@ pub fn write(input: &Input<'_>) -> String {
         let goes_along = |report: &&Report| options.all_reports || report.id == shown;
         json.list(reports.iter().filter(goes_along), |report, json| write_report(report, options, json));
     });
-    String::from_utf8(json.out).unwrap_or_default()
+    json.into_text()
 }
 
-fn files(input: &Input<'_>) -> Vec<LinkedFile> {
+/// All notes but those on rows of reports that stay behind.
+fn notes_along(input: &Input<'_>, shown: &str) -> Notes {
+    let mut notes = input.notes().clone();
+    let all_go = input.options.link.all_reports;
+    notes.list.retain(|note| match &note.on {
+        Anchor::Row { report, .. } => all_go || report == shown,
+        _ => true,
+    });
+    notes
+}
+
+/// The files that the report is of, as far as they are known.
+pub fn files(input: &Input<'_>) -> Vec<LinkedFile> {
     if !input.options.link.files.is_empty() {
         return input.options.link.files.clone();
     }
@@ -217,7 +142,7 @@ fn files(input: &Input<'_>) -> Vec<LinkedFile> {
 }
 
 /// Columns are named by their ids, as their places may be others in a later version.
-fn write_spots(options: &LinkOptions, reports: &[Report], json: &mut Json1) {
+fn write_spots(options: &LinkOptions, reports: &[Report], json: &mut JsonWriter) {
     if options.tables.is_empty() {
         return;
     }
@@ -247,7 +172,7 @@ fn find<'a>(reports: &'a [Report], report: &str, table: &str) -> Option<&'a Tabl
     report.tables().find(|known| known.id == table)
 }
 
-fn write_report(report: &Report, options: &LinkOptions, json: &mut Json1) {
+fn write_report(report: &Report, options: &LinkOptions, json: &mut JsonWriter) {
     json.object(|json| {
         json.member("id", &report.id);
         json.member("title", &report.title);
@@ -275,7 +200,7 @@ fn write_report(report: &Report, options: &LinkOptions, json: &mut Json1) {
     });
 }
 
-fn write_fact(fact: &Fact, json: &mut Json1) {
+fn write_fact(fact: &Fact, json: &mut JsonWriter) {
     json.list([()], |(), json| {
         json.text(&fact.id);
         json.text(&fact.label);
@@ -285,7 +210,7 @@ fn write_fact(fact: &Fact, json: &mut Json1) {
     });
 }
 
-fn write_facts(facts: &Facts, json: &mut Json1) {
+fn write_facts(facts: &Facts, json: &mut JsonWriter) {
     json.key("facts");
     json.object(|json| {
         json.member("title", &facts.title);
@@ -294,7 +219,7 @@ fn write_facts(facts: &Facts, json: &mut Json1) {
     });
 }
 
-fn write_findings(findings: &Findings, json: &mut Json1) {
+fn write_findings(findings: &Findings, json: &mut JsonWriter) {
     json.key("findings");
     json.object(|json| {
         json.member("title", &findings.title);
@@ -327,8 +252,9 @@ fn write_findings(findings: &Findings, json: &mut Json1) {
     });
 }
 
-fn write_table(table: &Table, report: &str, options: &LinkOptions, json: &mut Json1) {
-    let spot = options.tables.iter().find(|spot| spot.report == report && spot.table == table.id);
+fn write_table(table: &Table, report: &str, options: &LinkOptions, json: &mut JsonWriter) {
+    let is_here = |spot: &&TableSpot| spot.report == report && spot.table == table.id;
+    let spot = options.tables.iter().find(is_here).filter(|_| !options.whole_tables);
     let query = spot.map(|spot| spot.query.clone()).unwrap_or_default();
     let chosen = spot.and_then(|spot| spot.chosen.clone());
     let order = chosen.unwrap_or_else(|| view::row_order(table, &query));
@@ -449,6 +375,7 @@ pub fn read(json: &Json) -> Result<LinkedReport, Refusal> {
         own_tables: is_true(json, "own_tables"),
         show: text(json, "show"),
         tables,
+        notes: notes::read_members(json, "given_title").map_err(Refusal::NoReport)?,
         reports,
     })
 }

@@ -6,7 +6,8 @@
 //! The content is JSON (`content`). `docs/link-format.md` describes both; version 1 is frozen, and the vectors in
 //! `tests/data/link` hold it. Another layout gets another number.
 
-mod content;
+pub(super) mod content;
+pub(super) mod json;
 
 pub use content::{LinkedFile, LinkedReport, TableSpot};
 
@@ -41,6 +42,9 @@ pub static INFO: ExporterInfo = ExporterInfo {
         out.write_all(fragment.as_bytes())
     },
     reference: None,
+    takes_part: false,
+    can_redact: true,
+    takes_notes: true,
 };
 
 /// What of a report goes into a link.
@@ -58,6 +62,10 @@ pub struct LinkOptions {
     pub sha256: Option<String>,
     /// The files that it is of, where that is not a run: those of both sides of a comparison.
     pub files: Vec<LinkedFile>,
+    /// Tables of one's own took part in the numbers, whatever the query says.
+    pub own_tables: bool,
+    /// Tables go along in their own order and with all rows, whatever they are sorted and filtered by.
+    pub whole_tables: bool,
 }
 
 impl Default for LinkOptions {
@@ -69,8 +77,20 @@ impl Default for LinkOptions {
             tables: Vec::new(),
             sha256: None,
             files: Vec::new(),
+            own_tables: false,
+            whole_tables: false,
         }
     }
+}
+
+/// A file as an object.
+pub(super) fn write_file(file: &LinkedFile, json: &mut json::JsonWriter) {
+    json.object(|json| {
+        json.member("name", &file.name);
+        json.key("bytes");
+        json.number(file.bytes);
+        json.member("sha256", file.sha256.as_deref().unwrap_or_default());
+    });
 }
 
 /// Why there is no link, or why a fragment is none.

@@ -2,7 +2,9 @@
 
 use super::Redactor;
 use crate::report::chart::{Bars, Plot};
-use crate::report::{Block, Cells, Chart, Column, Document, Fact, Facts, Report, Table, TextCells, Value};
+use crate::report::{
+    Anchor, Block, Cells, Chart, Column, Document, Fact, Facts, Notes, Report, Table, TextCells, Value,
+};
 use crate::trace::Run;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -42,11 +44,12 @@ pub struct Redacted {
     source: Vec<Facts>,
     ledger: Report,
     reports: Vec<Report>,
+    notes: Notes,
 }
 
 impl Redacted {
-    /// `run` is what the document is of, for the names that it has.
-    pub fn new(document: &Document<'_>, run: &Run, redactor: &mut Redactor) -> Redacted {
+    /// `run` is what the document is of, for the names that it has; `notes` is what someone wrote on it.
+    pub fn new(document: &Document<'_>, run: &Run, notes: &Notes, redactor: &mut Redactor) -> Redacted {
         let symbols = if redactor.classes.symbols { names_of(document, run) } else { Vec::new() };
         let mut work = Work::new(symbols, files_of(document), redactor);
         Redacted {
@@ -54,7 +57,13 @@ impl Redacted {
             source: document.source.iter().map(|facts| work.facts(facts)).collect(),
             ledger: work.report(&document.ledger),
             reports: document.reports.iter().map(|report| work.report(report)).collect(),
+            notes: work.notes(notes, document.reports),
         }
+    }
+
+    /// The notes, at the same rows of the redacted tables.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
     }
 
     pub fn document(&self) -> Document<'_> {
@@ -143,6 +152,31 @@ impl<'a> Work<'a> {
             summary: self.sentence(&report.summary),
             blocks: report.blocks.iter().map(|block| self.block(block)).collect(),
         }
+    }
+
+    /// What names a row becomes what the cells of the row have become.
+    fn notes(&mut self, notes: &Notes, reports: &[Report]) -> Notes {
+        let mut notes = notes.clone();
+        notes.title = self.sentence(&notes.title);
+        for note in &mut notes.list {
+            note.text = self.sentence(&note.text);
+            match &mut note.on {
+                Anchor::Event { name, .. } => *name = self.redactor.symbol(name),
+                Anchor::Row { report, table, key } => {
+                    let report = reports.iter().find(|known| known.id == *report);
+                    let table = report.and_then(|report| report.tables().find(|known| known.id == *table));
+                    for (id, value) in key {
+                        match table.and_then(|table| table.column(id)) {
+                            Some(column) if !matches!(column.cells, Cells::Text(_)) => {}
+                            Some(column) if is_symbol(column) => *value = self.redactor.symbol(value),
+                            _ => *value = self.sentence(value),
+                        }
+                    }
+                }
+                Anchor::Whole | Anchor::Range { .. } => {}
+            }
+        }
+        notes
     }
 
     fn block(&mut self, block: &Block) -> Block {

@@ -1,7 +1,9 @@
 //! Which texts go out: those of what was written, read off the bytes themselves.
 
 use super::super::stacks::collapsed;
-use super::super::{ExporterInfo, Input, json as json_export, link, render};
+use super::super::{
+    ExporterInfo, Input, Options, chrome_trace, json as json_export, link, render, tracedrop_file,
+};
 use super::{Classes, Redactor};
 use crate::base::json::write::push_string;
 use crate::base::json::{RawStr, unescape_to_string};
@@ -140,8 +142,8 @@ pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoi
         render(exporter, input, &mut fragment)?;
         let content = link::decode(&String::from_utf8_lossy(&fragment));
         picker.write_all(&content.map_err(|refusal| io::Error::other(refusal.to_string()))?)?;
-    } else if exporter.id == super::super::chrome_trace::PACKED_INFO.id {
-        render(&super::super::chrome_trace::INFO, input, &mut picker)?;
+    } else if exporter.id == chrome_trace::PACKED_INFO.id {
+        render(&chrome_trace::INFO, input, &mut picker)?;
     } else if [collapsed::INFO.id, collapsed::SAMPLES_INFO.id].contains(&exporter.id) {
         let mut lines = Vec::new();
         render(exporter, input, &mut lines)?;
@@ -156,10 +158,15 @@ pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoi
             picker.write_all(&quoted)?;
             quoted.clear();
         }
-    } else if exporter.takes_part() {
+    } else if exporter.takes_part {
         render(exporter, input, &mut picker)?;
     } else {
-        render(&json_export::INFO, input, &mut picker)?;
+        let notes = input.options.notes.clone().filter(|_| exporter.takes_notes);
+        let options = Options { notes, ..input.options.clone() };
+        render(&json_export::INFO, &Input { options: &options, ..*input }, &mut picker)?;
+        if exporter.id == tracedrop_file::INFO.id {
+            in_tracedrop_file(input, &mut picker)?;
+        }
     }
     picker.settle(false);
     let every = Classes { paths: true, hosts: true, prompts: true, ..Classes::default() };
@@ -174,6 +181,24 @@ pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoi
         .collect();
     texts.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
     Ok(Outgoing { texts, n_more: picker.n_more })
+}
+
+/// What such a file has beside the report and the notes: filters of tables, and the trace if its index goes along. The index has
+/// no arguments of events but those that can not be read again; here they are listed all the same.
+fn in_tracedrop_file(input: &Input<'_>, picker: &mut Picker) -> io::Result<()> {
+    if !input.options.redact.is_none() {
+        return Ok(());
+    }
+    let mut quoted = Vec::new();
+    for spot in input.options.link.tables.iter().filter(|spot| !spot.query.filter.is_empty()) {
+        quoted.push(b',');
+        push_string(&spot.query.filter, &mut quoted);
+    }
+    picker.write_all(&quoted)?;
+    match input.options.with_index {
+        true => render(&chrome_trace::INFO, input, picker),
+        false => Ok(()),
+    }
 }
 
 fn sort_of(text: &str, judge: &mut Redactor) -> Sort {

@@ -25,6 +25,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: has_thread_slices,
     write: write_slices,
     reference: None,
+    takes_part: true,
+    can_redact: true,
+    takes_notes: false,
 };
 
 pub const SAMPLES_INFO: ExporterInfo = ExporterInfo {
@@ -36,6 +39,9 @@ pub const SAMPLES_INFO: ExporterInfo = ExporterInfo {
     applies: has_samples,
     write: write_samples,
     reference: None,
+    takes_part: true,
+    can_redact: true,
+    takes_notes: false,
 };
 
 /// Frames of one line. A line holds all frames of its stack, so without a limit a file of deep stacks would be as long as

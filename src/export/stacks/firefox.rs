@@ -27,6 +27,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: |run| has_slices(run) || has_samples(run),
     write,
     reference: None,
+    takes_part: true,
+    can_redact: true,
+    takes_notes: false,
 };
 
 /// Version of the format that is written.

@@ -1,0 +1,379 @@
+//! What people write on a report: the list of notes, and the dialog in which one is written.
+
+use crate::app::browser;
+use crate::app::state::Tab;
+use crate::app::widgets::{Icon, Shape};
+use crate::app::words::words;
+use crate::app::writing::{Writing, leads_somewhere, words_of};
+use leptos::html;
+use leptos::prelude::*;
+use std::sync::Arc;
+use tracedrop::base::text;
+use tracedrop::engine::protocol::DocumentView;
+use tracedrop::report::notes::{MAX_NOTES, MAX_TEXT_CHARS, MAX_TITLE_CHARS};
+use tracedrop::report::{Anchor, Remark};
+
+type Document = Memo<Option<Arc<DocumentView>>>;
+
+/// Letters of what a note is on, where it is chosen.
+const CHOICE_CHARS: usize = 90;
+
+/// Title and notes, all in one place.
+#[component]
+pub fn NotesPanel(tab: Tab, document: Document) -> impl IntoView {
+    let numbered = move || tab.notes.with(|notes| notes.list.iter().cloned().enumerate().collect::<Vec<_>>());
+    let has_title = move || tab.notes.with(|notes| !notes.title.is_empty());
+    let has_notes = Memo::new(move |_| tab.notes.with(|notes| !notes.list.is_empty()));
+    view! {
+        <section class="notes" class:notes-some=move || has_notes.get() aria-label=words().notes.region data-testid="notes">
+            <Show when=move || has_notes.get()>
+                <h2>{words().notes.title}</h2>
+                <ol>
+                    <For
+                        each=numbered
+                        key=|entry| entry.clone()
+                        children=move |(number, note)| note_view(tab, document, number, note)
+                    />
+                </ol>
+            </Show>
+            <div class="notes-tools">
+                <button type="button" class="link notes-write" on:click=move |_| tab.writing.set(Some(Writing::New(Vec::new())))>
+                    <Icon shape=Shape::Note />
+                    <span>{words().notes.write}</span>
+                </button>
+                <button type="button" class="link" on:click=move |_| tab.writing.set(Some(Writing::Title))>
+                    {move || if has_title() { words().notes.change_title } else { words().notes.give_title }}
+                </button>
+                <Show when=move || has_notes.get()>
+                    <p>{words().notes.kept_where}</p>
+                </Show>
+            </div>
+            <NoteDialog tab document />
+        </section>
+    }
+}
+
+/// A note with its place and what can be done with it.
+fn note_view(tab: Tab, document: Document, number: usize, note: Remark) -> impl IntoView {
+    let Remark { on, text } = note;
+    let anchor = StoredValue::new(on);
+    let place = move || {
+        let document = document.get();
+        let (place, has_way) = anchor.with_value(|anchor| {
+            (words_of(document.as_ref(), anchor), leads_somewhere(document.as_ref(), anchor))
+        });
+        let place = (words().notes.on_what)(&place);
+        match has_way {
+            true => view! {
+                <button type="button" class="link" on:click=move |_| anchor.with_value(|anchor| tab.lead_to_anchor(anchor))>
+                    <bdi>{place}</bdi>
+                </button>
+            }
+            .into_any(),
+            false => view! { <span><bdi>{place}</bdi></span> }.into_any(),
+        }
+    };
+    view! {
+        <li>
+            <p class="notes-text"><bdi>{lines_of(&text)}</bdi></p>
+            <div class="notes-place">
+                {place}
+                <button
+                    type="button"
+                    class="link"
+                    aria-label=(words().notes.edit_of)(number + 1)
+                    on:click=move |_| tab.writing.set(Some(Writing::Old(number)))
+                >
+                    {words().notes.edit}
+                </button>
+                <button
+                    type="button"
+                    class="link"
+                    aria-label=(words().notes.delete_of)(number + 1)
+                    on:click=move |_| {
+                        tab.delete_note(number);
+                        // The button that was pressed is gone.
+                        browser::after(0, || {
+                            browser::focus_first(".panel:not([hidden]) .notes-write");
+                        });
+                    }
+                >
+                    {words().notes.delete}
+                </button>
+            </div>
+        </li>
+    }
+}
+
+/// A note with its own lines, and nothing else in it that acts.
+fn lines_of(note: &str) -> String {
+    note.lines().map(text::visible).collect::<Vec<_>>().join("\n")
+}
+
+/// Where something is written, open while `tab.writing` says so.
+#[component]
+fn NoteDialog(tab: Tab, document: Document) -> impl IntoView {
+    let dialog = NodeRef::<html::Dialog>::new();
+    Effect::new(move |_| {
+        let open = tab.writing.with(Option::is_some);
+        if let Some(dialog) = dialog.get() {
+            browser::show_dialog(&dialog, open);
+        }
+    });
+    let close = move || tab.writing.set(None);
+    let title = move || match tab.writing.get() {
+        Some(Writing::Title) => words().notes.title_label,
+        Some(Writing::Old(_)) => words().notes.old,
+        _ => words().notes.new,
+    };
+    view! {
+        <dialog
+            class="dialog note-dialog"
+            aria-labelledby=format!("note-title-{}", tab.id)
+            node_ref=dialog
+            on:close=move |_| close()
+            on:click=move |event| {
+                if dialog.get_untracked().is_some_and(|dialog| browser::is_target(&event, &dialog)) {
+                    close();
+                }
+            }
+        >
+            <div class="dialog-body">
+                <div class="dialog-head">
+                    <h2 id=format!("note-title-{}", tab.id)>{title}</h2>
+                    <button
+                        type="button"
+                        class="button button-icon button-quiet"
+                        aria-label=words().close
+                        on:click=move |_| close()
+                    >
+                        <Icon shape=Shape::Close />
+                    </button>
+                </div>
+                {move || match tab.writing.get() {
+                    None => ().into_any(),
+                    Some(Writing::Title) => view! { <TitleForm tab /> }.into_any(),
+                    Some(Writing::New(rows)) => view! { <NoteForm tab document rows number=None /> }.into_any(),
+                    Some(Writing::Old(number)) => {
+                        let on = tab.notes.with_untracked(|notes| notes.list.get(number).map(|note| note.on.clone()));
+                        let rows = on.into_iter().filter(|on| matches!(on, Anchor::Row { .. })).collect();
+                        view! { <NoteForm tab document rows number=Some(number) /> }.into_any()
+                    }
+                }}
+            </div>
+        </dialog>
+    }
+}
+
+#[component]
+fn TitleForm(tab: Tab) -> impl IntoView {
+    let title = RwSignal::new(tab.notes.with_untracked(|notes| notes.title.clone()));
+    view! {
+        <form
+            class="note-form"
+            on:submit=move |event| {
+                event.prevent_default();
+                tab.notes.update(|notes| {
+                    notes.title = title.get_untracked();
+                    *notes = std::mem::take(notes).tidied();
+                });
+                tab.writing.set(None);
+            }
+        >
+            <label>
+                <span>{words().notes.title_label}</span>
+                <input
+                    type="text"
+                    autofocus
+                    maxlength=MAX_TITLE_CHARS.to_string()
+                    autocomplete="off"
+                    prop:value=move || title.get()
+                    on:input:target=move |event| title.set(event.target().value())
+                />
+            </label>
+            <p class="share-hint">{words().notes.title_hint}</p>
+            <FormEnd tab />
+        </form>
+    }
+}
+
+/// Buttons at the end of a form.
+#[component]
+fn FormEnd(tab: Tab) -> impl IntoView {
+    view! {
+        <div class="share-actions">
+            <button type="submit" class="button button-main">{words().notes.save}</button>
+            <button type="button" class="button" on:click=move |_| tab.writing.set(None)>{words().notes.cancel}</button>
+        </div>
+    }
+}
+
+/// What is chosen beside the rows that are offered.
+const WHOLE: &str = "whole";
+const RANGE: &str = "range";
+const EVENT: &str = "event";
+
+/// What stands in the form.
+#[derive(Clone, Copy)]
+struct Draft {
+    /// The number of a row that is offered, or one of the others.
+    on: RwSignal<String>,
+    text: RwSignal<String>,
+    from: RwSignal<String>,
+    to: RwSignal<String>,
+    name: RwSignal<String>,
+    at: RwSignal<String>,
+    wrong: RwSignal<Option<&'static str>>,
+}
+
+impl Draft {
+    /// Of a note that is there, or of a new one on the first of `n_rows` rows.
+    fn new(note: Option<Remark>, n_rows: usize) -> Draft {
+        let Remark { on, text } = note.unwrap_or_default();
+        let (mut from, mut to, mut name, mut at) = Default::default();
+        let chosen = match on {
+            _ if n_rows > 0 => "0",
+            Anchor::Range { from_ns, to_ns } => {
+                (from, to) = (millis(from_ns), millis(to_ns));
+                RANGE
+            }
+            Anchor::Event { name: event, at_ns } => {
+                (name, at) = (event, millis(at_ns));
+                EVENT
+            }
+            Anchor::Whole | Anchor::Row { .. } => WHOLE,
+        };
+        Draft {
+            on: RwSignal::new(chosen.to_string()),
+            text: RwSignal::new(text),
+            from: RwSignal::new(from),
+            to: RwSignal::new(to),
+            name: RwSignal::new(name),
+            at: RwSignal::new(at),
+            wrong: RwSignal::new(None),
+        }
+    }
+
+    /// What the note is on; or what is wrong with what was written.
+    fn anchor(self, rows: &[Anchor]) -> Result<Anchor, &'static str> {
+        let time = |text: RwSignal<String>| nanoseconds(&text.get_untracked()).ok_or(words().notes.bad_time);
+        match self.on.get_untracked().as_str() {
+            RANGE => Ok(Anchor::Range { from_ns: time(self.from)?, to_ns: time(self.to)? }),
+            EVENT if self.name.with_untracked(|name| name.trim().is_empty()) => Err(words().notes.no_name),
+            EVENT => Ok(Anchor::Event { name: self.name.get_untracked(), at_ns: time(self.at)? }),
+            number => Ok(number
+                .parse()
+                .ok()
+                .and_then(|number: usize| rows.get(number).cloned())
+                .unwrap_or_default()),
+        }
+    }
+}
+
+/// Milliseconds that someone wrote, as nanoseconds.
+fn nanoseconds(millis: &str) -> Option<i64> {
+    let value: f64 = millis.trim().parse().ok()?;
+    value.is_finite().then(|| (value * 1e6).round() as i64)
+}
+
+/// Nanoseconds as milliseconds, with all their digits.
+fn millis(ns: i64) -> String {
+    let size = ns.unsigned_abs();
+    let text = format!("{}{}.{:06}", if ns < 0 { "-" } else { "" }, size / 1_000_000, size % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+#[component]
+fn NoteForm(tab: Tab, document: Document, rows: Vec<Anchor>, number: Option<usize>) -> impl IntoView {
+    let old = number.and_then(|number| tab.notes.with_untracked(|notes| notes.list.get(number).cloned()));
+    let draft = Draft::new(old, rows.len());
+    let document = document.get_untracked();
+    let offered: Vec<(String, String)> = rows
+        .iter()
+        .enumerate()
+        .map(|(at, anchor)| {
+            (at.to_string(), text::shortened(&words_of(document.as_ref(), anchor), CHOICE_CHARS))
+        })
+        .collect();
+    let others = [(RANGE, words().notes.range), (EVENT, words().notes.event), (WHOLE, words().notes.whole)];
+    let choices = offered.into_iter().chain(others.map(|(id, label)| (id.to_string(), label.to_string())));
+    let choices: Vec<(String, String)> = choices.collect();
+    let rows = StoredValue::new(rows);
+    let save = move || {
+        let is_full = number.is_none() && tab.notes.with_untracked(|notes| notes.list.len() >= MAX_NOTES);
+        if is_full {
+            return draft.wrong.set(Some(words().notes.too_many));
+        }
+        match rows.with_value(|rows| draft.anchor(rows)) {
+            Ok(on) => {
+                tab.put_note(number, Remark { on, text: draft.text.get_untracked() });
+                tab.writing.set(None);
+            }
+            Err(wrong) => draft.wrong.set(Some(wrong)),
+        }
+    };
+    view! {
+        <form
+            class="note-form"
+            on:submit=move |event| {
+                event.prevent_default();
+                save();
+            }
+        >
+            <label>
+                <span>{words().notes.on}</span>
+                <select on:change:target=move |event| draft.on.set(event.target().value())>
+                    {choices
+                        .into_iter()
+                        .map(|(id, label)| {
+                            let value = id.clone();
+                            view! { <option value=value selected=move || draft.on.with(|on| *on == id)>{label}</option> }
+                        })
+                        .collect_view()}
+                </select>
+            </label>
+            <Show when=move || draft.on.with(|on| on == EVENT)>
+                <Field label=words().notes.name value=draft.name />
+                <Field label=words().notes.at value=draft.at />
+            </Show>
+            <Show when=move || draft.on.with(|on| on == RANGE)>
+                <Field label=words().notes.from value=draft.from />
+                <Field label=words().notes.to value=draft.to />
+            </Show>
+            <label>
+                <span>{words().notes.text}</span>
+                <textarea
+                    rows="5"
+                    required
+                    autofocus
+                    maxlength=MAX_TEXT_CHARS.to_string()
+                    prop:value=move || draft.text.get()
+                    on:input:target=move |event| draft.text.set(event.target().value())
+                    on:keydown=move |event| {
+                        if event.key() == "Enter" && (event.ctrl_key() || event.meta_key()) {
+                            event.prevent_default();
+                            browser::press(".note-dialog[open] [type=submit]");
+                        }
+                    }
+                ></textarea>
+            </label>
+            <p class="share-wrong" role="status">{move || draft.wrong.get()}</p>
+            <FormEnd tab />
+        </form>
+    }
+}
+
+#[component]
+fn Field(label: &'static str, value: RwSignal<String>) -> impl IntoView {
+    view! {
+        <label>
+            <span>{label}</span>
+            <input
+                type="text"
+                autocomplete="off"
+                prop:value=move || value.get()
+                on:input:target=move |event| value.set(event.target().value())
+            />
+        </label>
+    }
+}

@@ -1,0 +1,146 @@
+//! What a person writes on a report: where notes belong, in words and as rows of tables.
+
+use super::screens::Way;
+use super::state::Tab;
+use leptos::prelude::*;
+use std::sync::Arc;
+use tracedrop::base::text;
+use tracedrop::base::units::Unit;
+use tracedrop::engine::protocol::{BlockView, ColumnView, DocumentView, TableView};
+use tracedrop::report::notes::{KeyColumn, TableWords, row_event, row_key};
+use tracedrop::report::{Anchor, Remark, RowsOf, Value};
+
+/// What is being written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Writing {
+    /// The title of it all.
+    Title,
+    /// A new note, on one of these, or on anything that is no row.
+    New(Vec<Anchor>),
+    /// A note that is there, by its number.
+    Old(usize),
+}
+
+/// An event is found in a table with such a column.
+const START: &str = "start";
+
+/// What a row of a table can be told by.
+pub struct RowAnchors {
+    pub row: Anchor,
+    /// The event that it is, if it is one.
+    pub event: Option<(String, i64)>,
+}
+
+/// Of a row with these values.
+pub fn row_anchors(report: &str, table: &str, columns: &[ColumnView], values: &[Value]) -> RowAnchors {
+    let keys: Vec<KeyColumn<'_>> = columns
+        .iter()
+        .map(|column| KeyColumn { id: &column.id, unit: column.unit, is_key: column.key })
+        .collect();
+    let value = |at: usize| values.get(at).cloned().unwrap_or(Value::Missing);
+    let key = row_key(&keys, &value);
+    let row = Anchor::Row { report: report.to_string(), table: table.to_string(), key };
+    RowAnchors { row, event: row_event(&keys, &value) }
+}
+
+impl RowAnchors {
+    /// What a note on the row may be on.
+    pub fn all(self) -> Vec<Anchor> {
+        let event = self.event.map(|(name, at_ns)| Anchor::Event { name, at_ns });
+        [Some(self.row), event].into_iter().flatten().collect()
+    }
+}
+
+fn tables(document: &DocumentView) -> impl Iterator<Item = (&str, &TableView)> {
+    document.reports.iter().flat_map(|report| {
+        report.blocks.iter().filter_map(move |block| match block {
+            BlockView::Table(table) => Some((report.id.as_str(), table)),
+            _ => None,
+        })
+    })
+}
+
+fn find<'a>(document: &'a DocumentView, report: &str, table: &str) -> Option<&'a TableView> {
+    tables(document).find(|(id, known)| *id == report && known.id == table).map(|(_, table)| table)
+}
+
+/// What a note is on, in words that can be shown.
+pub fn words_of(document: Option<&Arc<DocumentView>>, anchor: &Anchor) -> String {
+    let words = anchor.words(&|report, table| {
+        let table = find(document?, report, table)?;
+        let units = table.columns.iter().map(|column| (column.id.clone(), column.unit));
+        Some(TableWords { title: table.title.clone(), units: units.collect() })
+    });
+    text::visible(&words)
+}
+
+/// The rows where a note belongs; `None` if that is in no table.
+fn rows_of(document: &DocumentView, anchor: &Anchor) -> Option<RowsOf> {
+    let (report, table) = match anchor {
+        Anchor::Row { report, table, .. } => (report.as_str(), find(document, report, table)?),
+        Anchor::Event { name, at_ns } => {
+            let is_start = |column: &ColumnView| column.id == START && column.unit == Unit::NsOffset;
+            let has_events = |table: &TableView| table.columns.iter().any(is_start);
+            let of_events = || tables(document).filter(|(_, table)| has_events(table));
+            let is_it = |table: &TableView| {
+                let event = |row: &Vec<Value>| row_anchors("", &table.id, &table.columns, row).event;
+                table
+                    .first
+                    .rows
+                    .iter()
+                    .any(|row| event(row).is_some_and(|it| it.0 == *name && it.1 == *at_ns))
+            };
+            of_events().find(|(_, table)| is_it(table)).or_else(|| of_events().next())?
+        }
+        Anchor::Whole | Anchor::Range { .. } => return None,
+    };
+    let is_searched =
+        |id: &str| table.columns.iter().any(|column| column.id == id && (column.key || !column.numeric));
+    Some(RowsOf {
+        report: report.to_string(),
+        table: table.id.clone(),
+        filter: anchor.filter(&is_searched),
+        label: String::new(),
+    })
+}
+
+/// Whether there is a way to what a note is on.
+pub fn leads_somewhere(document: Option<&Arc<DocumentView>>, anchor: &Anchor) -> bool {
+    document.is_some_and(|document| match anchor {
+        Anchor::Range { .. } => document.exporters.iter().any(|exporter| exporter.id == "chrome-trace"),
+        _ => rows_of(document, anchor).is_some(),
+    })
+}
+
+impl Tab {
+    /// Goes to what a note is on: the row, or for a stretch of time the offer to see it in Perfetto.
+    pub fn lead_to_anchor(self, anchor: &Anchor) {
+        if let Anchor::Range { from_ns, to_ns } = anchor {
+            self.window.set_value(Some((*from_ns, *to_ns)));
+            return self.share.set(Some(Way::Perfetto));
+        }
+        let rows = self.document.with_untracked(|document| rows_of(document.as_deref()?, anchor));
+        if let Some(rows) = rows {
+            self.lead_to(rows);
+        }
+    }
+
+    /// Puts a note in its place; `number` is that of the one that it replaces.
+    pub fn put_note(self, number: Option<usize>, note: Remark) {
+        self.notes.update(|notes| {
+            match number.and_then(|number| notes.list.get_mut(number)) {
+                Some(old) => *old = note,
+                None => notes.list.push(note),
+            }
+            *notes = std::mem::take(notes).tidied();
+        });
+    }
+
+    pub fn delete_note(self, number: usize) {
+        self.notes.update(|notes| {
+            if number < notes.list.len() {
+                notes.list.remove(number);
+            }
+        });
+    }
+}

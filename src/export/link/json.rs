@@ -1,0 +1,100 @@
+//! JSON piece by piece, without blanks.
+
+use crate::base::json::write::{push_f64, push_string};
+use crate::report::Value;
+
+/// JSON piece by piece.
+#[derive(Default)]
+pub struct JsonWriter {
+    out: Vec<u8>,
+}
+
+impl JsonWriter {
+    /// All that was written.
+    pub fn into_text(self) -> String {
+        String::from_utf8(self.out).unwrap_or_default()
+    }
+
+    fn raw(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    /// A comma, unless something has just been opened.
+    fn separate(&mut self) {
+        if !matches!(self.out.last(), None | Some(b'{' | b'[' | b':')) {
+            self.out.push(b',');
+        }
+    }
+
+    /// The name of a member; its value comes next.
+    pub fn key(&mut self, key: &str) {
+        self.separate();
+        push_string(key, &mut self.out);
+        self.out.push(b':');
+    }
+
+    /// A text as a value.
+    pub fn text(&mut self, text: &str) {
+        self.separate();
+        push_string(text, &mut self.out);
+    }
+
+    /// A member that is a text; nothing if it is empty.
+    pub fn member(&mut self, key: &str, text: &str) {
+        if !text.is_empty() {
+            self.key(key);
+            self.text(text);
+        }
+    }
+
+    /// A value that is written as it shows.
+    pub fn number(&mut self, value: impl std::fmt::Display) {
+        self.separate();
+        self.raw(&value.to_string());
+    }
+
+    /// A list; `write` writes each of `items`.
+    pub fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut write: impl FnMut(T, &mut JsonWriter)) {
+        self.separate();
+        self.raw("[");
+        for item in items {
+            write(item, self);
+        }
+        self.raw("]");
+    }
+
+    /// An object; `write` writes its members.
+    pub fn object(&mut self, write: impl FnOnce(&mut JsonWriter)) {
+        self.separate();
+        self.raw("{");
+        write(self);
+        self.raw("}");
+    }
+
+    /// A value of a report; of doubles nine digits.
+    pub fn value(&mut self, value: &Value) {
+        match value {
+            Value::Missing => {
+                self.separate();
+                self.raw("null");
+            }
+            Value::Text(text) => self.text(text),
+            Value::Unsigned(value) => self.number(value),
+            Value::Integer(value) => self.number(value),
+            Value::Float(value) if value.is_finite() => {
+                self.separate();
+                push_f64(rounded(*value), &mut self.out);
+            }
+            Value::Float(value) if value.is_nan() => self.text("NaN"),
+            Value::Float(value) => self.text(if *value > 0.0 { "Infinity" } else { "-Infinity" }),
+            Value::Bool(value) => self.number(value),
+        }
+    }
+}
+
+/// A number with nine digits, and with three behind the point where it is large, which is more than anything shows; the
+/// others would be most of a link.
+fn rounded(value: f64) -> f64 {
+    let text = if value.abs() < 1e5 { format!("{value:.8e}") } else { format!("{value:.3}") };
+    text.parse().unwrap_or(value)
+}

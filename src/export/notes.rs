@@ -1,0 +1,141 @@
+//! Notes as JSON, in links, in files that hand on a report, and for the command.
+//!
+//! ```text
+//! { "title": "Slow since Tuesday", "notes": [
+//!   { "text": "why twice?", "on": "row", "report": "slices", "table": "slices", "key": [["name", "aten::mm"]] },
+//!   { "text": …, "on": "event", "name": "aten::mm", "at_ns": 1200 },
+//!   { "text": …, "on": "range", "from_ns": 0, "to_ns": 5000 },
+//!   { "text": …, "on": "whole" } ] }
+//! ```
+//! Readers step over members that they do not know; a note on something that they do not know is on the whole.
+
+use super::link::json::JsonWriter;
+use crate::base::json::Json;
+use crate::report::Report;
+use crate::report::notes::{Anchor, MAX_NOTES, Notes, Remark, TableWords, words_in};
+
+/// Nothing was written.
+pub(super) static NONE: Notes = Notes { title: String::new(), list: Vec::new() };
+
+/// As a document of its own.
+pub fn to_json(notes: &Notes) -> String {
+    let mut json = JsonWriter::default();
+    json.object(|json| write_members(notes, "title", json));
+    json.into_text()
+}
+
+/// Notes of a document of their own. A sentence fragment if it is none.
+pub fn from_json(bytes: &[u8]) -> Result<Notes, String> {
+    let json = Json::parse(bytes).ok_or("it is no JSON")?;
+    match &json {
+        Json::Object(_) => read_members(&json, "title").map_err(str::to_string),
+        _ => Err("it is no JSON object with title and notes".to_string()),
+    }
+}
+
+/// The members of an object that say them; `title` is what the title is called there.
+pub(super) fn write_members(notes: &Notes, title: &str, json: &mut JsonWriter) {
+    json.member(title, &notes.title);
+    if !notes.list.is_empty() {
+        json.key("notes");
+        json.list(&notes.list, |note, json| json.object(|json| write_note(note, json)));
+    }
+}
+
+fn write_note(note: &Remark, json: &mut JsonWriter) {
+    json.member("text", &note.text);
+    match &note.on {
+        Anchor::Whole => json.member("on", "whole"),
+        Anchor::Range { from_ns, to_ns } => {
+            json.member("on", "range");
+            json.key("from_ns");
+            json.number(from_ns);
+            json.key("to_ns");
+            json.number(to_ns);
+        }
+        Anchor::Event { name, at_ns } => {
+            json.member("on", "event");
+            json.member("name", name);
+            json.key("at_ns");
+            json.number(at_ns);
+        }
+        Anchor::Row { report, table, key } => {
+            json.member("on", "row");
+            json.member("report", report);
+            json.member("table", table);
+            json.key("key");
+            json.list(key, |(id, value), json| {
+                json.list([id, value], |text, json| json.text(text));
+            });
+        }
+    }
+}
+
+/// Notes from the members of an object. A sentence fragment if they can be none.
+pub(super) fn read_members(json: &Json, title: &str) -> Result<Notes, &'static str> {
+    let text = |json: &Json, key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default().to_string();
+    let number = |json: &Json, key: &str| json.get(key).and_then(Json::as_i64).unwrap_or(0);
+    let list = json.get("notes").and_then(Json::as_array).unwrap_or_default();
+    if list.len() > MAX_NOTES {
+        return Err("too many notes");
+    }
+    let cell = |cell: &Json| match cell.as_array() {
+        Some([Json::String(id), Json::String(value)]) => Some((id.clone(), value.clone())),
+        _ => None,
+    };
+    let note = |note: &Json| {
+        let on = match text(note, "on").as_str() {
+            "row" => Anchor::Row {
+                report: text(note, "report"),
+                table: text(note, "table"),
+                key: note
+                    .get("key")
+                    .and_then(Json::as_array)
+                    .unwrap_or_default()
+                    .iter()
+                    .filter_map(cell)
+                    .collect(),
+            },
+            "range" => Anchor::Range { from_ns: number(note, "from_ns"), to_ns: number(note, "to_ns") },
+            "event" => Anchor::Event { name: text(note, "name"), at_ns: number(note, "at_ns") },
+            _ => Anchor::Whole,
+        };
+        Remark { on, text: text(note, "text") }
+    };
+    Ok(Notes { title: text(json, title), list: list.iter().map(note).collect() }.tidied())
+}
+
+/// What notes are on, in words, with titles from these reports.
+pub(super) fn words_of<'a>(reports: &'a [Report]) -> impl Fn(&Anchor) -> String + 'a {
+    let find = words_in(reports);
+    move |anchor| anchor.words(&|report, table| -> Option<TableWords> { find(report, table) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let key = vec![("name".to_string(), "a\"<b>\n".to_string()), ("n".to_string(), "7".to_string())];
+        let on = [
+            Anchor::Whole,
+            Anchor::Row { report: "r".to_string(), table: "t".to_string(), key },
+            Anchor::Range { from_ns: -5, to_ns: i64::MAX },
+            Anchor::Event { name: "é".to_string(), at_ns: i64::MIN },
+        ];
+        let list = on.map(|on| Remark { on, text: "first line\nsecond \u{202e}line".to_string() }).to_vec();
+        let notes = Notes { title: "T".to_string(), list };
+        assert_eq!(from_json(to_json(&notes).as_bytes()), Ok(notes));
+        assert_eq!(from_json(to_json(&NONE).as_bytes()), Ok(Notes::default()));
+        let odd = br#"{"notes":[{"text":"x","on":"moon"},{"on":"row"},7,{"text":"y","on":"row","key":[1,["a"],["b","c"]]}]}"#;
+        let odd = from_json(odd).unwrap();
+        assert_eq!(odd.list.len(), 2);
+        assert_eq!(odd.list[0].on, Anchor::Whole);
+        for bad in ["", "[]", "7", "{"] {
+            assert!(from_json(bad.as_bytes()).is_err(), "{bad}");
+        }
+        let many = format!("{{\"notes\":[{}1]}}", "1,".repeat(MAX_NOTES));
+        assert_eq!(from_json(many.as_bytes()), Err("too many notes".to_string()));
+    }
+}

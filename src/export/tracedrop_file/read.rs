@@ -1,0 +1,161 @@
+//! Reads such a file, which may come from anywhere.
+
+use super::{
+    EXTENSION, FORMAT, INDEX, MANIFEST, MAX_INDEX_BYTES, MAX_REPORT_BYTES, MAX_SMALL_BYTES, NOTES, REPORT,
+    VERSION,
+};
+use crate::archive::{self, Archive, Entry};
+use crate::base::json::Json;
+use crate::export::link::{self, LinkedReport, content};
+use crate::export::notes;
+use crate::trace::args::Content;
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+/// What is in such a file. Its index, if there is one, is not unpacked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TracedropFile {
+    pub report: LinkedReport,
+    /// Where the index lies; [`archive::unpack`] gives its bytes, [`MAX_INDEX_BYTES`] at most.
+    pub index: Option<Entry>,
+    /// When it was written, in milliseconds since the Unix epoch; 0 if that was not said.
+    pub made_ms: u64,
+}
+
+/// Why a file is none, or can not be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// It is no whole archive; a sentence fragment.
+    Archive(String),
+    /// A member that has to be there is not, or can not be had.
+    Missing(&'static str),
+    /// It is of a later version of the format.
+    OtherVersion(u64),
+    /// A member is not what the manifest says of it, or says nothing that can be read.
+    Damaged(&'static str),
+    /// A member would have so many bytes, which is more than such a file may hold.
+    TooLarge(&'static str, u64),
+    /// The report in it is none.
+    Report(link::Refusal),
+    /// The notes in it are none; a sentence fragment.
+    Notes(String),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Archive(why) => write!(f, "it is no whole Tracedrop file: {why}"),
+            Refusal::Missing(member) => write!(f, "it is no Tracedrop file: {member} is not in it"),
+            Refusal::OtherVersion(version) => write!(
+                f,
+                "it is of version {version} of the format, and this program reads up to version {VERSION}"
+            ),
+            Refusal::Damaged(member) => {
+                write!(f, "a part of it was changed or is missing: {member} is not what its manifest says")
+            }
+            Refusal::TooLarge(member, bytes) => {
+                write!(f, "{member} in it says that it has {bytes} bytes, which is too much for one")
+            }
+            Refusal::Report(link::Refusal::NoReport(what)) => write!(f, "it holds no report ({what})"),
+            Refusal::Report(refusal) => write!(f, "{refusal}"),
+            Refusal::Notes(why) => write!(f, "its notes can not be read ({why})"),
+        }
+    }
+}
+
+/// Whether the content is such a file: it says so, or is an archive and called so.
+pub fn is_one(content: &dyn Content, file_name: &str) -> bool {
+    let mut head = [0; 4];
+    if content.read_at(0, &mut head).is_err() || !archive::is_archive(&head) {
+        return false;
+    }
+    let ending = file_name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    ending.eq_ignore_ascii_case(EXTENSION)
+        || archive::list(content).is_ok_and(|listed| manifest(content, &listed).is_ok())
+}
+
+/// Reads all of it but the index.
+pub fn open(content: &dyn Content) -> Result<TracedropFile, Refusal> {
+    let listed = archive::list(content).map_err(Refusal::Archive)?;
+    let manifest = manifest(content, &listed)?;
+    let version = manifest.get("version").and_then(Json::as_u64).unwrap_or(0);
+    if version == 0 {
+        return Err(Refusal::Damaged(MANIFEST));
+    }
+    if version > VERSION {
+        return Err(Refusal::OtherVersion(version));
+    }
+    let members = Members { content, listed: &listed, manifest: &manifest };
+    let bytes = members.checked(REPORT, MAX_REPORT_BYTES)?.ok_or(Refusal::Missing(REPORT))?;
+    let json = Json::parse(&bytes).ok_or(Refusal::Damaged(REPORT))?;
+    let mut report = content::read(&json).map_err(Refusal::Report)?;
+    if let Some(bytes) = members.checked(NOTES, MAX_SMALL_BYTES)? {
+        report.notes = notes::from_json(&bytes).map_err(Refusal::Notes)?;
+    }
+    let index = members.listed(INDEX)?.cloned();
+    if let Some(index) = &index
+        && index.n_bytes > MAX_INDEX_BYTES
+    {
+        return Err(Refusal::TooLarge(INDEX, index.n_bytes));
+    }
+    let made_ms = manifest.get("made_ms").and_then(Json::as_u64).unwrap_or(0);
+    Ok(TracedropFile { report, index, made_ms })
+}
+
+/// The manifest of an archive that is such a file.
+fn manifest(content: &dyn Content, listed: &Archive) -> Result<Json, Refusal> {
+    let entry = entry(listed, MANIFEST).ok_or(Refusal::Missing(MANIFEST))?;
+    let bytes = unpacked(content, entry, MANIFEST, MAX_SMALL_BYTES)?;
+    let json = Json::parse(&bytes).ok_or(Refusal::Damaged(MANIFEST))?;
+    let is_ours = json.get("format").and_then(Json::as_str) == Some(FORMAT);
+    if is_ours { Ok(json) } else { Err(Refusal::Missing(MANIFEST)) }
+}
+
+fn entry<'a>(listed: &'a Archive, path: &str) -> Option<&'a Entry> {
+    listed.files.iter().find(|entry| entry.path == path)
+}
+
+/// All bytes of a member, if it does not claim to have more than `max`.
+fn unpacked(content: &dyn Content, entry: &Entry, name: &'static str, max: u64) -> Result<Vec<u8>, Refusal> {
+    if entry.n_bytes > max {
+        return Err(Refusal::TooLarge(name, entry.n_bytes));
+    }
+    let mut out = Vec::new();
+    let taken = archive::unpack(content, entry, &mut |piece| {
+        out.extend_from_slice(piece);
+        Ok(())
+    });
+    taken.map(|()| out).map_err(|_| Refusal::Damaged(name))
+}
+
+/// The members of such a file, as list and manifest have them.
+struct Members<'a> {
+    content: &'a dyn Content,
+    listed: &'a Archive,
+    manifest: &'a Json,
+}
+
+impl Members<'_> {
+    /// Where a member lies, which is there if the manifest says so, and has the size that it says.
+    fn listed(&self, name: &'static str) -> Result<Option<&Entry>, Refusal> {
+        let Some(told) = self.told(name) else { return Ok(None) };
+        let entry = entry(self.listed, name).ok_or(Refusal::Missing(name))?;
+        let is_as_told = told.get("bytes").and_then(Json::as_u64) == Some(entry.n_bytes);
+        if is_as_told { Ok(Some(entry)) } else { Err(Refusal::Damaged(name)) }
+    }
+
+    /// The bytes of a member, held against the manifest. `None` if there is no such member.
+    fn checked(&self, name: &'static str, max: u64) -> Result<Option<Vec<u8>>, Refusal> {
+        let Some(entry) = self.listed(name)? else { return Ok(None) };
+        let bytes = unpacked(self.content, entry, name, max)?;
+        let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let told = self.told(name).and_then(|told| told.get("sha256")).and_then(Json::as_str);
+        if told == Some(digest.as_str()) { Ok(Some(bytes)) } else { Err(Refusal::Damaged(name)) }
+    }
+
+    /// What the manifest says of a member.
+    fn told(&self, name: &str) -> Option<&Json> {
+        let members = self.manifest.get("members").and_then(Json::as_array).unwrap_or_default();
+        members.iter().find(|member| member.get("path").and_then(Json::as_str) == Some(name))
+    }
+}

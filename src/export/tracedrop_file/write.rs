@@ -1,0 +1,136 @@
+//! Writes such a file, member by member.
+
+use super::{FORMAT, INDEX, MANIFEST, MAX_REPORT_BYTES, MAX_ROWS, NOTES, REPORT, TABLES, VERSION};
+use crate::archive::{ArchiveWriter, Effort};
+use crate::export::link::json::JsonWriter;
+use crate::export::link::{LinkOptions, content, write_file};
+use crate::export::{Input, Options, index, notes, parquet};
+use sha2::{Digest, Sha256};
+use std::io::{self, Write};
+
+/// Rows of tables are made fewer by this until the report is small enough.
+const FEWER: u32 = 4;
+
+/// A member as the manifest has it.
+struct Member {
+    path: String,
+    bytes: u64,
+    sha256: String,
+}
+
+/// Counts and hashes what it passes on.
+struct Measured<'a> {
+    out: &'a mut dyn Write,
+    bytes: u64,
+    hasher: Sha256,
+}
+
+impl Write for Measured<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.out.write(bytes)?;
+        self.bytes += n as u64;
+        self.hasher.update(&bytes[..n]);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// The archive, and what is in it so far.
+struct Members<'a> {
+    archive: ArchiveWriter<&'a mut dyn Write>,
+    list: Vec<Member>,
+}
+
+impl Members<'_> {
+    fn add(
+        &mut self,
+        path: &str,
+        effort: Effort,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let list = &mut self.list;
+        self.archive.add(path, effort, |out| {
+            let mut out = Measured { out, bytes: 0, hasher: Sha256::new() };
+            write(&mut out)?;
+            let digest = out.hasher.finalize();
+            let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            list.push(Member { path: path.to_string(), bytes: out.bytes, sha256 });
+            Ok(())
+        })
+    }
+}
+
+/// Writes all of it. [`io::ErrorKind::Unsupported`] if the index shall go along and there can be none.
+pub fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let with_index = input.options.with_index;
+    if with_index && !(index::INFO.applies)(input.run) {
+        let why = "there is no index of what was read here; write the file without it";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    }
+    let (report, max_rows) = report(input)?;
+    let mut members = Members { archive: ArchiveWriter::new(out, input.options.now_ms), list: Vec::new() };
+    members.add(REPORT, Effort::Usual, |out| out.write_all(report.as_bytes()))?;
+    if !input.notes().is_empty() {
+        members.add(NOTES, Effort::Usual, |out| out.write_all(notes::to_json(input.notes()).as_bytes()))?;
+    }
+    for (name, bytes) in parquet::files(input.document) {
+        // It is packed already.
+        members.add(&format!("{TABLES}{name}"), Effort::None, |out| out.write_all(&bytes))?;
+    }
+    if with_index {
+        members.add(INDEX, Effort::Fast, |out| (index::INFO.write)(input, out))?;
+    }
+    let manifest = manifest(input, max_rows, &members.list);
+    members.archive.add(MANIFEST, Effort::Usual, |out| out.write_all(manifest.as_bytes()))?;
+    members.archive.finish().map(drop)
+}
+
+/// The report with as many rows as there is room for, and how many of each table that is at most.
+fn report(input: &Input<'_>) -> io::Result<(String, u32)> {
+    let mut rows = MAX_ROWS;
+    loop {
+        let link = LinkOptions { all_reports: true, whole_tables: true, rows, ..input.options.link.clone() };
+        // Notes have a file of their own.
+        let options = Options { link, notes: None, ..input.options.clone() };
+        let text = content::write(&Input { options: &options, ..*input });
+        if text.len() as u64 <= MAX_REPORT_BYTES {
+            return Ok((text, rows));
+        }
+        if rows == 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "the report is too large for such a file",
+            ));
+        }
+        rows /= FEWER;
+    }
+}
+
+fn manifest(input: &Input<'_>, max_rows: u32, members: &[Member]) -> String {
+    let mut json = JsonWriter::default();
+    json.object(|json| {
+        json.member("format", FORMAT);
+        json.key("version");
+        json.number(VERSION);
+        json.member("by", concat!("tracedrop ", env!("CARGO_PKG_VERSION")));
+        json.key("made_ms");
+        json.number(input.options.now_ms);
+        json.key("rows_per_table");
+        json.number(max_rows);
+        json.key("sources");
+        json.list(content::files(input), |file, json| write_file(&file, json));
+        json.key("members");
+        json.list(members, |member, json| {
+            json.object(|json| {
+                json.member("path", &member.path);
+                json.key("bytes");
+                json.number(member.bytes);
+                json.member("sha256", &member.sha256);
+            });
+        });
+    });
+    json.into_text()
+}

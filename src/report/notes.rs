@@ -1,0 +1,315 @@
+//! What a person writes on a report: a title of their own, and notes on rows, events, ranges of time, or all of it.
+//!
+//! Plain data that knows no page. A note on a row is kept by the values that name the row, not by its place, so that it is at
+//! the same row after sorting, filtering, or reading the trace again. Where two rows have the same name it is at both.
+
+use super::table::Table;
+use super::value::Value;
+use crate::base::text;
+use crate::base::units::{Unit, format_ns};
+use serde::{Deserialize, Serialize};
+
+/// Notes beyond this number are let go.
+pub const MAX_NOTES: usize = 500;
+/// Letters of a note, and of a title.
+pub const MAX_TEXT_CHARS: usize = 4000;
+pub const MAX_TITLE_CHARS: usize = 200;
+/// Letters of a cell in the words for a row: names of kernels may have thousands.
+const MAX_CELL_CHARS: usize = 120;
+/// Cells that name a row.
+const MAX_KEY_CELLS: usize = 64;
+
+/// What someone wrote.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Notes {
+    /// Title that someone gave to the trace; empty if it is called after its files.
+    pub title: String,
+    pub list: Vec<Remark>,
+}
+
+/// One note.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Remark {
+    pub on: Anchor,
+    /// As it was written; may have several lines.
+    pub text: String,
+}
+
+/// What a note is on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub enum Anchor {
+    #[default]
+    Whole,
+    /// The row of a table, by ids of report and table, and what names the row; see [`row_key`].
+    Row { report: String, table: String, key: Vec<KeyCell> },
+    /// A stretch of time, in nanoseconds since the start of the trace; both ends are part of it.
+    Range { from_ns: i64, to_ns: i64 },
+    /// An event by its name and its start, in nanoseconds since the start of the trace.
+    Event { name: String, at_ns: i64 },
+}
+
+/// `id` of a column, and the value in it as [`Value::plain`] writes it.
+pub type KeyCell = (String, String);
+
+/// What is known of a column beside its cells.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyColumn<'a> {
+    pub id: &'a str,
+    pub unit: Unit,
+    pub is_key: bool,
+}
+
+/// The column that says where a row starts on the timeline.
+const START: &str = "start";
+
+impl KeyColumn<'_> {
+    fn is_start(&self) -> bool {
+        self.id == START && self.unit == Unit::NsOffset
+    }
+}
+
+/// What names a row: its cells in key columns, and where it starts on the timeline, if it does. Of a table that has neither,
+/// all cells.
+pub fn row_key(columns: &[KeyColumn<'_>], value: &dyn Fn(usize) -> Value) -> Vec<KeyCell> {
+    let names = |column: &KeyColumn<'_>| column.is_key || column.is_start();
+    let takes_all = !columns.iter().any(names);
+    let cells = columns.iter().enumerate().filter(|(_, column)| takes_all || names(column));
+    cells.take(MAX_KEY_CELLS).map(|(at, column)| (column.id.to_string(), value(at).plain())).collect()
+}
+
+/// The event that a row is: its first name, and its start. `None` of rows that are none.
+pub fn row_event(columns: &[KeyColumn<'_>], value: &dyn Fn(usize) -> Value) -> Option<(String, i64)> {
+    let start = columns.iter().position(KeyColumn::is_start)?;
+    let at_ns = match value(start) {
+        Value::Unsigned(ns) => i64::try_from(ns).ok()?,
+        Value::Integer(ns) => ns,
+        _ => return None,
+    };
+    let is_name = |column: &KeyColumn<'_>| column.is_key || column.id == "name";
+    let names = columns.iter().enumerate().filter(|(_, column)| is_name(column));
+    names.map(|(at, _)| value(at)).find_map(|value| match value {
+        Value::Text(name) => Some((name, at_ns)),
+        _ => None,
+    })
+}
+
+/// The columns of a table, as [`row_key`] takes them.
+pub fn key_columns(table: &Table) -> Vec<KeyColumn<'_>> {
+    let column = |column| {
+        let super::Column { id, unit, key, .. }: &super::Column = column;
+        KeyColumn { id, unit: *unit, is_key: *key }
+    };
+    table.columns.iter().map(column).collect()
+}
+
+/// For people: title of a table, and the units of its columns by id.
+pub struct TableWords {
+    pub title: String,
+    pub units: Vec<(String, Unit)>,
+}
+
+impl Notes {
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.title.is_empty() && self.list.is_empty()
+    }
+
+    /// The same within the limits: without blanks around texts and without empty notes; what is too long is cut.
+    pub fn tidied(mut self) -> Notes {
+        self.title = cut(self.title.trim(), MAX_TITLE_CHARS);
+        for note in &mut self.list {
+            note.text = cut(note.text.trim(), MAX_TEXT_CHARS);
+            match &mut note.on {
+                Anchor::Range { from_ns, to_ns } => {
+                    (*from_ns, *to_ns) = (*from_ns.min(to_ns), *to_ns.max(from_ns))
+                }
+                Anchor::Row { key, .. } => key.truncate(MAX_KEY_CELLS),
+                _ => {}
+            }
+        }
+        self.list.retain(|note| !note.text.is_empty());
+        self.list.truncate(MAX_NOTES);
+        self
+    }
+
+    /// The notes on a row, by their numbers: on the row itself, or on the event that it is.
+    pub fn on_row(
+        &self,
+        report: &str,
+        table: &str,
+        key: &[KeyCell],
+        event: Option<&(String, i64)>,
+    ) -> Vec<usize> {
+        let is_here = |note: &Remark| match &note.on {
+            Anchor::Row { report: of, table: in_table, key: with } => {
+                of == report && in_table == table && with == key
+            }
+            Anchor::Event { name, at_ns } => event.is_some_and(|event| event.0 == *name && event.1 == *at_ns),
+            Anchor::Whole | Anchor::Range { .. } => false,
+        };
+        let here = self.list.iter().enumerate().filter(|(_, note)| is_here(note));
+        here.map(|(number, _)| number).collect()
+    }
+
+    /// Whether any row of that table may have a note.
+    pub fn may_be_in(&self, report: &str, table: &str) -> bool {
+        self.list.iter().any(|note| match &note.on {
+            Anchor::Row { report: of, table: in_table, .. } => of == report && in_table == table,
+            Anchor::Event { .. } => true,
+            Anchor::Whole | Anchor::Range { .. } => false,
+        })
+    }
+
+    /// The notes on each row of a table that has any, by their numbers.
+    pub fn on_table(&self, report: &str, table: &Table) -> Vec<(usize, Vec<usize>)> {
+        if !self.may_be_in(report, &table.id) {
+            return Vec::new();
+        }
+        let columns = key_columns(table);
+        let rows = (0..table.n_rows()).map(|row| {
+            let value =
+                |at: usize| table.columns.get(at).map_or(Value::Missing, |column| column.cells.get(row));
+            let event = row_event(&columns, &value);
+            (row, self.on_row(report, &table.id, &row_key(&columns, &value), event.as_ref()))
+        });
+        rows.filter(|(_, notes)| !notes.is_empty()).collect()
+    }
+
+    /// Takes in what others wrote: their notes that are not here yet, and their title if there is none.
+    pub fn take_in(&mut self, others: &Notes) {
+        if self.title.is_empty() {
+            self.title = others.title.clone();
+        }
+        let new: Vec<Remark> = others.list.iter().filter(|note| !self.list.contains(note)).cloned().collect();
+        self.list.extend(new);
+        self.list.truncate(MAX_NOTES);
+    }
+}
+
+impl Anchor {
+    /// What the note is on, in words. `find` knows tables by ids of report and table.
+    pub fn words(&self, find: &dyn Fn(&str, &str) -> Option<TableWords>) -> String {
+        match self {
+            Anchor::Whole => "all of it".to_string(),
+            Anchor::Range { from_ns, to_ns } => format!("{} to {}", format_ns(*from_ns), format_ns(*to_ns)),
+            Anchor::Event { name, at_ns } => {
+                format!("{} at {}", text::shortened(name, MAX_CELL_CHARS), format_ns(*at_ns))
+            }
+            Anchor::Row { report, table, key } => {
+                let table_words = find(report, table);
+                let (title, units) = match &table_words {
+                    Some(words) => (words.title.as_str(), words.units.as_slice()),
+                    None => (table.as_str(), [].as_slice()),
+                };
+                let cell = |(id, value): &KeyCell| {
+                    let unit = units.iter().find(|(known, _)| known == id).map(|(_, unit)| *unit);
+                    match (unit, value.parse::<i64>()) {
+                        (Some(Unit::NsOffset), Ok(ns)) => format!("at {}", format_ns(ns)),
+                        _ => text::shortened(value, MAX_CELL_CHARS),
+                    }
+                };
+                let cells: Vec<String> = key.iter().map(cell).filter(|text| !text.is_empty()).collect();
+                format!("{title}: {}", cells.join(" · "))
+            }
+        }
+    }
+
+    /// The words by which a filter finds the row; `is_searched` says of which columns filters look into. Empty of anything else.
+    pub fn filter(&self, is_searched: &dyn Fn(&str) -> bool) -> String {
+        match self {
+            Anchor::Row { key, .. } => {
+                let cells = key.iter().filter(|(id, _)| is_searched(id));
+                cells.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ")
+            }
+            Anchor::Event { name, .. } => name.clone(),
+            Anchor::Whole | Anchor::Range { .. } => String::new(),
+        }
+    }
+}
+
+/// [`Anchor::words`] for reports that are at hand.
+pub fn words_in(reports: &[super::Report]) -> impl Fn(&str, &str) -> Option<TableWords> {
+    move |report, table| {
+        let report = reports.iter().find(|known| known.id == report)?;
+        let table = report.tables().find(|known| known.id == table)?;
+        let units = table.columns.iter().map(|column| (column.id.to_string(), column.unit));
+        Some(TableWords { title: table.title.clone(), units: units.collect() })
+    }
+}
+
+fn cut(text: &str, max_chars: usize) -> String {
+    let cut: String = text.chars().take(max_chars).collect();
+    cut.trim_end().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Column, Report};
+
+    fn table() -> Table {
+        let names = ["mm", "add", "mm"];
+        Table::new(
+            "longest",
+            "Longest slices",
+            vec![
+                Column::key("name", "name", names.into_iter().collect()),
+                Column::integer("start", "start", Unit::NsOffset, vec![Some(5), Some(7), Some(9)]),
+                Column::unsigned("dur", "duration", Unit::Ns, vec![Some(3), Some(2), Some(1)]),
+            ],
+        )
+    }
+
+    fn on_row(table: &Table, row: usize) -> Anchor {
+        let columns = key_columns(table);
+        let key = row_key(&columns, &|at| table.columns[at].cells.get(row));
+        Anchor::Row { report: "r".to_string(), table: table.id.to_string(), key }
+    }
+
+    #[test]
+    fn notes_find_their_rows() {
+        let table = table();
+        let event = Anchor::Event { name: "mm".to_string(), at_ns: 5 };
+        let note = |on| Remark { on, text: "why?".to_string() };
+        let notes = Notes {
+            title: String::new(),
+            list: vec![note(on_row(&table, 2)), note(event), note(Anchor::Whole)],
+        };
+        assert_eq!(notes.on_table("r", &table), [(0, vec![1]), (2, vec![0])]);
+        assert_eq!(notes.on_table("other", &table), [(0, vec![1])]);
+        let mut report = Report::new("r", "R");
+        report.table(table.clone());
+        let reports = [report];
+        assert_eq!(on_row(&table, 2).words(&words_in(&reports)), "Longest slices: mm · at 9 ns");
+        assert_eq!(on_row(&table, 2).words(&|_, _| None), "longest: mm · 9");
+        // A table without names is told by all its cells.
+        let unnamed =
+            Table::new("t", "T", vec![Column::unsigned("n", "n", Unit::Count, vec![Some(1), Some(2)])]);
+        assert_eq!(
+            row_key(&key_columns(&unnamed), &|at| unnamed.columns[at].cells.get(1)),
+            [("n".to_string(), "2".to_string())]
+        );
+    }
+
+    #[test]
+    fn limits_hold_and_nothing_comes_twice() {
+        let note = |text: &str, on| Remark { on, text: text.to_string() };
+        let mut notes = Notes {
+            title: format!(" {} ", "é".repeat(300)),
+            list: vec![
+                note("  ", Anchor::Whole),
+                note(&"x".repeat(9000), Anchor::Range { from_ns: 9, to_ns: 3 }),
+            ],
+        }
+        .tidied();
+        assert_eq!(notes.title.chars().count(), MAX_TITLE_CHARS);
+        assert_eq!(notes.list.len(), 1);
+        assert_eq!(
+            (notes.list[0].text.len(), &notes.list[0].on),
+            (MAX_TEXT_CHARS, &Anchor::Range { from_ns: 3, to_ns: 9 })
+        );
+        let others = notes.clone();
+        notes.take_in(&others);
+        assert_eq!(notes, others);
+    }
+}

@@ -1,0 +1,239 @@
+// What people write on a report, and the Tracedrop file that hands it on.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { NARROW, WIDE, accessibilityProblems, openPage, siteAndBrowser } from './support.mjs';
+
+const given = siteAndBrowser();
+const trace = fileURLToPath(new URL('../data/pytorch/small-bert-h100.json.gz', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'notes-'));
+const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
+const notes = (page) => panel(page).getByTestId('notes');
+const texts = (page) => notes(page).locator('.notes-text').allTextContents();
+const heading = (page) => panel(page).getByRole('heading', { level: 1 }).textContent();
+
+async function opened(file, options = {}, hash = '') {
+  const page = await openPage(given.browser, given.site.url + hash, options);
+  await page.getByTestId('file-input').setInputFiles(file);
+  await panel(page).locator('.file-head').waitFor();
+  return page;
+}
+
+const showReport = (page, title) =>
+  page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: title, exact: true }).click();
+
+/** The table of that title in the report that shows. */
+const tableOf = (page, title) => panel(page).getByRole('table', { name: title, exact: true });
+
+/** Writes a note with the dialog that is open. */
+async function write(page, text) {
+  const dialog = page.getByRole('dialog', { name: 'New note' });
+  await dialog.getByLabel('Note', { exact: true }).fill(text);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.waitFor({ state: 'hidden' });
+}
+
+/** A page of a sender who wrote on a row, a stretch of time and all of it, and gave a title. */
+async function written() {
+  const page = await opened(trace);
+  await showReport(page, 'Slices by name');
+  await panel(page).getByRole('button', { name: 'Write a note on a row of Slices by name' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New note' });
+  const choices = await dialog.getByRole('combobox', { name: 'On' }).locator('option').allTextContents();
+  await dialog.getByRole('combobox', { name: 'On' }).selectOption({ index: 2 });
+  await write(page, 'why <b>so</b> often?\nsecond line');
+  await notes(page).getByRole('button', { name: 'Write a note' }).click();
+  await dialog.getByRole('combobox', { name: 'On' }).selectOption('a stretch of time');
+  await dialog.getByLabel('from, in ms').fill('0.5');
+  await dialog.getByLabel('to, in ms').fill('soon');
+  await dialog.getByLabel('Note', { exact: true }).fill('warm-up');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByText('These are no times in milliseconds.').waitFor();
+  await dialog.getByLabel('to, in ms').fill('2');
+  await write(page, 'warm-up');
+  await notes(page).getByRole('button', { name: 'Give it a title' }).click();
+  const title = page.getByRole('dialog', { name: 'Title of the trace' });
+  await title.getByRole('textbox').fill('Slow since <Tuesday>');
+  await page.keyboard.press('Enter');
+  await title.waitFor({ state: 'hidden' });
+  return { page, place: choices[2] };
+}
+
+const exported = async (page, label) => {
+  await page.evaluate(() => document.activeElement.blur());
+  const download = page.waitForEvent('download');
+  await page.keyboard.press('e');
+  await page.getByRole('menuitem', { name: label }).click();
+  const path = join(folder, (await download).suggestedFilename());
+  await (await download).saveAs(path);
+  return path;
+};
+
+/** Saves a Tracedrop file from the dialog. */
+async function saved(page, { withAll, name }) {
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('e');
+  await page.getByRole('menuitem', { name: 'Save as a Tracedrop file…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Save as a Tracedrop file' });
+  const all = dialog.getByLabel(/^with everything that was read \(/);
+  await all.waitFor();
+  if (withAll) await all.check();
+  await dialog.getByText(/small-bert-h100\.tracedrop has .*, with 2 notes\./).waitFor();
+  assert.deepEqual(await accessibilityProblems(page), []);
+  // Nothing can be taken out of what was read.
+  await dialog.getByLabel('symbols').check();
+  await dialog.getByText(/so that does not go along/).waitFor();
+  assert.ok(await dialog.getByLabel(/^with everything/).isDisabled());
+  await dialog.getByLabel('symbols').uncheck();
+  await dialog.getByText(/\.tracedrop has .*, with 2 notes\./).waitFor();
+  const download = page.waitForEvent('download');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  const path = join(folder, name);
+  await (await download).saveAs(path);
+  return path;
+}
+
+test('notes stand at their rows and in one list, by keys as by pointer', async () => {
+  const { page, place } = await written();
+  assert.deepEqual(await texts(page), ['why <b>so</b> often?\nsecond line', 'warm-up']);
+  assert.equal(await heading(page), 'Slow since <Tuesday>');
+  assert.ok(await panel(page).locator('.file-name').getByText('small-bert-h100.json.gz').isVisible());
+  await page.getByRole('tab', { name: 'Slow since <Tuesday>' }).waitFor();
+  // The mark goes with its row when the table is sorted, and when another report was shown.
+  const mark = tableOf(page, 'Slices by name').getByRole('button', { name: /^Note: why <b>so<\/b> often\?/ });
+  const row = () => mark.locator('xpath=ancestor::tr').locator('td').first().textContent();
+  const name = (await row()).trim();
+  assert.ok(place.includes(name.slice(-12)), `${place} ${name}`);
+  await tableOf(page, 'Slices by name').getByRole('button', { name: 'name', exact: true }).click();
+  await notes(page).getByRole('button', { name: `On ${place}` }).click();
+  await mark.waitFor();
+  assert.equal((await row()).trim(), name);
+  await showReport(page, 'Overview');
+  await notes(page).getByRole('button', { name: `On ${place}` }).click();
+  await mark.waitFor();
+  // The mark leads to the note, which can be changed.
+  await mark.focus();
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'Change the note' });
+  await dialog.getByLabel('Note', { exact: true }).fill('changed');
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await page.keyboard.press('Control+Enter');
+  await dialog.waitFor({ state: 'hidden' });
+  assert.deepEqual(await texts(page), ['changed', 'warm-up']);
+  // A stretch of time leads to the offer to see it elsewhere.
+  await notes(page).getByRole('button', { name: 'On 500.0 µs to 2.000 ms' }).click();
+  const perfetto = page.getByRole('dialog', { name: 'Open in Perfetto' });
+  assert.equal(await perfetto.getByLabel('from', { exact: true }).inputValue(), '0.5');
+  assert.equal(await perfetto.getByLabel('to', { exact: true }).inputValue(), '2');
+  await page.keyboard.press('Escape');
+  await notes(page).getByRole('button', { name: 'Delete note 2' }).click();
+  assert.deepEqual(await texts(page), ['changed']);
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Write a note');
+  // By the pointer: the place at the end of a row. The way to the note has left its filter.
+  await panel(page).getByRole('searchbox', { name: 'Filter Slices by name' }).first().fill('');
+  const other = tableOf(page, 'Slices by name').locator('tbody tr').nth(3);
+  await other.hover();
+  await other.locator('.row-note').first().click();
+  await write(page, 'by hand');
+  assert.deepEqual(await texts(page), ['changed', 'by hand']);
+  assert.deepEqual(await accessibilityProblems(page), []);
+  assert.deepEqual(page.console, []);
+  await page.context().close();
+});
+
+test('notes go along in a web page, in a link, and land where the file is dropped', async () => {
+  const { page } = await written();
+  const html = readFileSync(await exported(page, 'Web page, in one file'), 'utf8');
+  for (const text of ['<h1>Slow since &lt;Tuesday&gt;</h1>', 'why &lt;b&gt;so&lt;/b&gt; often?', 'second line', 'warm-up', 'href="#note-1">Note 1</a>']) {
+    assert.ok(html.includes(text), text);
+  }
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.keyboard.press('e');
+  await page.getByRole('menuitem', { name: 'Copy link with the numbers…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Copy link' });
+  // Texts of notes are among those that go out.
+  await dialog.getByText('Texts that go out').click();
+  await dialog.getByRole('searchbox').fill('warm-up');
+  await dialog.getByText('1 of 1 texts are shown.').waitFor();
+  await dialog.getByText(/^The link has [\d,]+ letters/).waitFor();
+  await dialog.getByRole('button', { name: 'Copy link' }).click();
+  await page.getByText('The link is on the clipboard.').waitFor();
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  await page.context().close();
+
+  const receiver = await openPage(given.browser, link);
+  await receiver.getByTestId('from-link').waitFor();
+  assert.deepEqual(await texts(receiver), ['why <b>so</b> often?\nsecond line', 'warm-up']);
+  assert.equal(await heading(receiver), 'Slow since <Tuesday>');
+  await receiver.getByTestId('file-input').setInputFiles(trace);
+  await receiver.getByText(/the file of the link: size and SHA-256 are the same/).waitFor();
+  assert.deepEqual(await texts(receiver), ['why <b>so</b> often?\nsecond line', 'warm-up']);
+  assert.deepEqual(receiver.console, []);
+  await receiver.context().close();
+});
+
+test('a Tracedrop file shows what its sender saw, with and without what was read', async () => {
+  const { page } = await written();
+  const filter = (page) => panel(page).getByRole('searchbox', { name: 'Filter Slices by name' }).first();
+  await filter(page).fill('gemm');
+  await panel(page).getByText(/^\d+ of \d+ rows/).first().waitFor();
+  const count = await panel(page).getByText(/^\d+ of \d+ rows/).first().textContent();
+  const files = {
+    alone: await saved(page, { withAll: false, name: 'alone.tracedrop' }),
+    all: await saved(page, { withAll: true, name: 'all.tracedrop' }),
+  };
+  await page.context().close();
+
+  for (const [kind, path] of Object.entries(files)) {
+    for (const [viewport, colorScheme] of [[NARROW, 'dark'], [WIDE, 'light']]) {
+      const receiver = await opened(path, { viewport, colorScheme });
+      assert.deepEqual(await texts(receiver), ['why <b>so</b> often?\nsecond line', 'warm-up'], kind);
+      assert.equal(await heading(receiver), 'Slow since <Tuesday>');
+      assert.ok(await panel(receiver).getByRole('heading', { name: 'Slices by name', exact: true }).first().isVisible());
+      await panel(receiver).getByText(count, { exact: true }).first().waitFor();
+      assert.equal(await filter(receiver).inputValue(), 'gemm');
+      assert.equal(await receiver.getByTestId('from-link').count(), kind === 'alone' ? 1 : 0);
+      assert.equal(await receiver.getByTestId('from-index').count(), kind === 'alone' ? 0 : 1);
+      assert.deepEqual(await accessibilityProblems(receiver), []);
+      assert.ok(await receiver.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+      if (kind === 'alone' && viewport === WIDE) {
+        await receiver.getByTestId('file-input').setInputFiles(trace);
+        await receiver.getByText(/size and SHA-256 are the same/).waitFor();
+        assert.deepEqual(await texts(receiver), ['why <b>so</b> often?\nsecond line', 'warm-up']);
+        await panel(receiver).getByText(count, { exact: true }).first().waitFor();
+      }
+      assert.deepEqual(receiver.console, []);
+      await receiver.context().close();
+    }
+  }
+  // The command reads the same.
+  const command = fileURLToPath(new URL('../../target/debug/tracedrop', import.meta.url));
+  for (const path of Object.values(files)) {
+    const told = execFileSync(command, ['report', '-q', path, '--report', 'slices'], { encoding: 'utf8' });
+    assert.match(told, /Slow since <Tuesday>/);
+    assert.match(told, /warm-up/);
+  }
+});
+
+test('files that are cut or of another version say so', async () => {
+  const { page } = await written();
+  const whole = readFileSync(await saved(page, { withAll: true, name: 'whole.tracedrop' }));
+  await page.context().close();
+  const cut = join(folder, 'cut.tracedrop');
+  writeFileSync(cut, whole.subarray(0, whole.length / 2));
+  const receiver = await openPage(given.browser, given.site.url);
+  await receiver.getByTestId('file-input').setInputFiles(cut);
+  await receiver.getByText(/no whole Tracedrop file/i).first().waitFor();
+  // Called a zip archive it is opened all the same.
+  const renamed = join(folder, 'renamed.zip');
+  writeFileSync(renamed, whole);
+  await receiver.getByTestId('file-input').setInputFiles(renamed);
+  await receiver.getByTestId('from-index').first().waitFor();
+  assert.deepEqual(await texts(receiver), ['why <b>so</b> often?\nsecond line', 'warm-up']);
+  assert.deepEqual(receiver.console, []);
+  await receiver.context().close();
+});
