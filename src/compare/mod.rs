@@ -63,7 +63,7 @@ pub struct Digest {
     pub reports: Vec<Report>,
     /// `None` where there is nothing of a GPU.
     pub gpu: Option<GpuSide>,
-    /// Where a side has several files that are runs of the same: what each says by itself, see [`repeats`].
+    /// Where a side has several files that are runs of the same: what each says by itself, see `repeats`.
     pub each: Vec<Vec<Report>>,
 }
 
