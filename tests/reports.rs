@@ -224,3 +224,49 @@ fn early_reports_are_part_of_all() {
     small.feed(br#"[{"ph":"X","ts":1,"dur":2,"name":"a","pid":1,"tid":1}]"#);
     assert!(!small.finish_early().unwrap() && !small.document().unwrap().partial);
 }
+
+/// A trace whose file can be read again gives the reports that it gives where everything of it is kept.
+#[test]
+fn what_is_kept_of_arguments_is_what_reports_need() {
+    let launch = r#"{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":7}}"#;
+    let kernel = |category: &str, args: &str| {
+        format!(
+            r#"{{"ph":"X","cat":"{category}","name":"ncclDevKernel_AllReduce","pid":0,"tid":7,"ts":5,"dur":4,"args":{{"correlation":7,"stream":7,"device":0,{args}}}}}"#
+        )
+    };
+    let pair = concat!(
+        r#"{"ph":"B","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":7,"ts":5,"args":{"correlation":7,"stream":7,"device":0,"Collective name":"allreduce","In msg nelems":64,"dtype":"Float"}},"#,
+        r#"{"ph":"E","pid":0,"tid":7,"ts":9}"#
+    );
+    let copy = r#"{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pageable -> Device)","pid":0,"tid":7,"ts":5,"dur":4,"args":{"correlation":7,"stream":7,"device":0,"bytes":4096,"memory bandwidth (GB/s)":1.024}}"#;
+    for event in [
+        kernel(
+            "kernel",
+            r#""Collective name":"allreduce","In msg nelems":1024,"dtype":"Float","Group size":2"#,
+        ),
+        kernel("kernel", r#""In msg nelems":1024,"dtype":"Float""#),
+        kernel("mtia_ccp_events", r#""Collective name":"allreduce","In msg nelems":1024,"dtype":"Float""#),
+        pair.to_string(),
+        copy.to_string(),
+    ] {
+        let json = format!(
+            r#"{{"schemaVersion":1,"deviceProperties":[{{"id":0,"name":"G"}}],"traceEvents":[{launch},{event}]}}"#
+        );
+        let bytes = json.into_bytes();
+        let read = |again: bool| {
+            let mut session = Session::new("a.json", bytes.len() as u64, None, Query::default());
+            if again {
+                session.can_read_again(std::rc::Rc::new(bytes.clone()));
+            }
+            session.feed(&bytes);
+            session.finish().unwrap();
+            let mut out = Vec::new();
+            let json = tracedrop::export::find("json").unwrap();
+            session.export(json, &tracedrop::export::Options::default(), &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let whole = read(false);
+        assert!(whole.contains("gpu-"), "{whole}");
+        support::assert_same_text(&event, &read(true), &whole);
+    }
+}

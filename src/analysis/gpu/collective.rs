@@ -55,7 +55,7 @@ impl Collective {
 
     /// Takes over what the arguments of `slice` say; their number of the collective, if any.
     fn read(&mut self, gpu: &GpuTrace<'_>, slice: u32) -> Option<i64> {
-        let raw = gpu.trace.args.get_marked(gpu.trace.slices.args_of(slice as usize))?;
+        let raw = gpu.marked_args(slice as usize)?;
         let unsigned = |value: &[u8]| integer(value).and_then(|value| u64::try_from(value).ok());
         let (mut description, mut number) = (None, None);
         for_each_member(&raw, |key, value| match key.bytes {

@@ -9,9 +9,10 @@ use super::steps::{NO_STEP, Step, Steps};
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::links::{Link, LinkTable};
-use crate::trace::slices::SliceId;
+use crate::trace::slices::{SliceId, SliceKind};
 use crate::trace::tracks::{Key, ProcessId};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 /// A kernel, a copy or a fill.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +85,20 @@ pub struct GpuTrace<'a> {
 }
 
 impl<'a> GpuTrace<'a> {
+    /// Whether what reports need of the arguments of a slice was taken along while it was read: of slices that are one event
+    /// (`X`) it is.
+    pub fn is_marked(&self, slice: usize) -> bool {
+        self.trace.slices.kind[slice] == SliceKind::Complete
+    }
+
+    /// Arguments of a slice, for what [`ArgsTable::get_marked`] is for.
+    ///
+    /// [`ArgsTable::get_marked`]: crate::trace::args::ArgsTable::get_marked
+    pub fn marked_args(&self, slice: usize) -> Option<Cow<'a, [u8]>> {
+        let (args, place) = (&self.trace.args, self.trace.slices.args_of(slice));
+        if self.is_marked(slice) { args.get_marked(place) } else { args.get(place) }
+    }
+
     /// Links everything. Takes time and memory by the number of calls and kernels, and one look at each slice.
     pub fn new(trace: &'a Trace) -> GpuTrace<'a> {
         GpuTrace::with_rules(trace, "")

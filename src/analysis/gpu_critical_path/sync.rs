@@ -121,12 +121,16 @@ impl Row {
     fn read(gpu: &GpuTrace<'_>, slice: u32) -> Option<Row> {
         let i = slice as usize;
         let slices = &gpu.trace.slices;
-        let link = gpu.trace.links.get(gpu.trace.links.find(slices.offset[i], 0)?);
-        let stream = (link.stream != LinkTable::NO_STREAM).then(|| i64::from(link.stream));
-        let call = Some(link.correlation).filter(|id| *id != LinkTable::NONE);
-        let (mut record, mut recorded_on) = (None, None);
-        if let Some(raw) = gpu.trace.args.get_marked(slices.args_of(i)) {
+        let (mut stream, mut call, mut record, mut recorded_on) = (None, None, None, None);
+        if gpu.is_marked(i) {
+            let link = gpu.trace.links.get(gpu.trace.links.find(slices.offset[i], 0)?);
+            stream = (link.stream != LinkTable::NO_STREAM).then(|| i64::from(link.stream));
+            call = Some(link.correlation).filter(|id| *id != LinkTable::NONE);
+        }
+        if let Some(raw) = gpu.marked_args(i) {
             for_each_member(&raw, |key, value| match key.bytes {
+                b"stream" => stream = integer(value),
+                b"correlation" => call = integer(value),
                 b"wait_on_cuda_event_record_corr_id" => record = integer(value),
                 b"wait_on_stream" => recorded_on = integer(value),
                 _ => {}

@@ -9,6 +9,7 @@ use crate::analysis::gpu::{GpuTrace, Kind, Named, Work};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
+use crate::trace::builder::find_member;
 use crate::trace::links::LinkTable;
 use rustc_hash::FxHashMap;
 
@@ -37,7 +38,16 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
 
 /// GB/s that a copy claims.
 fn claimed(gpu: &GpuTrace<'_>, work: &Work) -> Option<f64> {
-    gpu.trace.signatures.get(gpu.trace.slices.offset[work.slice as usize]).map(f64::from_bits)
+    let slice = work.slice as usize;
+    let number = if gpu.is_marked(slice) {
+        f64::from_bits(gpu.trace.signatures.get(gpu.trace.slices.offset[slice])?)
+    } else {
+        let raw = gpu.trace.args.get(gpu.trace.slices.args_of(slice))?;
+        let value = find_member(&raw, "memory bandwidth (GB/s)")?;
+        std::str::from_utf8(value).ok()?.trim_matches('"').parse().ok()?
+    };
+    // An index may hold anything.
+    (number.is_finite() && number > 0.0).then_some(number)
 }
 
 /// What bandwidths come to over time: at each start and end one value, without zeros.

@@ -104,9 +104,9 @@ pub fn taken_of(linked: Linked, args: &[u8]) -> Taken {
     let taken = match linked {
         Linked::No => Taken::default(),
         Linked::Ids => {
-            let mut waits = false;
-            let link = link_and(args, |key, _| waits |= key.starts_with(b"wait_on_"));
-            Taken { link, signature: None, keep: waits }
+            let mut keep = false;
+            let link = link_and(args, |key, _| keep |= key.starts_with(b"wait_on_") || is_of_collective(key));
+            Taken { link, signature: None, keep }
         }
         Linked::Kernel => of_kernel(args),
         Linked::Copy => of_copy(args),
@@ -115,8 +115,21 @@ pub fn taken_of(linked: Linked, args: &[u8]) -> Taken {
     Taken { keep: taken.keep && args.len() <= MAX_MARKED_BYTES, ..taken }
 }
 
-/// Of collectives: in kernels and operators.
-const COLLECTIVE: &[u8] = b"Collective name";
+/// Whether only collectives have it: what reports look at in kernels and operators that are some.
+fn is_of_collective(key: &[u8]) -> bool {
+    matches!(
+        key,
+        b"Collective name"
+            | b"dtype"
+            | b"In msg nelems"
+            | b"Out msg nelems"
+            | b"Group size"
+            | b"Process Group Name"
+            | b"Process Group Description"
+            | b"Process Group Ranks"
+            | b"Seq"
+    )
+}
 
 /// A hash of the inputs that an operator names, if it names any.
 fn of_operator(args: &[u8]) -> Taken {
@@ -129,7 +142,7 @@ fn of_operator(args: &[u8]) -> Taken {
             b"Input type" => 2,
             b"Input Strides" => 3,
             b"Concrete Inputs" => 4,
-            key => return keep |= key == COLLECTIVE,
+            key => return keep |= is_of_collective(key),
         };
         hash = hash.wrapping_add(hash_of(seed, value));
     });
@@ -154,7 +167,7 @@ fn of_kernel(args: &[u8]) -> Taken {
             b"block" => 2,
             b"registers per thread" => 3,
             b"shared memory" => 4,
-            key => return keep |= key == COLLECTIVE,
+            key => return keep |= is_of_collective(key),
         };
         hash = hash.wrapping_add(hash_of(seed, value));
     });
