@@ -33,6 +33,7 @@ pub mod timeline;
 
 use crate::report::{Document, Report};
 use crate::trace::Run;
+use memory_query::MemoryQuery;
 use std::cell::OnceCell;
 
 /// The reports, in the order in which they are shown.
@@ -109,9 +110,17 @@ pub struct Query {
     /// What GPUs can do, before what comes along; see [`crate::gpu::peaks`]. Mostly empty.
     pub peaks: String,
     /// How accesses to memory are labelled and judged.
-    pub memory: memory_query::MemoryQuery,
+    pub memory: MemoryQuery,
     /// Which range the critical path is of, see [`gpu_critical_path::Wanted`]; mostly empty, for the longest step.
     pub path: String,
+}
+
+impl Query {
+    /// All texts in it that somebody wrote.
+    pub fn texts(&self) -> [&str; 8] {
+        let MemoryQuery { phases, rules, ranges, unknown, thresholds, validity_rules: _ } = &self.memory;
+        [&self.kernel_rules, &self.peaks, &self.path, phases, rules, ranges, unknown, thresholds]
+    }
 }
 
 impl Default for Query {

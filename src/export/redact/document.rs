@@ -1,6 +1,6 @@
 //! Reports with what is to be taken out taken out of cells and sentences.
 
-use super::Redactor;
+use super::{Redactor, is_prose};
 use crate::report::chart::{Bars, Plot};
 use crate::report::{
     Anchor, Block, Cells, Chart, Column, Document, Fact, Facts, Notes, Report, Table, TextCells, Value,
@@ -51,7 +51,9 @@ impl Redacted {
     /// `run` is what the document is of, for the names that it has; `notes` is what someone wrote on it.
     pub fn new(document: &Document<'_>, run: &Run, notes: &Notes, redactor: &mut Redactor) -> Redacted {
         let symbols = if redactor.classes.symbols { names_of(document, run) } else { Vec::new() };
+        let prose = if redactor.classes.prompts { prose_of(document, run) } else { Vec::new() };
         let mut work = Work::new(symbols, files_of(document), redactor);
+        work.prose = prose;
         Redacted {
             title: work.sentence(&document.title),
             source: document.source.iter().map(|facts| work.facts(facts)).collect(),
@@ -115,7 +117,40 @@ fn names_of(document: &Document<'_>, run: &Run) -> Vec<String> {
     names
 }
 
+/// How each text of the trace starts that prompts could be, for the names of its slices and for what reports quote.
+fn prose_of(document: &Document<'_>, run: &Run) -> Vec<String> {
+    let mut starts: FxHashSet<String> = FxHashSet::default();
+    let mut add = |text: &str| {
+        if is_prose(text) {
+            starts.insert(text.chars().take(TOLD_BY).collect());
+        }
+    };
+    for trace in &run.traces {
+        let ids = [&trace.slices.name, &trace.frames.name, &trace.flows.name].into_iter().flatten();
+        let distinct: FxHashSet<_> = ids.copied().collect();
+        distinct.into_iter().filter_map(|id| trace.strings.get_opt(id)).for_each(&mut add);
+    }
+    for column in document.reports.iter().flat_map(Report::tables).flat_map(|table| &table.columns) {
+        if let Cells::Text(cells) = &column.cells {
+            (0..cells.len()).filter_map(|row| cells.get(row)).for_each(&mut add);
+        }
+    }
+    let of_reports =
+        document.reports.iter().flat_map(|report| &report.blocks).filter_map(|block| match block {
+            Block::Facts(facts) => Some(facts),
+            _ => None,
+        });
+    for fact in document.source.iter().chain(of_reports).flat_map(|facts| &facts.facts) {
+        if let Value::Text(text) = &fact.value {
+            add(text);
+        }
+    }
+    starts.into_iter().collect()
+}
+
 struct Work<'a> {
+    /// How texts start that prompts could be.
+    prose: Vec<String>,
     /// The longest first.
     symbols: Vec<String>,
     /// Names of files, the longest first, behind what stands for them.
@@ -142,14 +177,14 @@ impl<'a> Work<'a> {
             true => files.into_iter().map(|name| (redactor.file_name(&name), name)).collect(),
             false => Vec::new(),
         };
-        Work { symbols, files, whole, starts, known: FxHashMap::default(), redactor }
+        Work { prose: Vec::new(), symbols, files, whole, starts, known: FxHashMap::default(), redactor }
     }
 
     fn report(&mut self, report: &Report) -> Report {
         Report {
             id: report.id.clone(),
-            title: self.sentence(&report.title),
-            summary: self.sentence(&report.summary),
+            title: self.own(&report.title),
+            summary: self.own(&report.summary),
             blocks: report.blocks.iter().map(|block| self.block(block)).collect(),
         }
     }
@@ -185,19 +220,19 @@ impl<'a> Work<'a> {
             Block::Table(table) => Block::Table(self.table(table)),
             Block::Note(note) => {
                 let mut note = note.clone();
-                note.text = self.sentence(&note.text);
+                note.text = self.own(&note.text);
                 Block::Note(note)
             }
             Block::Findings(findings) => {
                 let mut findings = findings.clone();
-                findings.title = self.sentence(&findings.title);
-                findings.caption = self.sentence(&findings.caption);
+                findings.title = self.own(&findings.title);
+                findings.caption = self.own(&findings.caption);
                 for finding in &mut findings.findings {
-                    finding.text = self.sentence(&finding.text);
+                    finding.text = self.own(&finding.text);
                     finding.evidence = finding.evidence.iter().map(|fact| self.fact(fact)).collect();
                     if let Some(rows) = &mut finding.rows {
                         rows.filter = self.sentence(&rows.filter);
-                        rows.label = self.sentence(&rows.label);
+                        rows.label = self.own(&rows.label);
                     }
                 }
                 Block::Findings(findings)
@@ -208,7 +243,7 @@ impl<'a> Work<'a> {
 
     fn facts(&mut self, facts: &Facts) -> Facts {
         Facts {
-            title: self.sentence(&facts.title),
+            title: self.own(&facts.title),
             facts: facts.facts.iter().map(|fact| self.fact(fact)).collect(),
         }
     }
@@ -219,16 +254,16 @@ impl<'a> Work<'a> {
             let by_key = self.redactor.value_of(&fact.id, text);
             fact.value = Value::Text(if by_key == *text { self.sentence(text) } else { by_key });
         }
-        fact.label = self.sentence(&fact.label);
-        fact.hint = self.sentence(&fact.hint);
+        fact.label = self.own(&fact.label);
+        fact.hint = self.own(&fact.hint);
         fact
     }
 
     fn table(&mut self, table: &Table) -> Table {
         let mut table = table.clone();
-        table.title = self.sentence(&table.title);
-        table.caption = self.sentence(&table.caption);
-        table.empty = self.sentence(&table.empty);
+        table.title = self.own(&table.title);
+        table.caption = self.own(&table.caption);
+        table.empty = self.own(&table.empty);
         // Two columns of names and values, as metadata has them.
         let keys = table.columns.iter().find(|column| column.id == "name" || column.id == "key").cloned();
         for column in &mut table.columns {
@@ -259,8 +294,8 @@ impl<'a> Work<'a> {
 
     fn chart(&mut self, chart: &Chart) -> Chart {
         let mut chart = chart.clone();
-        chart.title = self.sentence(&chart.title);
-        chart.caption = self.sentence(&chart.caption);
+        chart.title = self.own(&chart.title);
+        chart.caption = self.own(&chart.caption);
         let texts: Vec<&mut String> = match &mut chart.plot {
             Plot::Bars(bars) => of_bars(bars),
             // Thresholds are called what Tracedrop calls them.
@@ -273,6 +308,21 @@ impl<'a> Work<'a> {
             *text = self.sentence(text);
         }
         chart
+    }
+
+    /// A sentence of Tracedrop's own, which is no prompt however long it is; unless it quotes a text that could be one.
+    fn own(&mut self, text: &str) -> String {
+        if !self.redactor.classes.prompts || self.prose.iter().any(|start| text.contains(start.as_str())) {
+            return self.sentence(text);
+        }
+        // What is known of texts of the trace is not known of such sentences, nor the other way round.
+        let known = (std::mem::take(&mut self.known), self.redactor.forget_known());
+        self.redactor.classes.prompts = false;
+        let out = self.sentence(text);
+        self.redactor.classes.prompts = true;
+        self.known = known.0;
+        self.redactor.remember_known(known.1);
+        out
     }
 
     /// A text in which names may stand among other words.

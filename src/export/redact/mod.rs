@@ -136,6 +136,15 @@ impl Redactor {
         redacted
     }
 
+    /// Lets go of what texts have become, to be given back to [`Redactor::remember_known`].
+    fn forget_known(&mut self) -> FxHashMap<String, String> {
+        std::mem::take(&mut self.known)
+    }
+
+    fn remember_known(&mut self, known: FxHashMap<String, String>) {
+        self.known = known;
+    }
+
     fn look_at(&mut self, text: &str) -> String {
         let Classes { paths, hosts, prompts, .. } = self.classes;
         if prompts && is_prose(text) {

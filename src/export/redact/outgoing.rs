@@ -7,6 +7,7 @@ use super::super::{
 use super::{Classes, Redactor};
 use crate::base::json::write::push_string;
 use crate::base::json::{RawStr, unescape_to_string};
+use crate::base::strings::StringId;
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
@@ -195,10 +196,24 @@ fn in_tracedrop_file(input: &Input<'_>, picker: &mut Picker) -> io::Result<()> {
         push_string(&spot.query.filter, &mut quoted);
     }
     picker.write_all(&quoted)?;
-    match input.options.with_index {
-        true => render(&chrome_trace::INFO, input, picker),
-        false => Ok(()),
+    if !input.options.with_index {
+        return Ok(());
     }
+    let mut quoted = Vec::new();
+    // Those of accesses to memory are in no trace of events.
+    for trace in &input.run.traces {
+        for id in 0..trace.strings.len() as u32 {
+            quoted.push(b',');
+            push_string(trace.strings.get(StringId(id)), &mut quoted);
+        }
+    }
+    // What was asked goes along, with rules and tables that somebody wrote.
+    for text in input.query.texts().into_iter().filter(|text| !text.is_empty()) {
+        quoted.push(b',');
+        push_string(text, &mut quoted);
+    }
+    picker.write_all(&quoted)?;
+    render(&chrome_trace::INFO, input, picker)
 }
 
 fn sort_of(text: &str, judge: &mut Redactor) -> Sort {
