@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use std::collections::BTreeSet;
 use tracedrop::base::text;
 use tracedrop::engine::folder::{
-    RunIn, archive_stem, are_ranks_of_one_run, may_be_archive, may_be_trace, name_in_run, runs_among,
+    RunIn, archive_stem, are_ranks_of_one_run, is_run, may_be_archive, may_be_trace, name_in_run, runs_among,
 };
 use tracedrop::engine::protocol::{DocumentView, FileView};
 
@@ -79,7 +79,7 @@ impl App {
         if let ([a, b], true) = (&runs[..], single.is_empty()) {
             self.compare_when_read([*a, *b]);
         }
-        self.open(single);
+        self.open(with_loose_run(single));
     }
 
     /// Opens what was let go as side B of a comparison with `a`.
@@ -265,12 +265,24 @@ fn files_of(tabs: &[Tab]) -> Vec<Picked> {
     files
 }
 
+/// The files of a run's directory that came one by one, as that run.
+fn with_loose_run(files: Vec<Picked>) -> Vec<Picked> {
+    let is_loose = |file: &&Picked| !file.path.contains('/') && file.beside.is_empty();
+    if !is_run(files.iter().filter(is_loose).map(|file| file.name.as_str())) {
+        return files;
+    }
+    let (runs, others) = runs_of(files);
+    runs.into_iter().chain(others).collect()
+}
+
 /// Directories of runs among `files`: their traces, called as their directories, each with the files beside it. And all
 /// other files.
 fn runs_of(files: Vec<Picked>) -> (Vec<Picked>, Vec<Picked>) {
     let (runs, others) = runs_among(files, |file| &file.path);
     let run = |RunIn { folder, mut trace, mut beside }: RunIn<Picked>| {
-        trace.name = archive_stem(folder.rsplit('/').next().unwrap_or(&folder)).to_string();
+        if !folder.is_empty() {
+            trace.name = archive_stem(folder.rsplit('/').next().unwrap_or(&folder)).to_string();
+        }
         for file in &mut beside {
             file.name = name_in_run(&file.path, &folder).to_string();
         }
