@@ -83,6 +83,9 @@ impl Phases {
                 Problem::new(format!("there is no clock '{name}': write wall, monotonic or trace"))
             })?),
         };
+        if object.json("phases").is_some() && object.json("events").is_some() {
+            return Err(Problem::new("the object has both phases and events: one of them can count"));
+        }
         let list = object.json("phases").or_else(|| object.json("events"));
         let list = list.ok_or_else(|| Problem::new("the object has neither phases nor events"))?;
         Phases::of_list(list, object.integer("offset_ns")?.unwrap_or(0), clock)
@@ -103,10 +106,16 @@ impl Phases {
             let needed = |name: &str| {
                 object.integer(name)?.ok_or_else(|| Problem::new(format!("a phase has no {name}")))
             };
+            let phase =
+                object.text("phase")?.ok_or_else(|| Problem::new("a stretch of time has no phase"))?;
+            let (start_ns, end_ns) = (needed("start_ns")?, needed("end_ns")?);
+            if end_ns < start_ns {
+                return Err(Problem::new(format!("the phase '{phase}' ends before it starts")));
+            }
             phases.boundaries.push(Boundary {
-                phase: object.text("phase")?.ok_or_else(|| Problem::new("a stretch of time has no phase"))?,
-                start_ns: needed("start_ns")?.saturating_add(offset_ns),
-                end_ns: needed("end_ns")?.saturating_add(offset_ns),
+                phase,
+                start_ns: start_ns.saturating_add(offset_ns),
+                end_ns: end_ns.saturating_add(offset_ns),
             });
             Ok(())
         })?;

@@ -9,6 +9,7 @@ use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::text;
+use tracedrop::base::time::parse_ns;
 use tracedrop::engine::protocol::DocumentView;
 use tracedrop::report::notes::{MAX_NOTES, MAX_TEXT_CHARS, MAX_TITLE_CHARS};
 use tracedrop::report::{Anchor, Remark};
@@ -256,9 +257,14 @@ impl Draft {
 
     /// What the note is on; or what is wrong with what was written.
     fn anchor(self, rows: &[Anchor]) -> Result<Anchor, &'static str> {
-        let time = |text: RwSignal<String>| nanoseconds(&text.get_untracked()).ok_or(words().notes.bad_time);
+        let time = |text: RwSignal<String>| {
+            nanoseconds(&text.get_untracked()).filter(|ns| *ns >= 0).ok_or(words().notes.bad_time)
+        };
         match self.on.get_untracked().as_str() {
-            RANGE => Ok(Anchor::Range { from_ns: time(self.from)?, to_ns: time(self.to)? }),
+            RANGE => match (time(self.from)?, time(self.to)?) {
+                (from_ns, to_ns) if from_ns <= to_ns => Ok(Anchor::Range { from_ns, to_ns }),
+                _ => Err(words().notes.bad_range),
+            },
             EVENT if self.name.with_untracked(|name| name.trim().is_empty()) => Err(words().notes.no_name),
             EVENT => Ok(Anchor::Event { name: self.name.get_untracked(), at_ns: time(self.at)? }),
             number => Ok(number
@@ -272,8 +278,8 @@ impl Draft {
 
 /// Milliseconds that someone wrote, as nanoseconds.
 fn nanoseconds(millis: &str) -> Option<i64> {
-    let value: f64 = millis.trim().parse().ok()?;
-    value.is_finite().then(|| (value * 1e6).round() as i64)
+    // A time may be as long as the digits of a double, and has to come back as it was.
+    parse_ns(millis.trim().as_bytes(), 3)
 }
 
 /// Nanoseconds as milliseconds, with all their digits.
