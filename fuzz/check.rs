@@ -167,7 +167,7 @@ fn handed_on(file: Vec<u8>) -> Option<Linked> {
         })?;
         Ok(Rc::new(out) as Rc<dyn Content>)
     };
-    match open_tracedrop_file(&file, unpack) {
+    match open_tracedrop_file(&file, None, unpack) {
         Ok(HandedOn::Linked(linked)) => {
             assert!(linked.document().is_some(), "what is read can be shown");
             Some(*linked)

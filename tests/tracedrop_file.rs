@@ -88,7 +88,7 @@ fn open(file: &[u8]) -> Result<HandedOn, String> {
         })?;
         Ok(Rc::new(out) as Rc<dyn Content>)
     };
-    open_tracedrop_file(&content, unpack).map_err(|failure| failure.what)
+    open_tracedrop_file(&content, None, unpack).map_err(|failure| failure.what)
 }
 
 fn linked(file: &[u8]) -> Linked {

@@ -97,11 +97,18 @@ pub fn open_any(
     if let Some(content) = &content
         && tracedrop_file::is_one(&**content, &file_name)
     {
-        return match open_tracedrop_file(&**content, |entry| unpacked(&**content, entry)) {
+        // What the sender asked counts where nothing else is asked.
+        let asked = Some(&query).filter(|query| **query != Query::default());
+        return match open_tracedrop_file(&**content, asked, |entry| unpacked(&**content, entry)) {
             Ok(HandedOn::Session(session)) => Some(Opened::Session(session)),
             Ok(HandedOn::Linked(linked)) => {
                 if let (Some(why), false) = (linked.problem(), args.quiet) {
                     eprintln!("tracedrop: {name}: note: shown without what was read of the trace: {why}");
+                }
+                if asked.is_some() && !args.quiet {
+                    eprintln!(
+                        "tracedrop: {name}: note: the reports are as they were made; there is no trace to ask anew"
+                    );
                 }
                 Some(Opened::Linked(linked))
             }

@@ -17,17 +17,20 @@ pub enum HandedOn {
     Linked(Box<Linked>),
 }
 
-/// Opens such a file. `unpack` gives the bytes of its index, wherever it puts them; where there can be none, or they are of no
+/// Opens such a file. `asked` is what whoever opens it asks of the trace, instead of what the sender asked. `unpack` gives the bytes of its index, wherever it puts them; where there can be none, or they are of no
 /// use, the report is shown without.
 pub fn open_tracedrop_file(
     content: &dyn Content,
+    asked: Option<&Query>,
     unpack: impl FnOnce(&Entry) -> Result<Rc<dyn Content>, String>,
 ) -> Result<HandedOn, Failure> {
     let TracedropFile { report, index, .. } = tracedrop_file::open(content)?;
-    let Some(entry) = index else {
-        return Ok(HandedOn::Linked(Box::new(Linked::of_file(report, None))));
+    let entry = match index {
+        Ok(Some(entry)) => entry,
+        Ok(None) => return Ok(HandedOn::Linked(Box::new(Linked::of_file(report, None)))),
+        Err(why) => return Ok(HandedOn::Linked(Box::new(Linked::of_file(report, Some(why.to_string()))))),
     };
-    let opened = unpack(&entry).and_then(|index| open_index(index).map_err(|failure| failure.what));
+    let opened = unpack(&entry).and_then(|index| open_index(index, asked).map_err(|failure| failure.what));
     match opened {
         Ok(mut session) => {
             session.set_sent(SentView {
@@ -43,10 +46,10 @@ pub fn open_tracedrop_file(
     }
 }
 
-/// What the sender asked, with tables of their own, is asked again.
-fn open_index(content: Rc<dyn Content>) -> Result<Session, Failure> {
+/// What the sender asked, with tables of their own, is asked again, where nothing else is asked.
+fn open_index(content: Rc<dyn Content>, asked: Option<&Query>) -> Result<Session, Failure> {
     let index = Index::open(content)?;
-    let query: Query = index.head.query.clone();
+    let query = asked.unwrap_or(&index.head.query).clone();
     Ok(Session::of_index(index, None, query)?)
 }
 

@@ -4,7 +4,7 @@
 //! events stay in the trace's file, unless they could not be read from it again (packed files).
 //!
 //! Layout: `sections`, of which one is the head (this module), the others the tables (`tables`) as columns of integers
-//! ([`crate::base::column`]).
+//! ([`crate::base::column`], accesses to memory by [`crate::base::tight`]).
 //!
 //! An index of another [`LAYOUT`] is not read. One that another state of the sources has written is, and its reports are
 //! computed anew.

@@ -10,7 +10,7 @@ use crate::trace::accesses::PAGE_BITS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 
-/// Accesses of one pass, about: at the most 50 bytes of memory each, where no two are to the same address.
+/// Accesses of one pass, about: about 70 to 100 bytes of memory each, where no two are to the same address.
 const ROWS_OF_PASS: u64 = 1 << 23;
 /// Tables that addresses of one pass are shared out to.
 const N_BUCKETS: usize = 256;

@@ -2,7 +2,8 @@
 //!
 //! Several passes over the accesses. The first one labels them in the order of the file (labels are kept packed, some bytes a
 //! row); the others feed the metrics. Where rows are not in order of time, what depends on that is told a sorted copy of them, which is packed
-//! as well. Nothing here grows with the number of rows unpacked.
+//! as well. What grows with the number of rows is packed; the rest grows
+//! with pages, regions and key/value blocks.
 
 use super::index::PageSet;
 use super::kinds::{Kind, Kinds};

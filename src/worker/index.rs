@@ -45,7 +45,7 @@ pub async fn open(blob: &Blob, file_name: &str, query: Query, keep: Option<Keep>
         ));
     }
     if tracedrop_file::is_one(&*content, file_name) {
-        return Some(Opened::HandedOn(open_tracedrop_file(&*content, |entry| {
+        return Some(Opened::HandedOn(open_tracedrop_file(&*content, None, |entry| {
             let index = archive::unpacked(&content, entry)?;
             let content = BlobContent::new(&index).ok_or("the browser can not read it again")?;
             Ok(Rc::new(content) as Rc<dyn Content>)

@@ -147,7 +147,7 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
             return None;
         }
         // What is shown is rounded, and all of it is all of it.
-        Some((window.0 > 0 || window.1 + 1_000 < span).then_some(window))
+        Some((window.0 > 0 || window.1.saturating_add(1_000) < span).then_some(window))
     };
     let pack = move || {
         let Some(window) = untrack(window) else { return };

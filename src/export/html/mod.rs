@@ -33,6 +33,8 @@ const MAX_ROWS: usize = 1000;
 /// Bytes of all tables. Tables after that are cut to [`FEW_ROWS`].
 const MAX_TABLE_BYTES: usize = 16 << 20;
 const FEW_ROWS: usize = 25;
+/// Rows with notes that are there beyond those, in one table.
+const MAX_MARKED_ROWS: usize = 1_000;
 /// Letters of a cell, and those that show without pointing at it.
 const MAX_LETTERS: usize = 2000;
 const LETTERS_THAT_SHOW: usize = 60;
@@ -317,12 +319,15 @@ impl Page<'_> {
         }
         self.raw("</tr></thead><tbody>\n");
         let marks = self.notes.on_table(report, table);
-        let mut n_shown = 0;
+        let mut marks = marks.iter().peekable();
+        let (mut n_shown, mut n_marked) = (0, 0);
         for row in 0..n_rows {
-            let notes = marks.iter().find(|(marked, _)| *marked == row).map_or(&[][..], |(_, notes)| notes);
+            // Both ascend.
+            let notes = marks.next_if(|(marked, _)| *marked == row).map_or(&[][..], |(_, notes)| notes);
             let is_cut = row >= MAX_ROWS || (self.n_table_bytes > MAX_TABLE_BYTES && row >= FEW_ROWS);
-            // Rows that someone wrote on are always there.
-            if is_cut && notes.is_empty() {
+            n_marked += usize::from(is_cut && !notes.is_empty());
+            // Rows that someone wrote on are there, unless one note is on very many.
+            if is_cut && (notes.is_empty() || n_marked > MAX_MARKED_ROWS) {
                 continue;
             }
             n_shown += 1;

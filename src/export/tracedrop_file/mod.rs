@@ -36,8 +36,10 @@ const TABLES: &str = "tables/";
 pub const MAX_ROWS: u32 = 20_000;
 /// Bytes of `report.json`. Where it would have more, tables have fewer rows.
 pub const MAX_REPORT_BYTES: u64 = 16 << 20;
-/// Bytes of `manifest.json`, and of `notes.json`.
-const MAX_SMALL_BYTES: u64 = 4 << 20;
+/// Bytes of `manifest.json`.
+const MAX_MANIFEST_BYTES: u64 = 4 << 20;
+/// Bytes of `notes.json`: more than as many notes as there may be take, whatever letters they are in.
+const MAX_NOTES_BYTES: u64 = 32 << 20;
 /// Bytes of an index when it is unpacked.
 pub const MAX_INDEX_BYTES: u64 = 2 << 30;
 

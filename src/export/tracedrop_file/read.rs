@@ -1,8 +1,8 @@
 //! Reads such a file, which may come from anywhere.
 
 use super::{
-    EXTENSION, FORMAT, INDEX, MANIFEST, MAX_INDEX_BYTES, MAX_REPORT_BYTES, MAX_SMALL_BYTES, NOTES, REPORT,
-    VERSION,
+    EXTENSION, FORMAT, INDEX, MANIFEST, MAX_INDEX_BYTES, MAX_MANIFEST_BYTES, MAX_NOTES_BYTES,
+    MAX_REPORT_BYTES, NOTES, REPORT, VERSION,
 };
 use crate::archive::{self, Archive, Entry};
 use crate::base::json::Json;
@@ -17,7 +17,8 @@ use std::fmt;
 pub struct TracedropFile {
     pub report: LinkedReport,
     /// Where the index lies; [`archive::unpack`] gives its bytes, [`MAX_INDEX_BYTES`] at most.
-    pub index: Option<Entry>,
+    /// Or why it is of no use.
+    pub index: Result<Option<Entry>, Refusal>,
     /// When it was written, in milliseconds since the Unix epoch; 0 if that was not said.
     pub made_ms: u64,
 }
@@ -89,15 +90,13 @@ pub fn open(content: &dyn Content) -> Result<TracedropFile, Refusal> {
     let bytes = members.checked(REPORT, MAX_REPORT_BYTES)?.ok_or(Refusal::Missing(REPORT))?;
     let json = Json::parse(&bytes).ok_or(Refusal::Damaged(REPORT))?;
     let mut report = content::read(&json).map_err(Refusal::Report)?;
-    if let Some(bytes) = members.checked(NOTES, MAX_SMALL_BYTES)? {
+    if let Some(bytes) = members.checked(NOTES, MAX_NOTES_BYTES)? {
         report.notes = notes::from_json(&bytes).map_err(Refusal::Notes)?;
     }
-    let index = members.listed(INDEX)?.cloned();
-    if let Some(index) = &index
-        && index.n_bytes > MAX_INDEX_BYTES
-    {
-        return Err(Refusal::TooLarge(INDEX, index.n_bytes));
-    }
+    let index = members.listed(INDEX).and_then(|index| match index {
+        Some(index) if index.n_bytes > MAX_INDEX_BYTES => Err(Refusal::TooLarge(INDEX, index.n_bytes)),
+        index => Ok(index.cloned()),
+    });
     let made_ms = manifest.get("made_ms").and_then(Json::as_u64).unwrap_or(0);
     Ok(TracedropFile { report, index, made_ms })
 }
@@ -105,7 +104,7 @@ pub fn open(content: &dyn Content) -> Result<TracedropFile, Refusal> {
 /// The manifest of an archive that is such a file.
 fn manifest(content: &dyn Content, listed: &Archive) -> Result<Json, Refusal> {
     let entry = entry(listed, MANIFEST).ok_or(Refusal::Missing(MANIFEST))?;
-    let bytes = unpacked(content, entry, MANIFEST, MAX_SMALL_BYTES)?;
+    let bytes = unpacked(content, entry, MANIFEST, MAX_MANIFEST_BYTES)?;
     let json = Json::parse(&bytes).ok_or(Refusal::Damaged(MANIFEST))?;
     let is_ours = json.get("format").and_then(Json::as_str) == Some(FORMAT);
     if is_ours { Ok(json) } else { Err(Refusal::Missing(MANIFEST)) }

@@ -1,7 +1,11 @@
 //! Writes such a file, member by member.
 
-use super::{FORMAT, INDEX, MANIFEST, MAX_REPORT_BYTES, MAX_ROWS, NOTES, REPORT, TABLES, VERSION};
+use super::{
+    FORMAT, INDEX, MANIFEST, MAX_INDEX_BYTES, MAX_NOTES_BYTES, MAX_REPORT_BYTES, MAX_ROWS, NOTES, REPORT,
+    TABLES, VERSION,
+};
 use crate::archive::{ArchiveWriter, Effort};
+use crate::base::json::Json;
 use crate::export::link::json::JsonWriter;
 use crate::export::link::{LinkOptions, content, write_file};
 use crate::export::{Input, Options, index, notes, parquet};
@@ -63,6 +67,16 @@ impl Members<'_> {
     }
 }
 
+impl Members<'_> {
+    /// An error if what was added last would not be read again.
+    fn hold_last(&self, max: u64, why: &str) -> io::Result<()> {
+        match self.list.last() {
+            Some(last) if last.bytes > max => Err(io::Error::new(io::ErrorKind::Unsupported, why)),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Writes all of it. [`io::ErrorKind::Unsupported`] if the index shall go along and there can be none.
 pub fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let with_index = input.options.with_index;
@@ -75,6 +89,7 @@ pub fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     members.add(REPORT, Effort::Usual, |out| out.write_all(report.as_bytes()))?;
     if !input.notes().is_empty() {
         members.add(NOTES, Effort::Usual, |out| out.write_all(notes::to_json(input.notes()).as_bytes()))?;
+        members.hold_last(MAX_NOTES_BYTES, "the notes are too long for such a file")?;
     }
     for (name, bytes) in parquet::files(input.document) {
         // It is packed already.
@@ -82,6 +97,7 @@ pub fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     if with_index {
         members.add(INDEX, Effort::Fast, |out| (index::INFO.write)(input, out))?;
+        members.hold_last(MAX_INDEX_BYTES, "what was read is too much for such a file; write it without")?;
     }
     let manifest = manifest(input, max_rows, &members.list);
     members.archive.add(MANIFEST, Effort::Usual, |out| out.write_all(manifest.as_bytes()))?;
@@ -97,7 +113,16 @@ fn report(input: &Input<'_>) -> io::Result<(String, u32)> {
         let options = Options { link, notes: None, ..input.options.clone() };
         let text = content::write(&Input { options: &options, ..*input });
         if text.len() as u64 <= MAX_REPORT_BYTES {
-            return Ok((text, rows));
+            // Readers take no lists of any length, whatever rows are left out.
+            let read = Json::parse(text.as_bytes()).map(|json| content::read(&json));
+            return match read {
+                Some(Ok(_)) => Ok((text, rows)),
+                Some(Err(refusal)) => {
+                    let why = format!("the report can not be put into such a file: {refusal}");
+                    Err(io::Error::new(io::ErrorKind::Unsupported, why))
+                }
+                None => Err(io::Error::other("the report is no JSON")),
+            };
         }
         if rows == 0 {
             return Err(io::Error::new(
