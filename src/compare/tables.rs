@@ -1,7 +1,8 @@
 //! Two tables of one kind joined by their key columns, row by row.
 //!
 //! Values are whole numbers in the unit of their column (milliseconds become nanoseconds), so rows add up to the
-//! totals, and differences of rows to the difference of the totals, to the last digit.
+//! totals, and differences of rows to the difference of the totals, to the last digit. Only where sides have unlike numbers
+//! of files, means of those are told beside the sums, rounded.
 
 use super::noise::{RULE_OF_REPEATS, Sample, band_of_repeats};
 use super::repeats::Repeats;
@@ -105,10 +106,12 @@ impl Row {
         told(self.by_file.as_ref()).unwrap_or([self.values[0][0].value, self.values[0][1].value])
     }
 
-    /// How much it changed, as it is told.
+    /// How much it changed: of means of files a thousand times that, as means of counts are mostly no whole numbers.
     fn size(&self) -> i128 {
-        let [a, b] = self.told();
-        b.saturating_sub(a).saturating_abs()
+        match self.by_file.filter(|by_file| told(Some(by_file)).is_some()) {
+            Some(by_file) => (by_file.difference().abs() * 1000.0).round() as i128,
+            None => difference(self, 0).saturating_abs(),
+        }
     }
 
     fn is_noise(&self) -> bool {
