@@ -164,3 +164,23 @@ fn names_of_files_are_paths() {
     }
     assert!(n_named > 5, "{n_named}");
 }
+
+/// What Tracedrop says of a trace is no prompt, however long the sentence; what the trace quotes in one is.
+#[test]
+fn own_sentences_are_no_prompts() {
+    let prompt = "Write a long story about a lighthouse keeper who finds a letter in a bottle on the shore, and answers it every night for a whole year";
+    let json = format!(
+        r#"[{{"ph":"X","ts":1,"dur":9,"name":"{prompt}","pid":1,"tid":1}},{{"ph":"X","ts":2,"dur":2,"name":"step","pid":1,"tid":1}}]"#
+    );
+    let run = Run::single(import("a.json", json.as_bytes(), None).unwrap());
+    let redact = Classes { prompts: true, ..Classes::default() };
+    let whole = written("markdown", &run, Classes::default());
+    let redacted = written("markdown", &run, redact);
+    assert!(whole.contains(prompt) && !redacted.contains("lighthouse"), "{redacted}");
+    // Each line without the prompt is as it was.
+    let is_kept = |line: &&str| !line.contains("Write a long story");
+    for line in whole.lines().filter(is_kept) {
+        let words = line.trim_matches(['|', ' ', '_', '*']);
+        assert!(words.contains("---") || redacted.contains(words) || words.is_empty(), "{line}\n{redacted}");
+    }
+}
