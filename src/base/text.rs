@@ -38,6 +38,11 @@ pub fn push_visible(c: char, out: &mut String) {
     }
 }
 
+/// Bytes as hexadecimal digits, two each: how checksums are written.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A name for one file or folder: what file systems or shells take for something else is `_`, and nothing in it leads out of its folder or
 /// hides it. Empty if nothing is left.
 pub fn file_name(name: &str) -> String {

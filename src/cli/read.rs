@@ -182,7 +182,7 @@ pub fn sha256(path: &Path) -> Option<String> {
     while fill(&mut file, &mut chunk, CHUNK_BYTES).ok()? {
         hasher.update(&chunk);
     }
-    Some(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(text::hex(&hasher.finalize()))
 }
 
 /// Puts the next bytes into `chunk`, `len` at most, in place of what is there; false at the end.

@@ -2,6 +2,7 @@
 
 use super::{KV_BLOCKS, MANIFEST, METADATA, METRICS, REGION_MAP, TRACE};
 use crate::base::json::Json;
+use crate::base::text;
 use crate::base::time::utc_text;
 use crate::trace::beside::FileBeside;
 use sha2::{Digest, Sha256};
@@ -94,7 +95,7 @@ impl Checksum {
     }
 
     pub fn finish(self) -> String {
-        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        text::hex(&self.0.finalize())
     }
 }
 

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use std::io;
 use std::rc::Rc;
 use tracedrop::analysis::Query;
+use tracedrop::base::text;
 use tracedrop::engine::protocol::{Failure, Keep, Response};
 use tracedrop::engine::{HandedOn, Session, open_tracedrop_file};
 use tracedrop::export::tracedrop_file;
@@ -158,7 +159,7 @@ pub async fn tell_digest(blob: &Blob) {
 }
 
 fn post_digest(digest: &[u8]) {
-    post(&Response::Digest(digest.iter().map(|byte| format!("{byte:02x}")).collect()));
+    post(&Response::Digest(text::hex(digest)));
 }
 
 async fn digest(blob: &Blob) -> Option<[u8; DIGEST_BYTES]> {

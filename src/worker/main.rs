@@ -412,13 +412,9 @@ async fn read_one(
     if let Some(session) = state.session.borrow().as_ref() {
         reporter.finishing(session);
     }
-    let ended = if is_whole { reading::end_early(&state).await } else { Ok(false) };
-    let mut guard = state.session.borrow_mut();
-    let Some(session) = guard.as_mut() else { return false };
-    let ended = match ended {
-        Ok(false) => reading::end(&state, session, result),
-        ended => ended.map(|_| ()),
-    };
+    let ended = reading::end_in_steps(&state, result).await;
+    let guard = state.session.borrow();
+    let Some(session) = guard.as_ref() else { return false };
     match ended {
         Ok(()) => {
             post_document(session);

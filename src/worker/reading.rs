@@ -67,23 +67,26 @@ pub fn end(state: &State, session: &mut Session, result: Result<(), JsValue>) ->
     }
 }
 
-/// The same of a large trace that took no harm, whose reports take long: shows some of them first, and gives the page the
-/// time to ask for their rows. `false` if this is nothing for it, and [`end`] is to be called.
-pub async fn end_early(state: &State) -> Result<bool, ImportError> {
+/// The same for [`State::session`]. Of a large trace that took no harm, and whose reports take long, some are shown before the
+/// others are made, and the page gets the time to ask for their rows.
+pub async fn end_in_steps(state: &State, result: Result<(), JsValue>) -> Result<(), ImportError> {
     match state.session.borrow_mut().as_mut() {
-        Some(session) if session.progress().content_bytes >= LARGE_BYTES && !state.stop.get() => {
+        Some(session)
+            if result.is_ok() && !state.stop.get() && session.progress().content_bytes >= LARGE_BYTES =>
+        {
             if !session.finish_early()? {
-                return Ok(true);
+                return Ok(());
             }
             post_document(session);
         }
-        _ => return Ok(false),
+        Some(session) => return end(state, session, result),
+        None => return Ok(()),
     }
     source::wait(FOR_ROWS_MS).await;
     if let Some(session) = state.session.borrow_mut().as_mut() {
         session.finish_reports();
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Of content of so many bytes some reports are shown while others are made.

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::archive::{self, Archive, Entry};
 use crate::base::json::Json;
+use crate::base::text;
 use crate::export::link::{self, LinkedReport, content};
 use crate::export::notes;
 use crate::trace::args::Content;
@@ -147,7 +148,7 @@ impl Members<'_> {
     fn checked(&self, name: &'static str, max: u64) -> Result<Option<Vec<u8>>, Refusal> {
         let Some(entry) = self.listed(name)? else { return Ok(None) };
         let bytes = unpacked(self.content, entry, name, max)?;
-        let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = text::hex(&Sha256::digest(&bytes));
         let told = self.told(name).and_then(|told| told.get("sha256")).and_then(Json::as_str);
         if told == Some(digest.as_str()) { Ok(Some(bytes)) } else { Err(Refusal::Damaged(name)) }
     }

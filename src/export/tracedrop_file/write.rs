@@ -6,6 +6,7 @@ use super::{
 };
 use crate::archive::{ArchiveWriter, Effort};
 use crate::base::json::Json;
+use crate::base::text;
 use crate::export::link::json::JsonWriter;
 use crate::export::link::{LinkOptions, content, write_file};
 use crate::export::{Input, Options, index, notes, parquet};
@@ -60,7 +61,7 @@ impl Members<'_> {
             let mut out = Measured { out, bytes: 0, hasher: Sha256::new() };
             write(&mut out)?;
             let digest = out.hasher.finalize();
-            let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            let sha256 = text::hex(&digest);
             list.push(Member { path: path.to_string(), bytes: out.bytes, sha256 });
             Ok(())
         })
