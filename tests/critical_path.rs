@@ -412,7 +412,7 @@ fn messy(seed: u64) -> Vec<u8> {
     serde_json::to_vec(&json!({"schemaVersion": 1, "traceEvents": events})).unwrap()
 }
 
-/// No work of the window and no call that does not wait takes longer than the path.
+/// No work of the window and no call that does not wait, nor one inside of it, takes longer than the path.
 fn check_items(trace: &Trace, gpu: &GpuTrace<'_>, window: (i64, i64), path: &CriticalPath) {
     let slices = &trace.slices;
     let is_in = |call: u32| {
@@ -421,9 +421,21 @@ fn check_items(trace: &Trace, gpu: &GpuTrace<'_>, window: (i64, i64), path: &Cri
     let work =
         gpu.work.iter().filter(|work| work.launch != u32::MAX && is_in(work.launch)).map(|work| work.dur());
     let waits = ["Synchronize", "Memcpy"];
+    let place = |call: u32| {
+        let at = call as usize;
+        (slices.ts[at], slices.ts[at] + slices.dur[at])
+    };
+    let waiting: Vec<_> = gpu
+        .calls
+        .iter()
+        .filter(|call| waits.iter().any(|wait| gpu.name(call.slice).contains(wait)))
+        .map(|call| place(call.slice))
+        .collect();
     let calls = gpu.calls.iter().filter(|call| is_in(call.slice)).filter_map(|call| {
-        let name = gpu.name(call.slice);
-        (!waits.iter().any(|wait| name.contains(wait))).then(|| slices.dur[call.slice as usize])
+        let (start, end) = place(call.slice);
+        // Waiting takes no time of the path, whatever it is inside of.
+        let waits = waiting.iter().any(|wait| wait.0 <= end && wait.1 >= start);
+        (!waits).then(|| slices.dur[call.slice as usize])
     });
     let longest = work.chain(calls).max().unwrap_or(0);
     assert!(path.n_circular > 0 || path.length >= longest, "{} {longest}", path.length);
