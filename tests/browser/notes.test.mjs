@@ -52,7 +52,7 @@ async function written() {
   await dialog.getByLabel('to, in ms').fill('soon');
   await dialog.getByLabel('Note', { exact: true }).fill('warm-up');
   await dialog.getByRole('button', { name: 'Save' }).click();
-  await dialog.getByText('These are no times in milliseconds.').waitFor();
+  await dialog.getByText('Write times as milliseconds since the start of the trace').waitFor();
   await dialog.getByLabel('to, in ms').fill('2');
   await write(page, 'warm-up');
   await notes(page).getByRole('button', { name: 'Give it a title' }).click();
