@@ -101,8 +101,7 @@ pub async fn list() -> Option<Vec<KeptView>> {
                 made_ms: index.head.made_ms,
                 index_bytes,
             }),
-            // If it is being written, the browser does not let go of it.
-            Found::Useless => remove(&folder, &key).await,
+            Found::Useless => remove_useless(&folder, &key, &handle).await,
             Found::Unknown => {}
         }
     }
@@ -129,6 +128,16 @@ async fn keys(folder: &FileSystemDirectoryHandle) -> Vec<String> {
 async fn remove(folder: &FileSystemDirectoryHandle, key: &str) {
     // What can not be removed now is, when it is seen the next time.
     let _ = JsFuture::from(folder.remove_entry(key)).await;
+}
+
+/// Removes what is of no use, unless somebody is writing it, or has written it to its end since it was looked at.
+async fn remove_useless(folder: &FileSystemDirectoryHandle, key: &str, handle: &FileSystemFileHandle) {
+    let Some(place) = Place::open_existing(key).await else { return };
+    let found = open(handle).await;
+    drop(place);
+    if matches!(found, Found::Useless) {
+        remove(folder, key).await;
+    }
 }
 
 /// Forgets the index of that key, or all of them.
