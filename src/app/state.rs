@@ -248,7 +248,7 @@ impl App {
         self.pool.update_value(Pool::start);
         // What is kept can wait until everything else is ready.
         if self.embed.is_none() {
-            browser::after(SHELF_AFTER_MS, move || self.shelf.refresh());
+            browser::after(SHELF_AFTER_MS, move || self.shelf.follow());
         }
     }
 
@@ -620,13 +620,13 @@ impl Tab {
                 self.phase.set(Phase::Failed(failure));
                 self.app.settled(self);
             }
-            Event::KeptChanged => self.app.shelf.refresh(),
+            Event::KeptChanged => self.app.shelf.has_changed(),
             Event::Digest(digest) => {
                 self.check_landing(&digest);
                 self.digest.set(Some(digest));
             }
             Event::Stale(failure) => {
-                self.app.shelf.refresh();
+                self.app.shelf.has_changed();
                 if self.can_be_read_again() {
                     self.app.alert((words().read_again_because)(&failure.what));
                     // Not from within the message of a worker that ends with this.

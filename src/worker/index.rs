@@ -4,6 +4,7 @@ use crate::archive;
 use crate::content::BlobContent;
 use crate::kept::{self, Place};
 use crate::source::{self, Source};
+use crate::turn::Turn;
 use crate::{State, now_ms, post};
 use sha2::{Digest, Sha256};
 use std::io;
@@ -84,19 +85,21 @@ pub async fn keep(state: &State, blob: &Blob, keep: Keep) {
     let Some(content) = BlobContent::new(blob) else { return };
     let Ok(identity) = Identity::of(&content, keep.modified_ms) else { return };
     let key = kept::key(identity.file_bytes, keep.modified_ms);
-    kept::make_room(&key).await;
+    let turn = Turn::wait().await;
+    kept::make_room(&turn, &key).await;
     for _ in 0..MAX_FORGOTTEN {
-        // Nothing can be kept here, or another tab is just about to keep the same.
+        // Nothing can be kept here.
         let Some(mut place) = Place::open(&key).await else { break };
         let result = write(state, &mut place, identity).await;
         drop(place);
         let Err(error) = result else { break };
-        kept::forget(Some(&key)).await;
+        kept::forget_in(&turn, Some(&key)).await;
         // An older one makes room for it, unless it can not be kept anyway.
-        if error.kind() != io::ErrorKind::StorageFull || !kept::forget_oldest(&key).await {
+        if error.kind() != io::ErrorKind::StorageFull || !kept::forget_oldest(&turn, &key).await {
             break;
         }
     }
+    drop(turn);
     post(&Response::KeptChanged);
     verify(blob, &key, identity, None).await;
 }
@@ -140,6 +143,7 @@ pub async fn verify(blob: &Blob, key: &str, identity: Identity, expected: Option
         return;
     }
     post_digest(&digest);
+    let _turn = Turn::wait().await;
     // By now another file of that size and time may have taken its place.
     let is_there = kept::find(key).await.is_some_and(|index| index.head.identity == Some(identity));
     if expected.is_none()

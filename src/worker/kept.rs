@@ -2,9 +2,10 @@
 //!
 //! Where a browser has none (a page from disk, a frame that may store nothing, some private windows), nothing is kept and
 //! nothing else changes. What was not written to its end, or by another state of the sources, is forgotten when it is seen.
-//! Two tabs may use the same: reading never locks, and who finds an index being written leaves it alone.
+//! Two tabs may use the same: reading never waits, who writes or removes does it in a [`Turn`].
 
 use crate::content::BlobContent;
+use crate::turn::Turn;
 use js_sys::{AsyncIterator, IteratorNext, Reflect};
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -88,6 +89,12 @@ async fn open(handle: &FileSystemFileHandle) -> Found {
 
 /// All that is kept, the one written last first. `None` if nothing can be kept here.
 pub async fn list() -> Option<Vec<KeptView>> {
+    // What is of no use is removed another time, if somebody is writing.
+    list_in(Turn::if_free().await.as_ref()).await
+}
+
+/// The same; what is of no use is removed in `turn`.
+async fn list_in(turn: Option<&Turn>) -> Option<Vec<KeptView>> {
     let folder = folder(true).await?;
     let mut entries = Vec::new();
     for key in keys(&folder).await {
@@ -101,8 +108,8 @@ pub async fn list() -> Option<Vec<KeptView>> {
                 made_ms: index.head.made_ms,
                 index_bytes,
             }),
-            Found::Useless => remove_useless(&folder, &key, &handle).await,
-            Found::Unknown => {}
+            Found::Useless if turn.is_some() => remove_useless(&folder, &key).await,
+            Found::Useless | Found::Unknown => {}
         }
     }
     entries.sort_by_key(|entry| Reverse(entry.made_ms));
@@ -130,18 +137,20 @@ async fn remove(folder: &FileSystemDirectoryHandle, key: &str) {
     let _ = JsFuture::from(folder.remove_entry(key)).await;
 }
 
-/// Removes what is of no use, unless somebody is writing it, or has written it to its end since it was looked at.
-async fn remove_useless(folder: &FileSystemDirectoryHandle, key: &str, handle: &FileSystemFileHandle) {
-    let Some(place) = Place::open_existing(key).await else { return };
-    let found = open(handle).await;
-    drop(place);
-    if matches!(found, Found::Useless) {
+/// Removes what is of no use, unless somebody is writing it: without locks of the browser a turn is not ours alone.
+async fn remove_useless(folder: &FileSystemDirectoryHandle, key: &str) {
+    if Place::open_existing(key).await.is_some() {
         remove(folder, key).await;
     }
 }
 
-/// Forgets the index of that key, or all of them.
+/// Forgets the index of that key, or all of them, once nobody is writing.
 pub async fn forget(key: Option<&str>) {
+    forget_in(&Turn::wait().await, key).await;
+}
+
+/// The same in a turn that is ours.
+pub async fn forget_in(_: &Turn, key: Option<&str>) {
     let Some(folder) = folder(false).await else { return };
     match key {
         Some(key) => remove(&folder, key).await,
@@ -154,11 +163,11 @@ pub async fn forget(key: Option<&str>) {
 }
 
 /// Forgets the index that was written first, but not that of `but`. False if there is no other.
-pub async fn forget_oldest(but: &str) -> bool {
-    let Some(entries) = list().await else { return false };
+pub async fn forget_oldest(turn: &Turn, but: &str) -> bool {
+    let Some(entries) = list_in(Some(turn)).await else { return false };
     match entries.iter().rfind(|entry| entry.key != but) {
         Some(oldest) => {
-            forget(Some(&oldest.key)).await;
+            forget_in(turn, Some(&oldest.key)).await;
             true
         }
         None => false,
@@ -166,13 +175,13 @@ pub async fn forget_oldest(but: &str) -> bool {
 }
 
 /// Forgets the oldest until there is room for another one, that of `but`.
-pub async fn make_room(but: &str) {
-    let Some(entries) = list().await else { return };
+pub async fn make_room(turn: &Turn, but: &str) {
+    let Some(entries) = list_in(Some(turn)).await else { return };
     let mut n_bytes = 0;
     for entry in entries.iter().filter(|entry| entry.key != but) {
         n_bytes += entry.index_bytes;
         if n_bytes > MAX_KEPT_BYTES {
-            forget(Some(&entry.key)).await;
+            forget_in(turn, Some(&entry.key)).await;
         }
     }
 }

@@ -15,6 +15,7 @@ mod reading;
 mod reporter;
 mod source;
 mod stretch;
+mod turn;
 mod unpacked;
 mod wake;
 

@@ -172,6 +172,11 @@ indexTest('two pages keep and open the same file', async (page) => {
   await other.goto(given.site.url);
   await waitUntilReady(other);
   await Promise.all([openAndKeep(page, SMALL, made.small), openAndKeep(other, SMALL, made.small)]);
+  // Whoever was the last to write, both pages know of it.
+  for (const one of [page, other]) {
+    await one.keyboard.press('s');
+    await kept(one).nth(0).waitFor();
+  }
   await Promise.all([comeBack(page), comeBack(other)]);
   for (const one of [page, other]) {
     await choose(one, SMALL);

@@ -7,6 +7,7 @@ mod folders;
 mod host;
 mod keys;
 mod launch;
+mod neighbours;
 mod perfetto;
 mod place;
 mod start;
@@ -22,6 +23,7 @@ pub use folders::{Folder, picked_folder};
 pub use host::{Asked, FromHost, Told, asked, mark_as_frame, on_height, on_host, tell_host};
 pub use keys::on_key;
 pub use launch::{given_files, on_launch};
+pub use neighbours::Neighbours;
 pub use perfetto::{HandedOver, PERFETTO, hand_over};
 pub use place::{
     Resizing, Spot, after, blur, catch_focus, focus_first, focus_inside, focus_sibling, focused_inside,
