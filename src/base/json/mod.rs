@@ -4,12 +4,14 @@
 //! [`JsonError::Cut`] means "the slice ended here", which a reader of a stream answers with more bytes.
 //! It does not decode text or numbers; [`unescape`] and [`Number`] do, on demand.
 
+mod member;
 mod number;
 mod skip;
 mod tree;
 mod unescape;
 pub mod write;
 
+pub use member::{PlainMember, plain_member};
 pub use number::{Number, is_number};
 pub use skip::skip_container;
 pub use tree::Json;
