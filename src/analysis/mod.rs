@@ -32,7 +32,7 @@ pub mod sway_summary;
 pub mod timeline;
 
 use crate::report::{Document, Report};
-use crate::trace::Run;
+use crate::trace::{Run, Trace};
 use memory_query::MemoryQuery;
 use std::cell::OnceCell;
 
@@ -156,9 +156,13 @@ impl<'a> Context<'a> {
     /// What GPUs did, trace by trace; only of traces that have to do with one.
     pub fn gpu(&self) -> &[gpu::GpuTrace<'a>] {
         self.gpu.get_or_init(|| {
-            let of_gpu = self.run.traces.iter().filter(|trace| !trace.links.is_empty());
-            of_gpu.map(|trace| gpu::GpuTrace::with_rules(trace, &self.query.kernel_rules)).collect()
+            let rules = &self.query.kernel_rules;
+            self.of_gpu().map(|trace| gpu::GpuTrace::with_rules(trace, rules)).collect()
         })
+    }
+
+    fn of_gpu(&self) -> impl Iterator<Item = &'a Trace> + use<'a> {
+        self.run.traces.iter().filter(|trace| !trace.links.is_empty())
     }
 
     /// Accesses to memory with their labels and metrics, trace by trace; only of traces that have some.
@@ -193,9 +197,20 @@ pub fn listed() -> Vec<(&'static str, &'static str)> {
 
 /// All reports that `run` has data for.
 pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
+    reports_after(run, query, Vec::new(), Found::default())
+}
+
+/// The same after [`early_reports`], which are not made again.
+pub fn reports_after(run: &Run, query: &Query, early: Vec<Report>, found: Found) -> Vec<Report> {
     let context = Context::new(run, query);
+    found.give_to(&context);
+    let mut early = early.into_iter().peekable();
     let analyses = ANALYSES.iter().filter(|analysis| (analysis.applies)(run));
-    let mut reports: Vec<Report> = analyses.map(|analysis| (analysis.run)(&context)).collect();
+    let mut reports: Vec<Report> = analyses
+        .map(|analysis| {
+            early.next_if(|report| report.id == analysis.id).unwrap_or_else(|| (analysis.run)(&context))
+        })
+        .collect();
     for conclusion in CONCLUSIONS {
         if let Some(report) = (conclusion.run)(run, &reports) {
             let is_behind = |report: &Report| conclusion.before.iter().any(|info| info.id == report.id);
@@ -206,12 +221,32 @@ pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
     reports
 }
 
-/// The reports that cost little beside reading, for as long as reading goes on and while the others are made.
-pub fn early_reports(run: &Run, query: &Query) -> Vec<Report> {
+/// The reports that cost little beside reading, for as long as reading goes on and while the others are made; and what was
+/// found for them that the others need as well.
+pub fn early_reports(run: &Run, query: &Query) -> (Vec<Report>, Found) {
     let context = Context::new(run, query);
     let is_late = |analysis: &AnalysisInfo| LATE.iter().any(|late| late.id == analysis.id);
     let early = ANALYSES.iter().filter(|analysis| !is_late(analysis) && (analysis.applies)(run));
-    early.map(|analysis| (analysis.run)(&context)).collect()
+    let reports = early.map(|analysis| (analysis.run)(&context)).collect();
+    let gpu = context.gpu.into_inner().into_iter().flatten().map(gpu::GpuTrace::into_model).collect();
+    (reports, Found { gpu })
+}
+
+/// What a [`Context`] has worked out that takes long: of use for the same run and query only.
+#[derive(Default)]
+pub struct Found {
+    gpu: Vec<gpu::GpuModel>,
+}
+
+impl Found {
+    fn give_to<'a>(self, context: &Context<'a>) {
+        if !self.gpu.is_empty() {
+            let again = |(trace, model)| gpu::GpuTrace::again(trace, model);
+            let traces: Vec<gpu::GpuTrace<'a>> = context.of_gpu().zip(self.gpu).map(again).collect();
+            // A context that was just made has none.
+            let _ = context.gpu.set(traces);
+        }
+    }
 }
 
 /// Whether there are more reports on `run` than the early ones.

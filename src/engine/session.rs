@@ -8,7 +8,7 @@ use super::protocol::{
 use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, ledger_view, report_view, stem_of, together};
 use crate::analysis::gpu::facts::RunFacts;
-use crate::analysis::{self, Query};
+use crate::analysis::{self, Found, Query};
 use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
 use crate::export::redact::Outgoing;
@@ -48,6 +48,8 @@ pub struct Session {
     sent: Option<SentView>,
     /// Row order of the table looked at last, so that scrolling does not sort again.
     order: RowOrder,
+    /// What the reports that are there have found for those that are yet to be made.
+    found: Found,
 }
 
 /// Which reports are made.
@@ -84,6 +86,7 @@ impl Session {
             left_out: Vec::new(),
             sent: None,
             order: RowOrder::default(),
+            found: Found::default(),
         }
     }
 
@@ -304,8 +307,11 @@ impl Session {
 
     /// Makes all reports.
     pub fn finish_reports(&mut self) {
-        if std::mem::take(&mut self.partial) && analysis::has_late_reports(&self.run) {
-            self.make_reports();
+        let found = std::mem::take(&mut self.found);
+        if std::mem::take(&mut self.partial) && !self.is_part && analysis::has_late_reports(&self.run) {
+            self.order = RowOrder::default();
+            let early = std::mem::take(&mut self.reports);
+            self.reports = analysis::reports_after(&self.run, &self.query, early, found);
         }
     }
 
@@ -349,14 +355,21 @@ impl Session {
             Extent::All => self.make_reports(),
             Extent::Early => {
                 self.order = RowOrder::default();
-                self.reports =
-                    if self.is_part { Vec::new() } else { analysis::early_reports(&self.run, &self.query) };
+                let (reports, found) = if self.is_part {
+                    Default::default()
+                } else {
+                    analysis::early_reports(&self.run, &self.query)
+                };
+                self.reports = reports;
+                // While reading goes on the next ones find more.
+                self.found = if self.import.is_some() { Found::default() } else { found };
             }
         }
     }
 
     fn make_reports(&mut self) {
         self.order = RowOrder::default();
+        self.found = Found::default();
         if !self.is_part {
             self.reports = analysis::reports(&self.run, &self.query);
         }
@@ -369,6 +382,8 @@ impl Session {
             self.load()?;
             self.query = query;
             self.make_reports();
+            // All of a file that is read are there now.
+            self.partial &= self.import.is_some();
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ pub mod steps;
 
 pub use class::Class;
 pub use kind::{Kind, Kinds};
-pub use model::{GpuTrace, Work};
+pub use model::{GpuModel, GpuTrace, Work};
 pub use named::Named;
 
 use crate::trace::{Run, Trace};

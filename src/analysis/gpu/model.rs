@@ -11,8 +11,9 @@ use crate::trace::Trace;
 use crate::trace::links::{Link, LinkTable};
 use crate::trace::slices::{SliceId, SliceKind};
 use crate::trace::tracks::{Key, ProcessId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
 
 /// A kernel, a copy or a fill.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +72,11 @@ pub struct Call {
 /// Everything of a trace that has to do with a GPU.
 pub struct GpuTrace<'a> {
     pub trace: &'a Trace,
+    model: GpuModel,
+}
+
+/// What was found in a trace. It outlives a look at it, for as long as nothing in the trace changes.
+pub struct GpuModel {
     pub kinds: Kinds,
     pub facts: RunFacts,
     pub vendor: Vendor,
@@ -82,9 +88,35 @@ pub struct GpuTrace<'a> {
     pub calls: Vec<Call>,
     pub steps: Steps,
     pub classes: Classes,
+    /// Names of calls that launch a whole graph.
+    graph_launches: Vec<StringId>,
+}
+
+impl Deref for GpuTrace<'_> {
+    type Target = GpuModel;
+
+    fn deref(&self) -> &GpuModel {
+        &self.model
+    }
+}
+
+impl DerefMut for GpuTrace<'_> {
+    fn deref_mut(&mut self) -> &mut GpuModel {
+        &mut self.model
+    }
 }
 
 impl<'a> GpuTrace<'a> {
+    /// What was found before in the same trace, with the same rules.
+    pub fn again(trace: &'a Trace, model: GpuModel) -> GpuTrace<'a> {
+        GpuTrace { trace, model }
+    }
+
+    /// What was found, for another look at the same trace.
+    pub fn into_model(self) -> GpuModel {
+        self.model
+    }
+
     /// Whether what reports need of the arguments of a slice was taken along while it was read: of slices that are one event
     /// (`X`) it is.
     pub fn is_marked(&self, slice: usize) -> bool {
@@ -109,8 +141,7 @@ impl<'a> GpuTrace<'a> {
         let kinds = Kinds::new(&trace.slices.category, &trace.strings);
         let steps = Steps::new(trace, &kinds);
         let facts = RunFacts::new(trace);
-        let mut gpu = GpuTrace {
-            trace,
+        let model = GpuModel {
             kinds,
             facts,
             vendor: Vendor::Unknown,
@@ -120,7 +151,9 @@ impl<'a> GpuTrace<'a> {
             calls: Vec::new(),
             steps,
             classes: Classes::new(kernel_rules),
+            graph_launches: Vec::new(),
         };
+        let mut gpu = GpuTrace { trace, model };
         gpu.collect();
         gpu.link();
         gpu.vendor = gpu.find_vendor();
@@ -134,6 +167,7 @@ impl<'a> GpuTrace<'a> {
         let mut near = 0;
         let mut streams: FxHashMap<(ProcessId, Option<i64>), u32> = FxHashMap::default();
         let mut devices: FxHashMap<ProcessId, u32> = FxHashMap::default();
+        let mut call_names: FxHashSet<StringId> = FxHashSet::default();
         for i in 0..slices.len() {
             let kind = self.kinds.get(slices.category[i]);
             if kind != Kind::Call && !kind.is_gpu_work() {
@@ -145,6 +179,10 @@ impl<'a> GpuTrace<'a> {
                 let correlation = row.map_or(LinkTable::NONE, |row| trace.links.correlation[row]);
                 // 0 stands for none.
                 if correlation != LinkTable::NONE && correlation != 0 {
+                    let name = slices.name[i];
+                    if call_names.insert(name) && self.name(i as u32).contains("GraphLaunch") {
+                        self.graph_launches.push(name);
+                    }
                     self.calls.push(Call { correlation, slice: i as u32 });
                 }
                 continue;
@@ -376,9 +414,9 @@ impl<'a> GpuTrace<'a> {
         self.step(number).map(|step| &step.what)
     }
 
-    /// Whether a call launches a whole graph.
+    /// Whether a call with a correlation launches a whole graph.
     pub fn is_graph_launch(&self, call: u32) -> bool {
-        self.name(call).contains("GraphLaunch")
+        self.graph_launches.contains(&self.trace.slices.name[call as usize])
     }
 
     /// How a device is called.

@@ -130,6 +130,7 @@ fn waits(gpu: &GpuTrace<'_>) -> FxHashMap<TrackId, Vec<Span>> {
 /// Own times by name and kind.
 fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> Vec<((StringId, Kind), Sums)> {
     let slices = &gpu.trace.slices;
+    // Slices of a track are in order of their starts.
     let mut covers: Vec<Option<Cover<'_>>> = (0..gpu.trace.tracks.len()).map(|_| None).collect();
     for (track, spans) in waits {
         covers[track.0 as usize] = Some(Cover::new(spans));
@@ -139,11 +140,10 @@ fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> Vec<((Stri
     for i in 0..slices.len() {
         let kind = gpu.kinds.get(slices.category[i]);
         let is_shown = kind_name(kind).is_some() && slices.dur[i] >= 0;
-        let cover = covers[slices.track[i].0 as usize].as_ref();
-        let waited = match cover {
-            Some(cover) if slices.dur[i] > 0 => {
-                cover.within(slices.ts[i], slices.ts[i].saturating_add(slices.dur[i]))
-            }
+        let mut cover = covers[slices.track[i].0 as usize].as_mut();
+        let own_end = slices.ts[i].saturating_add(slices.dur[i]);
+        let waited = match &mut cover {
+            Some(cover) if slices.dur[i] > 0 => cover.within(slices.ts[i], own_end),
             _ => 0,
         };
         if waited > 0
@@ -151,10 +151,11 @@ fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> Vec<((Stri
         {
             let parent = parent.0 as usize;
             // A child may outlast its parent by rounding: only what lies in both is the parent's to give.
-            let end = slices.ts[i]
-                .saturating_add(slices.dur[i])
-                .min(slices.ts[parent].saturating_add(slices.dur[parent].max(0)));
-            let shared = cover.map_or(0, |cover| cover.within(slices.ts[i], end));
+            let parent_end = slices.ts[parent].saturating_add(slices.dur[parent].max(0));
+            let shared = match cover {
+                Some(cover) if parent_end < own_end => cover.within(slices.ts[i], parent_end),
+                _ => waited,
+            };
             let parent_kind = gpu.kinds.get(slices.category[parent]);
             if kind_name(parent_kind).is_some() {
                 let waited = &mut by_name.of(slices.name[parent], parent_kind).waited;
@@ -209,11 +210,13 @@ impl SumsByName {
     }
 }
 
-/// How much of a stretch of time lies in given spans, in logarithmic time.
+/// How much of a stretch of time lies in given spans. Quick for stretches that start one after the other, and that are short.
 struct Cover<'a> {
     spans: &'a [Span],
     /// Time in all spans before each.
     before: Vec<i64>,
+    /// Spans that start before the stretch asked for last.
+    behind: usize,
 }
 
 impl<'a> Cover<'a> {
@@ -227,11 +230,29 @@ impl<'a> Cover<'a> {
                 before
             })
             .collect();
-        Cover { spans, before }
+        Cover { spans, before, behind: 0 }
     }
 
-    fn up_to(&self, ts: i64) -> i64 {
-        let behind = self.spans.partition_point(|span| span.0 < ts);
+    /// How many spans start before `ts`, looked for from `near` on with strides that double.
+    fn behind(&self, ts: i64, near: usize) -> usize {
+        let is_behind = |span: &Span| span.0 < ts;
+        let mut from = near;
+        if from > 0 && !is_behind(&self.spans[from - 1]) {
+            from = 0;
+        }
+        let mut stride = 1;
+        while let Some(span) = self.spans.get(from + stride - 1)
+            && is_behind(span)
+        {
+            from += stride;
+            stride *= 2;
+        }
+        let to = self.spans.len().min(from + stride);
+        from + self.spans[from..to].partition_point(is_behind)
+    }
+
+    /// Time in spans up to `ts`, before which `behind` of them start.
+    fn up_to(&self, ts: i64, behind: usize) -> i64 {
         match behind.checked_sub(1) {
             Some(last) => {
                 let (start, end) = self.spans[last];
@@ -241,8 +262,13 @@ impl<'a> Cover<'a> {
         }
     }
 
-    fn within(&self, start: i64, end: i64) -> i64 {
-        if end <= start { 0 } else { self.up_to(end).saturating_sub(self.up_to(start)) }
+    fn within(&mut self, start: i64, end: i64) -> i64 {
+        if end <= start {
+            return 0;
+        }
+        self.behind = self.behind(start, self.behind);
+        let behind_end = self.behind(end, self.behind);
+        self.up_to(end, behind_end).saturating_sub(self.up_to(start, self.behind))
     }
 }
 
@@ -253,7 +279,7 @@ mod tests {
     #[test]
     fn covered_time() {
         let spans = [(10, 20), (30, 35), (40, 41)];
-        let cover = Cover::new(&spans);
+        let mut cover = Cover::new(&spans);
         let plain = |start: i64, end: i64| {
             (start..end).filter(|at| spans.iter().any(|span| (span.0..span.1).contains(at))).count() as i64
         };

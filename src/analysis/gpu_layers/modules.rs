@@ -34,13 +34,22 @@ impl ModuleSums {
 
 /// `Linear` of `nn.Module: Linear_25`.
 fn class(name: &str) -> &str {
-    let name = name.trim_start_matches(PREFIX);
+    let name = name.strip_prefix(PREFIX).unwrap_or(name);
     match name.rsplit_once('_') {
         Some((class, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
             class
         }
         _ => name,
     }
+}
+
+/// A module around a launch.
+struct Around<'a> {
+    name: StringId,
+    class: &'a str,
+    /// Whether none inside it has its name, or its class: each is counted once.
+    is_first: bool,
+    is_first_of_class: bool,
 }
 
 /// A row for each module, and one for each class of them. `None` where no module is recorded around any launch.
@@ -51,25 +60,29 @@ pub fn tables(named: &Named<'_, '_>) -> Option<[Table; 2]> {
     let class_of = |name: StringId| class(gpu.trace.strings.get_opt(name).unwrap_or(""));
     let mut sums: FxHashMap<StringId, ModuleSums> = FxHashMap::default();
     let mut classes: FxHashMap<&str, ModuleSums> = FxHashMap::default();
-    let mut seen: FxHashMap<u32, Vec<StringId>> = FxHashMap::default();
+    let mut seen: FxHashMap<u32, Vec<Around<'_>>> = FxHashMap::default();
     for work in gpu.work.iter().filter(|work| work.launch != NONE) {
         // All modules around a launch, from the innermost on.
         let around = seen.entry(work.launch).or_insert_with(|| {
-            let mut modules = Vec::new();
+            let mut modules: Vec<Around<'_>> = Vec::new();
             let mut at = work.launch;
             while let Some(module) = gpu.around(at, is_module) {
-                modules.push(slices.name[module as usize]);
+                let name = slices.name[module as usize];
+                let class = class_of(name);
+                modules.push(Around {
+                    name,
+                    class,
+                    is_first: modules.iter().all(|inner| inner.name != name),
+                    is_first_of_class: modules.iter().all(|inner| inner.class != class),
+                });
                 at = module;
             }
             modules
         });
-        for (depth, name) in around.iter().enumerate() {
-            // Each name once, and each class: one may be inside another of its name.
-            let is_first = !around[..depth].contains(name);
-            sums.entry(*name).or_default().add(work.dur(), is_first, depth == 0);
-            let class = class_of(*name);
-            let is_first = around[..depth].iter().all(|inner| class_of(*inner) != class);
-            classes.entry(class).or_default().add(work.dur(), is_first, depth == 0);
+        for (depth, module) in around.iter().enumerate() {
+            sums.entry(module.name).or_default().add(work.dur(), module.is_first, depth == 0);
+            let of_class = classes.entry(module.class).or_default();
+            of_class.add(work.dur(), module.is_first_of_class, depth == 0);
         }
     }
     if sums.is_empty() {
