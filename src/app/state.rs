@@ -692,6 +692,11 @@ impl Tab {
         }
     }
 
+    /// Holds only a stretch of time of what is read: nanoseconds from `start_ns` on the trace's clock.
+    pub fn hold_only(self, start_ns: i64, from_ns: i64, to_ns: i64) {
+        self.send(&Request::HoldOnly { start_ns, from_ns, to_ns });
+    }
+
     pub fn set_query(self, query: Query) {
         self.send(&Request::SetQuery(query));
     }

@@ -117,6 +117,8 @@ pub struct Words {
     pub format_unknown_yet: &'static str,
     pub spoken_progress: fn(u64) -> String,
 
+    pub range: RangeWords,
+
     pub file_card: &'static str,
     pub so_far: &'static str,
     pub format: &'static str,
@@ -241,6 +243,17 @@ pub struct Words {
 }
 
 /// What the page on privacy says.
+pub struct RangeWords {
+    pub title: &'static str,
+    pub what: fn(&str) -> String,
+    pub from: &'static str,
+    pub to: &'static str,
+    pub hold: &'static str,
+    pub wrong: &'static str,
+    pub holding: fn(&str, &str) -> String,
+    pub held: fn(&str, &str) -> String,
+}
+
 pub struct PrivacyWords {
     pub link: &'static str,
     pub see_for_yourself: &'static str,
@@ -439,6 +452,25 @@ static ENGLISH: Words = Words {
     count: number,
     format_unknown_yet: "finding out",
     spoken_progress: |percent| format!("{percent} percent read"),
+
+    range: RangeWords {
+        title: "Only a stretch of time",
+        what: |span| {
+            format!(
+                "What lies outside of it is read and let go, which saves memory. Times are milliseconds from the start of what has been                  read, {span} ms so far, as in the reports below."
+            )
+        },
+        from: "From",
+        to: "to",
+        hold: "Hold only this",
+        wrong: "These are no two times one after the other.",
+        holding: |from, to| format!("Only {from} to {to} ms is held; reading goes on to the end of the file."),
+        held: |from, to| {
+            format!(
+                "Of this trace only the stretch from {from} to {to} ms is here, as chosen while it was read; slices that reach into it                  are whole."
+            )
+        },
+    },
 
     file_card: "The file",
     so_far: "so far",

@@ -185,6 +185,9 @@ pub struct InputArgs {
     /// Keep at most so many events in memory; totals stay exact beyond, single slices but the longest are let go [default: no limit].
     #[arg(long, value_name = "EVENTS")]
     pub hold: Option<usize>,
+    /// Report only on what touches this stretch of the trace's time: milliseconds from its start, or with a unit (`1.5s..2s`, `300us..`).
+    #[arg(long, value_name = "START..END", value_parser = part::window)]
+    pub only: Option<(i64, i64)>,
     /// Say nothing on standard error about what was skipped or repaired.
     #[arg(short, long)]
     pub quiet: bool,

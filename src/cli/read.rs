@@ -14,7 +14,7 @@ use tracedrop::base::text;
 use tracedrop::base::units::group_digits;
 use tracedrop::engine::{HandedOn, Linked, Session, Shown, folder, open_tracedrop_file};
 use tracedrop::export::tracedrop_file;
-use tracedrop::import::FormatInfo;
+use tracedrop::import::{FORMATS, FormatInfo};
 use tracedrop::index::{self, Index};
 use tracedrop::trace::Severity;
 use tracedrop::trace::args::Content;
@@ -78,11 +78,15 @@ pub fn open_any(
         Err(why) => return complain(&why),
     };
     let Input { reader: mut input, n_bytes: size, file_name, content, path, beside } = input;
+    let is_of_trace_only = || complain(&"--only leaves out a part of a trace while it is read, and this is no trace but what was made of one");
     let mut head = [0; index::MAGIC.len()];
     if let Some(content) = &content
         && content.read_at(0, &mut head).is_ok()
         && Index::sniff(&head)
     {
+        if args.only.is_some() {
+            return is_of_trace_only();
+        }
         let index = Index::open(content.clone());
         if let (Ok(index), false) = (&index, args.quiet) {
             let trace = text::visible(&index.head.source.file_name);
@@ -97,6 +101,9 @@ pub fn open_any(
     if let Some(content) = &content
         && tracedrop_file::is_one(&**content, &file_name)
     {
+        if args.only.is_some() {
+            return is_of_trace_only();
+        }
         // What the sender asked counts where nothing else is asked.
         let asked = Some(&query).filter(|query| **query != Query::default());
         return match open_tracedrop_file(&**content, asked, |entry| unpacked(&**content, entry)) {
@@ -124,6 +131,9 @@ pub fn open_any(
     }
     if let (Some(import), Some(n_events)) = (session.import(), args.hold) {
         import.hold_at_most(n_events);
+    }
+    if let Some((from_ns, to_ns)) = args.only {
+        session.hold_only_from_start(from_ns, to_ns);
     }
     let mut chunk = Vec::with_capacity(CHUNK_BYTES as usize);
     let bar = progress_bar(size, &file_name);
@@ -154,6 +164,9 @@ pub fn open_any(
         return complain(&error);
     }
     let trace = session.run().traces.first()?;
+    if args.only.is_some() && !FORMATS.iter().any(|format| format.id == trace.source.format && format.has_events) {
+        return complain(&"--only leaves out events by their time, and this format has none");
+    }
     if !args.quiet {
         tell(&name, &trace.ledger);
     }

@@ -1,6 +1,6 @@
 //! Two sides that were read, as one document: reports on what changed, exports, limits.
 
-use super::protocol::{DocumentView, Failure, FileAccount, LeftOutView, SideView, SidesView, TableId};
+use super::protocol::{DocumentView, Failure, FileAccount, LeftOutView, RangeView, SideView, SidesView, TableId};
 use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, report_view, stem_of, together};
 use crate::analysis::Query;
@@ -99,6 +99,7 @@ impl Shown for Compared {
             partial: false,
             exporters: exporter_views(&self.exporters()),
             span_ns: None,
+            range: RangeView::default(),
             link: None,
             sent: None,
         })

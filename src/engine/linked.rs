@@ -1,6 +1,6 @@
 //! A report that came with a link, or as a file without its trace: read, sorted, filtered and exported as others, with nothing behind it.
 
-use super::protocol::{DocumentView, FileView, LedgerView, LinkView, TableId};
+use super::protocol::{DocumentView, FileView, LedgerView, LinkView, RangeView, TableId};
 use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, report_view, stem_of};
 use crate::analysis::Query;
@@ -109,6 +109,7 @@ impl Shown for Linked {
             partial: false,
             exporters: exporter_views(&self.exporters()),
             span_ns: None,
+            range: RangeView::default(),
             link: Some(LinkView {
                 by: by.clone(),
                 files: files.clone(),

@@ -26,6 +26,9 @@ pub enum Request {
     Open { files: Vec<OpenFile>, query: Query },
     /// Stop reading; report on what was read.
     Stop,
+    /// Hold only what touches this stretch of time of what is read: its first and last nanosecond from `start_ns`, as
+    /// [`RangeView::start_ns`] has it. Where that can not be, nothing happens.
+    HoldOnly { start_ns: i64, from_ns: i64, to_ns: i64 },
     /// Compute the reports again.
     SetQuery(Query),
     /// A window of rows of one table.
@@ -375,10 +378,20 @@ pub struct DocumentView {
     pub exporters: Vec<ExporterView>,
     /// Nanoseconds from the first to the last of anything; `None` if nothing has a time, or it is not known.
     pub span_ns: Option<i64>,
+    pub range: RangeView,
     /// The link that this came with; `None` of anything that was read.
     pub link: Option<LinkView>,
     /// How someone looked at it who handed it on with all that was read; `None` of anything else.
     pub sent: Option<SentView>,
+}
+
+/// Which stretch of a trace's time is held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RangeView {
+    /// Start of what has been read, on the trace's clock, where a stretch can be chosen as reading goes on.
+    pub start_ns: Option<i64>,
+    /// What was chosen: first and last nanosecond from that start.
+    pub chosen: Option<(i64, i64)>,
 }
 
 /// How someone looked at a report, and what they wrote on it.

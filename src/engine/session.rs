@@ -2,7 +2,7 @@
 
 use super::Side;
 use super::protocol::{
-    BudgetView, DocumentView, FileAccount, FileView, HeldView, IndexView, LeftOutView, LimitView, RankView,
+    BudgetView, DocumentView, FileAccount, FileView, HeldView, IndexView, LeftOutView, LimitView, RangeView, RankView,
     SentView, TableId,
 };
 use super::shown::{RowOrder, Shown, TableRef};
@@ -20,6 +20,8 @@ use crate::report::Report;
 use crate::report::view::TableQuery;
 use crate::trace::args::Content;
 use crate::trace::beside::FileBeside;
+use crate::trace::builder::TimeRange;
+use crate::trace::builder::issues::OUTSIDE_RANGE;
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};
 use std::rc::Rc;
@@ -50,6 +52,8 @@ pub struct Session {
     order: RowOrder,
     /// What the reports that are there have found for those that are yet to be made.
     found: Found,
+    /// See [`Session::hold_only`].
+    chosen: Option<(i64, i64)>,
 }
 
 /// Which reports are made.
@@ -87,6 +91,7 @@ impl Session {
             sent: None,
             order: RowOrder::default(),
             found: Found::default(),
+            chosen: None,
         }
     }
 
@@ -186,8 +191,11 @@ impl Session {
 
     /// Whether an index says all that is known: single slices that were given up can not be had from one.
     pub fn can_be_kept(&self) -> bool {
-        let is_whole = !self.partial && self.index.is_none();
-        matches!(&self.run.traces[..], [trace] if is_whole && trace.folded.is_none() && trace.beside.is_empty())
+        let is_whole = |trace: &Trace| {
+            trace.folded.is_none() && trace.beside.is_empty() && trace.ledger.issue(OUTSIDE_RANGE.code).is_none()
+        };
+        let is_read = !self.partial && self.index.is_none();
+        matches!(&self.run.traces[..], [trace] if is_read && is_whole(trace))
     }
 
     /// What an index of this file is written from: a section of its tables, by number. `None` behind the last one.
@@ -266,6 +274,32 @@ impl Session {
     /// The format, once it is known and while reading goes on.
     pub fn format(&self) -> Option<&'static FormatInfo> {
         self.import.as_ref().and_then(Import::format)
+    }
+
+    /// Of what is read, and has been read, holds only what touches a stretch of time: its first and last nanosecond from
+    /// `start_ns` on the trace's clock. False, and nothing happens, if the format has no events, or there were too many to hold
+    /// single ones, or it was said before.
+    pub fn hold_only(&mut self, start_ns: i64, from_ns: i64, to_ns: i64) -> bool {
+        let range = TimeRange::OnClock(start_ns.saturating_add(from_ns), start_ns.saturating_add(to_ns));
+        let is_held = self.import.as_mut().is_some_and(|import| import.hold_only(range));
+        if is_held {
+            self.chosen = Some((from_ns, to_ns));
+        }
+        is_held
+    }
+
+    /// What the times of a stretch that can be chosen are counted from.
+    fn choosable_from(&self) -> Option<i64> {
+        self.import.as_ref().filter(|import| import.can_hold_only())?;
+        self.run.traces.first().and_then(Trace::span).map(|(start, _)| start)
+    }
+
+    /// The same with times from the start of the whole trace. To be said before the first byte is fed; of formats without events
+    /// all is held.
+    pub fn hold_only_from_start(&mut self, from_ns: i64, to_ns: i64) {
+        if self.import.as_mut().is_some_and(|import| import.hold_only(TimeRange::FromStart(from_ns, to_ns))) {
+            self.chosen = Some((from_ns, to_ns));
+        }
     }
 
     /// Makes reports of what has been read so far; false if there is nothing yet.
@@ -470,6 +504,10 @@ impl Shown for Session {
             partial: self.partial,
             exporters: exporter_views(&self.exporters()),
             span_ns: self.span_ns(),
+            range: RangeView {
+                start_ns: self.choosable_from(),
+                chosen: self.chosen,
+            },
             link: None,
             sent: self.sent.clone(),
         })

@@ -6,6 +6,7 @@ use super::unpack::{Packing, Problem, Unpacker};
 use super::{FormatInfo, Reader, detect};
 use crate::base::text;
 use crate::trace::args;
+use crate::trace::builder::TimeRange;
 use crate::trace::ledger::Position;
 use crate::trace::{SourceInfo, Trace, TraceBuilder};
 use issues::{READ_STOPPED, SIZE_CHANGED};
@@ -323,6 +324,9 @@ impl Import {
             return Err(unknown_format(shown));
         };
         self.builder.trace.source.format = format.id;
+        if !format.has_events {
+            self.builder.hold_all();
+        }
         // Places in packed content are none in the file.
         let mut reader = (format.reader)();
         if let Some(content) = self.again.take().filter(|_| self.layers.is_empty()) {
@@ -336,6 +340,23 @@ impl Import {
     /// More events than these are added up, and single ones given up; see [`crate::trace::folded`].
     pub fn hold_at_most(&mut self, n_events: usize) {
         self.builder.max_rows = Some(n_events);
+    }
+
+    /// Holds only what touches `range` from now on, and of what was read before. False, and nothing happens, if the format has no
+    /// events, single ones have been given up, or that was said before.
+    pub fn hold_only(&mut self, range: TimeRange) -> bool {
+        let is_possible = self.can_hold_only();
+        if is_possible {
+            self.builder.hold_only(range);
+        }
+        is_possible
+    }
+
+    /// Whether [`Import::hold_only`] makes a difference, as far as is known.
+    pub fn can_hold_only(&self) -> bool {
+        self.format().is_none_or(|format| format.has_events)
+            && !self.builder.is_folding()
+            && self.builder.holds_all()
     }
 
     /// Whether there have been more events than are held, so that there is no partial trace to look at.

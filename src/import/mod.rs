@@ -59,6 +59,8 @@ pub struct FormatInfo {
     pub reader: fn() -> Box<dyn Reader>,
     /// How it is read in parts, by several at once; `None` if it has to be read from front to back.
     pub parts: Option<&'static parts::PartsInfo>,
+    /// What it holds are events on a timeline, of which a stretch can be chosen: see [`Import::hold_only`].
+    pub has_events: bool,
     /// What can be wrong with a file of it.
     pub issues: &'static [&'static IssueKind],
 }

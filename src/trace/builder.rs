@@ -13,6 +13,7 @@ mod metadata;
 mod nesting;
 mod order;
 mod pairing;
+mod range;
 mod samples;
 
 use super::events::{EventTable, ListedSample, NamedFrame};
@@ -23,6 +24,7 @@ use rustc_hash::FxHashMap;
 
 pub use members::{find_member, for_each_element, for_each_member};
 pub use metadata::OVERLAP_EVENT;
+pub use range::TimeRange;
 pub(super) use nesting::compute_self_times;
 pub use samples::{add_named_frame, add_named_frames};
 
@@ -57,6 +59,8 @@ pub struct TraceBuilder {
     /// Events that are held, at most; with more of them single events are given up.
     pub max_rows: Option<usize>,
     cold: Option<Box<fold::Cold>>,
+    /// The stretch of time that is held, if not all is.
+    range: Option<range::Held>,
     /// Nanoseconds by which rounding may have moved the end of a slice, if that is known from elsewhere.
     tolerance: Option<i64>,
     interner: samples::StackInterner,
@@ -134,6 +138,7 @@ impl TraceBuilder {
             listed_samples: self.listed_samples.clone(),
             max_rows: self.max_rows,
             cold: None,
+            range: self.range,
             tolerance: self.tolerance,
             interner: self.interner.clone(),
             process_ids: self.process_ids.clone(),
@@ -157,5 +162,6 @@ impl TraceBuilder {
         }
         samples::finish(self);
         nesting::compute_self_times(&mut self.trace);
+        self.leave_out_rest();
     }
 }

@@ -34,6 +34,24 @@ impl Cut {
 
     /// The part of `trace`. Tables that only reports read are left empty.
     pub fn of(&self, trace: &Trace) -> Trace {
+        self.part_of(trace).0
+    }
+
+    /// Makes of `trace` its part, for reports too; gives how many slices were left out.
+    pub fn apply_to(&self, trace: &mut Trace) -> u64 {
+        let (part, is_kept) = self.part_of(trace);
+        let n_left_out = is_kept.iter().filter(|number| **number == SliceId::NONE).count();
+        let all = std::mem::replace(trace, part);
+        trace.links = all.links;
+        trace.signatures = all.signatures;
+        trace.accesses = all.accesses;
+        trace.beside = all.beside;
+        trace.folded = all.folded;
+        n_left_out as u64
+    }
+
+    /// The part, and the number that each slice of all has in it.
+    fn part_of(&self, trace: &Trace) -> (Trace, Vec<SliceId>) {
         let start = trace.span().map_or(0, |(start, _)| start);
         let window = self
             .window
@@ -75,7 +93,7 @@ impl Cut {
             push_row!(part.objects, trace.objects, row; event, ts, process, name, id, args);
         }
         compute_self_times(&mut part);
-        part
+        (part, numbers)
     }
 
     /// The slices that are kept; gives the number that each of all has among them.

@@ -99,8 +99,7 @@ impl TraceBuilder {
         let numbers = self.number(&part);
         let n_before = self.events.rows.len() as u32;
         let n_extras = self.events.extras.len() as u32;
-        self.events.rows.reserve(part.rows.len());
-        self.events.rows.extend(part.rows.map(|mut event| {
+        let renumbered = part.rows.map(|mut event| {
             event.thread = numbers.threads.get(event.thread.0 as usize).copied().unwrap_or(ThreadId(0));
             event.name = numbers.text(event.name);
             event.category = numbers.text(event.category);
@@ -108,10 +107,18 @@ impl TraceBuilder {
                 event.extra += n_extras;
             }
             event
-        }));
-        self.events.extras.extend(part.extras.into_iter().map(|extra| numbers.extra(extra)));
-        let thread_time = part.thread_time.into_iter();
-        self.events.thread_time.extend(thread_time.map(|(event, tts, tdur)| (event + n_before, tts, tdur)));
+        });
+        let extras = part.extras.into_iter().map(|extra| numbers.extra(extra));
+        if self.holds_all() {
+            self.events.rows.reserve(renumbered.len());
+            self.events.rows.extend(renumbered);
+            self.events.extras.extend(extras);
+            let thread_time = part.thread_time.into_iter();
+            let moved = thread_time.map(|(event, tts, tdur)| (event + n_before, tts, tdur));
+            self.events.thread_time.extend(moved);
+        } else {
+            self.take_events(renumbered, extras.collect(), &part.thread_time);
+        }
         for (offset, raw) in part.args {
             self.trace.args.keep(offset, raw);
         }

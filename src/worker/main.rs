@@ -188,6 +188,14 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
             state.lost.borrow_mut().push(index as usize);
             state.tell_of_losses();
         }
+        Request::HoldOnly { start_ns, from_ns, to_ns } => {
+            if let Some(session) = state.session.borrow_mut().as_mut()
+                && session.hold_only(start_ns, from_ns, to_ns)
+                && session.make_partial()
+            {
+                post_document(session);
+            }
+        }
         Request::SetQuery(query) => {
             if let Some(session) = state.session.borrow_mut().as_mut() {
                 match session.set_query(query) {

@@ -272,6 +272,24 @@ pageTest('a large file shows progress and a report so far; stopping keeps what w
   assert.ok(await report(page).getByRole('heading', { level: 2 }).isVisible());
 });
 
+pageTest('of a large file only a stretch of time can be held, chosen while it is read', async (page) => {
+  await page.getByTestId('file-input').setInputFiles(LARGE);
+  await panel(page).locator('.badge').first().waitFor();
+  await panel(page).getByText('Only a stretch of time').click();
+  const hold = panel(page).getByRole('button', { name: 'Hold only this' });
+  await panel(page).getByLabel('From').fill('20');
+  await panel(page).getByLabel('to', { exact: true }).fill('10');
+  assert.ok(await hold.isDisabled());
+  await panel(page).getByText('no two times one after the other').waitFor();
+  await panel(page).getByLabel('to', { exact: true }).fill('30');
+  await panel(page).getByLabel('to', { exact: true }).press('Enter');
+  await panel(page).getByText('Only 20 to 30 ms is held').waitFor();
+  await panel(page).getByRole('button', { name: 'Stop' }).click();
+  await panel(page).getByTestId('range').getByText('only the stretch from 20 to 30 ms').waitFor();
+  await panel(page).locator('.issues').getByText('outside of the stretch of time').waitFor();
+  assert.deepEqual(await accessibilityProblems(page), []);
+});
+
 pageTest('a file that changes while it is read says so, and keeps what was read', async (page) => {
   const path = `${OUTPUT}/changing.json`;
   await copyFile(LARGE, path);

@@ -1,5 +1,6 @@
 //! What the file is and what became of its bytes.
 
+use super::RangeNote;
 use super::files::{Fellows, LeftOut, accounts_view};
 use super::share::{ShareDialog, Way};
 use crate::app::browser::{self, Dropped};
@@ -32,6 +33,10 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     });
     let partial = Memo::new(move |_| {
         document.with(|document| document.as_ref().is_some_and(|document| document.partial))
+    });
+    // While reading goes on its own card says so.
+    let range = Memo::new(move |_| {
+        document.with(|document| document.as_ref().filter(|document| !document.partial)?.range.chosen)
     });
     let is_of_several = Memo::new(move |_| {
         document.with(|document| document.as_ref().is_some_and(|document| !document.files.is_empty()))
@@ -72,6 +77,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             </Show>
             <LeftOut document />
             {move || file.get().filter(|_| !is_of_several.get()).and_then(|file| Some((file.index?, file.name))).map(|(index, name)| view! { <FromIndex tab index name /> })}
+            {move || range.get().map(|range| view! { <RangeNote tab range /> })}
             <p class="exporting" role="status">
                 {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
             </p>

@@ -1,5 +1,6 @@
 //! How far reading is.
 
+use super::RangeChooser;
 use crate::app::state::{Phase, Reading, Tab};
 use crate::app::widgets::{Icon, Number, Shape};
 use crate::app::words::words;
@@ -96,6 +97,9 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
                     <dd>{move || format.get().unwrap_or_else(|| words().format_unknown_yet.to_string())}</dd>
                 </div>
             </dl>
+            <Show when=move || !stopping.get() && !finishing.get()>
+                <RangeChooser tab />
+            </Show>
             <p class="off-screen" role="status">
                 {move || {
                     spoken.get().map(|step| (words().spoken_progress)(step * 100 / SPOKEN_STEPS))

@@ -31,6 +31,7 @@ pub static INFO: FormatInfo = FormatInfo {
     sniff: sniff::sniff,
     reader: || Box::new(ChromeReader { container: Container::new() }),
     parts: Some(&PartsInfo { reader: || Box::new(part::ChromePart::default()) }),
+    has_events: true,
     issues: issues::ALL,
 };
 

@@ -177,7 +177,8 @@ impl Rows {
         if !args.is_none() && (out.trace.args.keeps_all() || phase.needs_args()) {
             out.trace.args.keep(args.offset, event.args.unwrap_or_default());
         }
-        if phase == Phase::Complete && !args.is_none() && !out.is_folding() {
+        let is_held = !out.lets_go(phase, ts, dur, place.offset);
+        if phase == Phase::Complete && !args.is_none() && is_held && !out.is_folding() {
             let raw = event.args.unwrap_or_default();
             let linked = self.linked.get(category, &out.trace.strings);
             if linked != Linked::No {
@@ -202,6 +203,9 @@ impl Rows {
             out.trace.ledger.repair(place.len());
         } else {
             out.trace.ledger.keep(place.len());
+        }
+        if !is_held {
+            return Ok(());
         }
         let len = u32::try_from(place.bytes.len()).unwrap_or(u32::MAX);
         let offset = place.offset;

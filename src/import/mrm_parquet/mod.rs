@@ -24,6 +24,7 @@ pub static INFO: FormatInfo = FormatInfo {
     sniff: |head| if head.starts_with(MAGIC) { Confidence::Certain } else { Confidence::No },
     reader: || Box::new(ParquetReader::default()),
     parts: None,
+    has_events: false,
     issues: issues::ALL,
 };
 

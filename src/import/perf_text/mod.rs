@@ -36,6 +36,7 @@ pub static INFO: FormatInfo = FormatInfo {
     sniff,
     reader: || Box::new(LineReader::new(Samples::new(Grammar::Tolerant))),
     parts: Some(&PartsInfo { reader: || Box::new(LinePart::new(|| Samples::new(Grammar::Tolerant))) }),
+    has_events: false,
     issues: issues::ALL,
 };
 
@@ -48,6 +49,7 @@ pub static SEED_INFO: FormatInfo = FormatInfo {
     sniff: |_| Confidence::No,
     reader: || Box::new(LineReader::new(Samples::new(Grammar::Seed))),
     parts: Some(&PartsInfo { reader: || Box::new(LinePart::new(|| Samples::new(Grammar::Seed))) }),
+    has_events: false,
     issues: issues::ALL,
 };
 

@@ -41,6 +41,7 @@ pub static INFO: FormatInfo = FormatInfo {
     sniff,
     reader: || Box::new(SamplingReader::new()),
     parts: None,
+    has_events: false,
     issues: issues::ALL,
 };
 

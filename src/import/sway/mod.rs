@@ -33,6 +33,7 @@ pub static INFO: FormatInfo = FormatInfo {
     sniff,
     reader: || Box::new(LineReader::new(Calls::default())),
     parts: Some(&PartsInfo { reader: || Box::new(LinePart::new(Calls::default)) }),
+    has_events: false,
     issues: issues::ALL,
 };
 

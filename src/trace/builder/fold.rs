@@ -251,6 +251,7 @@ impl TraceBuilder {
             if std::mem::take(&mut has_samples) {
                 samples::finish(builder);
             }
+            builder.cut_to_range();
             let own = builder.trace.span();
             found = match (found, own) {
                 (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
@@ -275,6 +276,7 @@ impl TraceBuilder {
             fold(&mut self, &events);
         }
         folder.finish(&mut self.trace, cold.n_flow_events);
+        self.note_left_out();
         (self.trace, found)
     }
 

@@ -23,6 +23,10 @@ issue_kinds! {
     FOLDED = "too-many-to-hold", Note,
         "more events than are held at once: all were added up, but of single slices only the longest were kept, and arrows and stacks were not",
         "cut the trace to the time of interest to see single slices";
+    /// Events that nobody asked for.
+    OUTSIDE_RANGE = "outside-range", Note,
+        "events outside of the stretch of time that was chosen while the file was read: read, and in no report",
+        "open the file again for all of it";
     STRAY_ASYNC_END = "stray-async-end", Skipped,
         "asynchronous end without a matching begin, skipped", "recording probably started inside the slice";
     UNFINISHED_ASYNC = "unfinished-async", Note,

@@ -1,0 +1,137 @@
+//! A stretch of time that is held, chosen while a file is read: what lies outside is read and let go.
+//!
+//! What stands alone is let go when it comes; what has to be paired first, afterwards. So it makes no difference when the
+//! stretch was chosen.
+
+use super::TraceBuilder;
+use super::issues::OUTSIDE_RANGE;
+use crate::base::units::format_ns;
+use crate::trace::cut::Cut;
+use crate::trace::events::{Event, EventExtra, EventTable, Phase};
+use crate::trace::ledger::{Issue, Position};
+
+/// A stretch of time, its ends included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimeRange {
+    /// First and last nanosecond on the trace's clock.
+    OnClock(i64, i64),
+    /// The same from the start of the trace, which is known when all is read.
+    FromStart(i64, i64),
+}
+
+/// What is held, and what was let go.
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    range: TimeRange,
+    /// Events that were let go.
+    n_outside: u64,
+    /// Where the first of them starts.
+    first: u64,
+}
+
+impl TimeRange {
+    /// Whether an event that stands alone lies outside. False for what has to be paired, or belongs to no time.
+    #[inline]
+    fn leaves_out(self, phase: Phase, ts: i64, dur: i64) -> bool {
+        let TimeRange::OnClock(from, to) = self else { return false };
+        match phase {
+            Phase::Complete | Phase::ThreadState => ts > to || ts.saturating_add(dur) < from,
+            Phase::Instant
+            | Phase::Counter
+            | Phase::Sample
+            | Phase::FlowStart
+            | Phase::FlowStep
+            | Phase::FlowEnd => ts > to || ts < from,
+            _ => false,
+        }
+    }
+}
+
+impl TraceBuilder {
+    /// Holds only what touches `range`, of what is here and of what comes. To be said once.
+    pub fn hold_only(&mut self, range: TimeRange) {
+        self.range = Some(Held { range, n_outside: 0, first: u64::MAX });
+        let all = std::mem::take(&mut self.events);
+        self.take_events(all.rows.iter().copied(), all.extras, &all.thread_time);
+    }
+
+    /// Whether an event is not held; it counts as let go then.
+    #[inline]
+    pub fn lets_go(&mut self, phase: Phase, ts: i64, dur: i64, offset: u64) -> bool {
+        match &mut self.range {
+            Some(held) if held.range.leaves_out(phase, ts, dur) => {
+                held.n_outside += 1;
+                held.first = held.first.min(offset);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Holds everything after all. To be said before there are events.
+    pub(crate) fn hold_all(&mut self) {
+        self.range = None;
+    }
+
+    /// Whether everything is held.
+    pub(crate) fn holds_all(&self) -> bool {
+        self.range.is_none()
+    }
+
+    /// Adds the events that are held of a table with these rows, rare members and CPU times.
+    pub(crate) fn take_events(
+        &mut self,
+        rows: impl Iterator<Item = Event>,
+        extras: Vec<EventExtra>,
+        thread_time: &[(u32, i64, Option<i64>)],
+    ) {
+        let mut times = thread_time.iter().peekable();
+        for (i, event) in rows.enumerate() {
+            let time = times.next_if(|time| time.0 as usize == i);
+            if self.lets_go(event.phase, event.ts, event.dur, event.offset) {
+                continue;
+            }
+            let EventTable { rows, thread_time, .. } = &mut self.events;
+            if let Some((_, tts, tdur)) = time {
+                thread_time.push((rows.len() as u32, *tts, *tdur));
+            }
+            rows.push(event);
+        }
+        self.events.extras.extend(extras);
+    }
+
+    /// Leaves out of the finished tables what is not held, and says so.
+    pub(super) fn leave_out_rest(&mut self) {
+        self.cut_to_range();
+        self.note_left_out();
+    }
+
+    /// Leaves out what could not be left out before it was paired.
+    pub(super) fn cut_to_range(&mut self) {
+        let Some(held) = &mut self.range else { return };
+        let window = match held.range {
+            TimeRange::FromStart(from, to) => (from, to),
+            TimeRange::OnClock(from, to) => {
+                let start = self.trace.span().map_or(0, |(start, _)| start);
+                (from.saturating_sub(start), to.saturating_sub(start))
+            }
+        };
+        held.n_outside += Cut { window: Some(window), max_depth: None }.apply_to(&mut self.trace);
+    }
+
+    pub(super) fn note_left_out(&mut self) {
+        let Some(Held { range, n_outside, first }) = self.range.filter(|held| held.n_outside > 0) else {
+            return;
+        };
+        let length = match range {
+            TimeRange::OnClock(from, to) | TimeRange::FromStart(from, to) => to.saturating_sub(from),
+        };
+        let first = if first == u64::MAX { 0 } else { first };
+        self.trace.ledger.issues.push(Issue {
+            kind: &OUTSIDE_RANGE,
+            count: n_outside,
+            first: Position { byte: first, line: None },
+            example: format!("{} are held", format_ns(length)),
+        });
+    }
+}
