@@ -502,7 +502,7 @@ impl Tab {
             Ok(client) => {
                 match source {
                     Source::File(file) => self.open_file(&client, file, query, afresh),
-                    Source::Together(files) => open_together(&client, files, query),
+                    Source::Together(files) => self.send_files(&client, files, None, query),
                     Source::Kept(entry) => client.send(&Request::OpenKept { key: entry.key, query }),
                     Source::Sides(sides) => client.send(&sides.request()),
                     Source::Link(fragment) => client.send(&Request::OpenLink { fragment }),
@@ -522,8 +522,14 @@ impl Tab {
             && beside.is_empty()
             && self.app.shelf.keeps.get_untracked();
         let keep = modified_ms.filter(|_| is_large).map(|modified_ms| Keep { modified_ms, afresh });
-        let ports = if blob.size() < MIN_HELPED_BYTES { Vec::new() } else { self.take_helpers() };
-        let (files, blobs) = as_sent(vec![file], keep);
+        self.send_files(client, vec![file], keep, query);
+    }
+
+    /// Files that are read one after the other, with the same helpers, and put together.
+    fn send_files(self, client: &Client, files: Vec<Picked>, keep: Option<Keep>, query: Query) {
+        let is_large = files.iter().any(|file| file.blob.size() >= MIN_HELPED_BYTES);
+        let ports = if is_large { self.take_helpers() } else { Vec::new() };
+        let (files, blobs) = as_sent(files, keep);
         client.send_with(&Request::Open { files, query }, &blobs, ports);
     }
 
@@ -756,12 +762,6 @@ impl Tab {
         self.source.set_value(None);
         self.document.set(None);
     }
-}
-
-/// Reads files as one run. Nothing is kept of them, and nobody helps: reading goes on file by file.
-fn open_together(client: &Client, files: Vec<Picked>, query: Query) {
-    let (files, blobs) = as_sent(files, None);
-    client.send_with(&Request::Open { files, query }, &blobs, Vec::new());
 }
 
 /// Files as a request names them, and the `Blob`s that go beside it.

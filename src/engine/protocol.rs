@@ -22,7 +22,7 @@ pub use crate::trace::cut::Cut;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
     /// Read the `Blob`s that come with this message, one a file; several are read together, as one run. Ports behind them
-    /// lead to workers that help, where it is one file.
+    /// lead to workers that help.
     Open { files: Vec<OpenFile>, query: Query },
     /// Stop reading; report on what was read.
     Stop,

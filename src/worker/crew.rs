@@ -44,7 +44,7 @@ pub struct Helpers {
 }
 
 impl Helpers {
-    /// Has the workers behind `ports` read the bytes `rest` of `blob`.
+    /// Has the workers behind `ports` read the bytes `rest` of `blob`. The ports stay open.
     pub fn start(ports: Vec<MessagePort>, blob: &Blob, rest: Range<u64>, format: &FormatInfo) -> Rc<Helpers> {
         let given = RefCell::new(vec![Some(Vec::new()); ports.len()]);
         let n_shares = STRETCHES_EACH * (ports.len() as u64 + 1);
@@ -130,6 +130,11 @@ impl Helpers {
         self.wake();
     }
 
+    /// Whether all are there, and have nothing to do.
+    pub fn are_idle(&self) -> bool {
+        self.given.borrow().iter().all(|given| given.as_ref().is_some_and(Vec::is_empty))
+    }
+
     /// Whether as many stretches are under way as there should be.
     fn is_full(&self) -> bool {
         self.crew.borrow().n_unjoined() >= MAX_UNJOINED * (self.ports.len() + 1)
@@ -168,7 +173,6 @@ impl Drop for Helpers {
     fn drop(&mut self) {
         for port in &self.ports {
             port.set_onmessage(None);
-            port.close();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Reads several files one after the other, and puts them together.
 
 use crate::index::{self, Opened};
+use crate::reading::Ports;
 use crate::reporter::Reporter;
 use crate::{Given, State, in_run, reading, show};
 use std::rc::Rc;
@@ -10,8 +11,8 @@ use tracedrop::engine::{Gathering, HandedOn, Session};
 use tracedrop::import::{ImportError, ImportProgress};
 
 /// Reads `files` in this order and shows what they are together. Those that can not be read, or that are not reached when
-/// reading is stopped, are left out, and that is said.
-pub async fn open(state: Rc<State>, files: Vec<Given>, query: Query) {
+/// reading is stopped, are left out, and that is said. The workers behind `ports` help with one after the other.
+pub async fn open(state: Rc<State>, files: Vec<Given>, mut ports: Ports, query: Query) {
     let sizes: Vec<u64> = files.iter().map(|file| file.blob.size() as u64).collect();
     let mut reporter = Reporter::new(sizes.iter().sum());
     let n_files = files.len() as u32;
@@ -28,7 +29,7 @@ pub async fn open(state: Rc<State>, files: Vec<Given>, query: Query) {
             Some(Opened::Index(session)) => session.map(|session| *session),
             Some(Opened::Kept(session, ..)) => Ok(*session),
             Some(Opened::HandedOn(handed_on)) => trace_of(handed_on),
-            None => read_one(&state, &gathering, file, &mut reporter, &mut read).await,
+            None => read_one(&state, &gathering, file, &mut ports, &mut reporter, &mut read).await,
         };
         reporter.end(read, size);
         gathering.add(name, session);
@@ -42,13 +43,14 @@ async fn read_one(
     state: &State,
     gathering: &Gathering,
     file: &Given,
+    ports: &mut Ports,
     reporter: &mut Reporter,
     progress: &mut ImportProgress,
 ) -> Result<Session, ImportError> {
     let Given { name, blob, .. } = file;
     let beside = file.read_beside().await;
     let begin = || in_run(gathering.begin(name, blob.size() as u64), &beside);
-    let result = reading::read(state, blob, Vec::new(), &begin, reporter).await;
+    let result = reading::read(state, blob, ports, &begin, reporter).await;
     // It is there: `read` has put it there.
     let mut session = state.session.borrow_mut().take().unwrap_or_else(begin);
     *progress = session.progress();

@@ -23,6 +23,7 @@ use crew::Helpers;
 use helper::Helper;
 use index::Opened;
 use js_sys::{Array, Reflect, Uint8Array};
+use reading::Ports;
 use reporter::Reporter;
 use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
@@ -41,7 +42,7 @@ use tracedrop::trace::beside::FileBeside;
 use unpacked::Unpacked;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{Blob, BlobPropertyBag, DedicatedWorkerGlobalScope, MessageEvent, MessagePort};
+use web_sys::{Blob, BlobPropertyBag, DedicatedWorkerGlobalScope, MessageEvent};
 
 /// A worker that has nothing to do for so long gets ready for its file.
 const WARM_UP_AFTER_MS: i32 = 150;
@@ -259,7 +260,7 @@ fn open(state: Rc<State>, files: Vec<OpenFile>, query: Query, data: &Array) {
         let beside = beside.into_iter().filter_map(|named| Some((named, blob()?))).collect();
         given.push(Given { name, keep, blob: own, beside });
     }
-    let ports = beside.filter_map(|port| port.dyn_into().ok()).collect();
+    let ports = Ports::new(beside.filter_map(|port| port.dyn_into().ok()).collect());
     match given.pop() {
         None => post(&failed("no-file", "there was no file to read", "choose it again")),
         Some(file) if given.is_empty() => {
@@ -267,7 +268,7 @@ fn open(state: Rc<State>, files: Vec<OpenFile>, query: Query, data: &Array) {
         }
         Some(last) => {
             given.push(last);
-            spawn_local(gather::open(state, given, query));
+            spawn_local(gather::open(state, given, ports, query));
         }
     }
 }
@@ -379,7 +380,7 @@ fn in_run(mut session: Session, beside: &[FileBeside]) -> Session {
 }
 
 /// Opens the file from its index, or reads it and keeps one.
-async fn open_one(state: Rc<State>, file: Given, ports: Vec<MessagePort>, query: Query) {
+async fn open_one(state: Rc<State>, file: Given, ports: Ports, query: Query) {
     let beside = file.read_beside().await;
     let Given { name, keep, blob, .. } = file;
     *state.blob.borrow_mut() = Some(blob.clone());
@@ -408,7 +409,7 @@ async fn open_one(state: Rc<State>, file: Given, ports: Vec<MessagePort>, query:
 async fn read_one(
     state: Rc<State>,
     blob: &Blob,
-    ports: Vec<MessagePort>,
+    mut ports: Ports,
     name: &str,
     beside: Vec<FileBeside>,
     query: Query,
@@ -416,7 +417,8 @@ async fn read_one(
     let n_bytes = blob.size() as u64;
     let mut reporter = Reporter::new(n_bytes);
     let begin = || in_run(Session::new(name, n_bytes, None, query.clone()), &beside);
-    let result = reading::read(&state, blob, ports, &begin, &mut reporter).await;
+    let result = reading::read(&state, blob, &mut ports, &begin, &mut reporter).await;
+    drop(ports);
     let is_whole = result.is_ok() && !state.stop.get();
     if let Some(session) = state.session.borrow().as_ref() {
         reporter.finishing(session);

@@ -20,12 +20,30 @@ use web_sys::{Blob, MessagePort};
 /// So much is looked at to tell how a file is packed.
 const SNIFF_BYTES: u64 = 16;
 
+/// Ways to workers that help. They are closed when this is dropped.
+#[derive(Default)]
+pub struct Ports(Vec<MessagePort>);
+
+impl Ports {
+    pub fn new(ports: Vec<MessagePort>) -> Ports {
+        Ports(ports)
+    }
+}
+
+impl Drop for Ports {
+    fn drop(&mut self) {
+        self.0.iter().for_each(MessagePort::close);
+    }
+}
+
 /// Reads all bytes of the file into the session that `begin` makes, which is where [`State::session`] is then. An error if
 /// the browser can not read on; the session may want no more before all is read.
+///
+/// Helpers that are ready for another file stay in `ports`, else they are let go.
 pub async fn read(
     state: &State,
     blob: &Blob,
-    ports: Vec<MessagePort>,
+    ports: &mut Ports,
     begin: &dyn Fn() -> Session,
     progress: &mut Reporter,
 ) -> Result<(), JsValue> {
@@ -37,9 +55,9 @@ pub async fn read(
         *state.session.borrow_mut() = Some(session);
     };
     begin();
-    let packing = if ports.is_empty() { None } else { packing(blob).await };
+    let packing = if ports.0.is_empty() { None } else { packing(blob).await };
     let result = match packing {
-        Some(packing) => match read_unpacked(state, blob, packing, ports, progress).await {
+        Some(packing) => match read_unpacked(state, blob, packing, &ports.0, progress).await {
             Some(result) => result,
             // The one who unpacked is lost: once more, alone.
             None => {
@@ -47,14 +65,18 @@ pub async fn read(
                 read_alone(state, blob, false, progress).await.map(drop)
             }
         },
-        None => match read_alone(state, blob, !ports.is_empty(), progress).await {
-            Ok(Some(parts)) => read_with(state, blob, ports, parts, progress).await,
+        None => match read_alone(state, blob, !ports.0.is_empty(), progress).await {
+            Ok(Some(parts)) => read_with(state, blob, ports.0.clone(), parts, progress).await,
             Ok(None) => Ok(()),
             Err(error) => Err(error),
         },
     };
-    *state.helpers.borrow_mut() = None;
-    *state.unpacked.borrow_mut() = None;
+    let helpers = state.helpers.borrow_mut().take();
+    let unpacked = state.unpacked.borrow_mut().take();
+    // What still comes of this file would be taken for what comes of the next.
+    if !helpers.is_none_or(|helpers| helpers.are_idle()) || !unpacked.is_none_or(|unpacked| unpacked.is_over()) {
+        *ports = Ports::default();
+    }
     result
 }
 
@@ -129,10 +151,10 @@ async fn read_unpacked(
     state: &State,
     blob: &Blob,
     packing: Packing,
-    ports: Vec<MessagePort>,
+    ports: &[MessagePort],
     progress: &mut Reporter,
 ) -> Option<Result<(), JsValue>> {
-    let unpacked = Rc::new(Unpacked::start(ports.into_iter().next()?, blob, packing));
+    let unpacked = Rc::new(Unpacked::start(ports.first()?.clone(), blob, packing));
     *state.unpacked.borrow_mut() = Some(unpacked.clone());
     state.tell_of_losses();
     with_import(state, |import| import.unpack_elsewhere(packing));

@@ -26,11 +26,12 @@ pub struct Unpacked {
 struct Arrived {
     messages: RefCell<VecDeque<(HelperResponse, Uint8Array)>>,
     is_lost: Cell<bool>,
+    is_over: Cell<bool>,
     wake: Wake,
 }
 
 impl Unpacked {
-    /// Has the worker behind `port` unpack `blob`.
+    /// Has the worker behind `port` unpack `blob`. The port stays open.
     pub fn start(port: MessagePort, blob: &Blob, packing: Packing) -> Unpacked {
         let arrived = Rc::new(Arrived::default());
         let hears = arrived.clone();
@@ -59,6 +60,11 @@ impl Unpacked {
         self.arrived.wake.wake();
     }
 
+    /// Whether everything is unpacked and has come.
+    pub fn is_over(&self) -> bool {
+        self.arrived.is_over.get()
+    }
+
     /// Ends the waiting.
     pub fn wake(&self) {
         self.arrived.wake.wake();
@@ -72,6 +78,7 @@ impl Unpacked {
         let (response, content) = self.arrived.messages.borrow_mut().pop_front()?;
         buffer.resize(content.length() as usize, 0);
         content.copy_to(buffer);
+        self.arrived.is_over.set(matches!(response, HelperResponse::Unpacked { is_over: true, .. }));
         self.post(&HelperRequest::More, &content.buffer());
         Some(response)
     }
@@ -80,6 +87,5 @@ impl Unpacked {
 impl Drop for Unpacked {
     fn drop(&mut self) {
         self.port.set_onmessage(None);
-        self.port.close();
     }
 }

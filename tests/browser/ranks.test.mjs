@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { inputWith, readInWorker } from './protocol.mjs';
 import { NARROW, WIDE, accessibilityProblems, openPage, pageTests, siteAndBrowser } from './support.mjs';
 
@@ -71,6 +72,19 @@ pageTest('files of ranks are read together, and each when it is shown', async (p
   await panel(page).getByRole('button', { name: 'Read them together' }).click();
   await page.locator('[role=tab][title="2 ranks"][aria-selected=true]').waitFor();
   assert.equal((await tabNames(page)).length, 3);
+});
+
+pageTest('large files of a run, plain and packed, are read with the same helpers one after the other', async (page) => {
+  const events = (n, seed) =>
+    Array.from({ length: n }, (_, i) => ({ name: `op ${(i * 7919 + seed) % 1009}`, cat: 'cpu_op', ph: 'X', ts: i * 3, dur: 1 + ((i * 31 + seed) % 89) / 31, pid: 1, tid: 1 }));
+  const rank = (n, seed) => Buffer.from(JSON.stringify({ distributedInfo: { backend: 'nccl', rank: seed, world_size: 3 }, traceEvents: events(n, seed) }));
+  const plain = [rank(120_000, 0), rank(130_000, 1)];
+  const packed = gzipSync(rank(140_000, 2), { level: 1 });
+  assert.ok(plain.every(({ length }) => length > 9e6) && packed.length > 1.2e6, `${plain.map(({ length }) => length)} ${packed.length}`);
+  await pick(page, [file('rank0.json', plain[0]), file('rank1.json', plain[1]), file('rank2.json.gz', packed)]);
+  const [title, verdict] = await read(page);
+  assert.equal(title, '3 ranks');
+  assert.match(verdict, /^Everything was read: 390,000 events/);
 });
 
 pageTest('files that say they are of one run are read together though their names do not', async (page) => {
