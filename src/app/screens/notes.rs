@@ -2,10 +2,9 @@
 
 use crate::app::browser;
 use crate::app::state::Tab;
-use crate::app::widgets::{Icon, Shape};
+use crate::app::widgets::{Dialog, Icon, Shape};
 use crate::app::words::words;
 use crate::app::writing::{Writing, leads_somewhere, words_of};
-use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::text;
@@ -114,55 +113,30 @@ fn lines_of(note: &str) -> String {
 /// Where something is written, open while `tab.writing` says so.
 #[component]
 fn NoteDialog(tab: Tab, document: Document) -> impl IntoView {
-    let dialog = NodeRef::<html::Dialog>::new();
-    Effect::new(move |_| {
-        let open = tab.writing.with(Option::is_some);
-        if let Some(dialog) = dialog.get() {
-            browser::show_dialog(&dialog, open);
-        }
-    });
-    let close = move || tab.writing.set(None);
     let title = move || match tab.writing.get() {
         Some(Writing::Title) => words().notes.title_label,
         Some(Writing::Old(_)) => words().notes.old,
         _ => words().notes.new,
     };
     view! {
-        <dialog
-            class="dialog note-dialog"
-            aria-labelledby=format!("note-title-{}", tab.id)
-            node_ref=dialog
-            on:close=move |_| close()
-            on:click=move |event| {
-                if dialog.get_untracked().is_some_and(|dialog| browser::is_target(&event, &dialog)) {
-                    close();
-                }
-            }
+        <Dialog
+            open=Signal::derive(move || tab.writing.with(Option::is_some))
+            on_close=move |_: ()| tab.writing.set(None)
+            title_id=format!("note-title-{}", tab.id)
+            title=Signal::derive(move || title().to_string())
+            class="note-dialog"
         >
-            <div class="dialog-body">
-                <div class="dialog-head">
-                    <h2 id=format!("note-title-{}", tab.id)>{title}</h2>
-                    <button
-                        type="button"
-                        class="button button-icon button-quiet"
-                        aria-label=words().close
-                        on:click=move |_| close()
-                    >
-                        <Icon shape=Shape::Close />
-                    </button>
-                </div>
-                {move || match tab.writing.get() {
-                    None => ().into_any(),
-                    Some(Writing::Title) => view! { <TitleForm tab /> }.into_any(),
-                    Some(Writing::New(rows)) => view! { <NoteForm tab document rows number=None /> }.into_any(),
-                    Some(Writing::Old(number)) => {
-                        let on = tab.notes.with_untracked(|notes| notes.list.get(number).map(|note| note.on.clone()));
-                        let rows = on.into_iter().filter(|on| matches!(on, Anchor::Row { .. })).collect();
-                        view! { <NoteForm tab document rows number=Some(number) /> }.into_any()
-                    }
-                }}
-            </div>
-        </dialog>
+            {move || match tab.writing.get() {
+                None => ().into_any(),
+                Some(Writing::Title) => view! { <TitleForm tab /> }.into_any(),
+                Some(Writing::New(rows)) => view! { <NoteForm tab document rows number=None /> }.into_any(),
+                Some(Writing::Old(number)) => {
+                    let on = tab.notes.with_untracked(|notes| notes.list.get(number).map(|note| note.on.clone()));
+                    let rows = on.into_iter().filter(|on| matches!(on, Anchor::Row { .. })).collect();
+                    view! { <NoteForm tab document rows number=Some(number) /> }.into_any()
+                }
+            }}
+        </Dialog>
     }
 }
 
@@ -192,7 +166,7 @@ fn TitleForm(tab: Tab) -> impl IntoView {
                     on:input:target=move |event| title.set(event.target().value())
                 />
             </label>
-            <p class="share-hint">{words().notes.title_hint}</p>
+            <p class="hint">{words().notes.title_hint}</p>
             <FormEnd tab />
         </form>
     }
@@ -202,7 +176,7 @@ fn TitleForm(tab: Tab) -> impl IntoView {
 #[component]
 fn FormEnd(tab: Tab) -> impl IntoView {
     view! {
-        <div class="share-actions">
+        <div class="actions">
             <button type="submit" class="button button-main">{words().notes.save}</button>
             <button type="button" class="button" on:click=move |_| tab.writing.set(None)>{words().notes.cancel}</button>
         </div>
@@ -363,7 +337,7 @@ fn NoteForm(tab: Tab, document: Document, rows: Vec<Anchor>, number: Option<usiz
                     }
                 ></textarea>
             </label>
-            <p class="share-wrong" role="status">{move || draft.wrong.get()}</p>
+            <p class="wrong" role="status">{move || draft.wrong.get()}</p>
             <FormEnd tab />
         </form>
     }

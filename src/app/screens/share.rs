@@ -3,9 +3,8 @@
 use crate::app::browser::{self, Blob, HandedOver, Local};
 use crate::app::client::Answer;
 use crate::app::state::Tab;
-use crate::app::widgets::{Icon, Shape};
+use crate::app::widgets::{Dialog, Icon, Shape};
 use crate::app::words::words;
-use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::text;
@@ -55,47 +54,22 @@ struct Packed {
 /// The dialog of a tab, open while `tab.share` says so.
 #[component]
 pub fn ShareDialog(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
-    let dialog = NodeRef::<html::Dialog>::new();
-    Effect::new(move |_| {
-        let open = tab.share.with(Option::is_some);
-        if let Some(dialog) = dialog.get() {
-            browser::show_dialog(&dialog, open);
-        }
-    });
-    let close = move || tab.share.set(None);
     view! {
-        <dialog
-            class="dialog share"
-            aria-labelledby=format!("share-title-{}", tab.id)
-            node_ref=dialog
-            on:close=move |_| close()
-            on:click=move |event| {
-                if dialog.get_untracked().is_some_and(|dialog| browser::is_target(&event, &dialog)) {
-                    close();
-                }
-            }
+        <Dialog
+            open=Signal::derive(move || tab.share.with(Option::is_some))
+            on_close=move |_: ()| tab.share.set(None)
+            title_id=format!("share-title-{}", tab.id)
+            title=Signal::derive(move || tab.share.get().map(title_of).unwrap_or_default().to_string())
+            class="share"
         >
-            <div class="dialog-body">
-                <div class="dialog-head">
-                    <h2 id=format!("share-title-{}", tab.id)>{move || tab.share.get().map(title_of)}</h2>
-                    <button
-                        type="button"
-                        class="button button-icon button-quiet"
-                        aria-label=words().close
-                        on:click=move |_| close()
-                    >
-                        <Icon shape=Shape::Close />
-                    </button>
-                </div>
-                {move || match tab.share.get() {
-                    Some(Way::Perfetto) => view! { <ToPerfetto tab document /> }.into_any(),
-                    Some(Way::Link) => view! { <AsLink tab document /> }.into_any(),
-                    Some(Way::File) => view! { <AsFile tab document /> }.into_any(),
-                    Some(Way::HandOn) => view! { <AsTracedropFile tab document /> }.into_any(),
-                    None => ().into_any(),
-                }}
-            </div>
-        </dialog>
+            {move || match tab.share.get() {
+                Some(Way::Perfetto) => view! { <ToPerfetto tab document /> }.into_any(),
+                Some(Way::Link) => view! { <AsLink tab document /> }.into_any(),
+                Some(Way::File) => view! { <AsFile tab document /> }.into_any(),
+                Some(Way::HandOn) => view! { <AsTracedropFile tab document /> }.into_any(),
+                None => ().into_any(),
+            }}
+        </Dialog>
     }
 }
 
@@ -219,7 +193,6 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
             .map(|span| {
                 view! {
                     <form
-                        class="share-part"
                         on:submit=move |event| {
                             event.prevent_default();
                             pack();
@@ -252,9 +225,9 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
                             </button>
                         </fieldset>
                         <Show when=move || window().is_none()>
-                            <p class="share-wrong">{words().sharing.bad_window}</p>
+                            <p class="wrong">{words().sharing.bad_window}</p>
                         </Show>
-                        {is_large.then(|| view! { <p class="share-hint">{(words().sharing.is_large)(n_bytes)}</p> })}
+                        {is_large.then(|| view! { <p class="hint">{(words().sharing.is_large)(n_bytes)}</p> })}
                     </form>
                 }
             })}
@@ -271,7 +244,7 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
                     let again = packed.clone();
                     view! {
                         <p>{about}</p>
-                        <div class="share-actions">
+                        <div class="actions">
                             <button type="button" class="button button-main" on:click=move |_| hand_over(packed.clone())>
                                 {words().sharing.open_perfetto}
                             </button>
@@ -284,11 +257,11 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
                 }
                 Stage::Failed(text, packed) => {
                     view! {
-                        <p class="share-wrong"><Icon shape=Shape::Alert />" "{text}</p>
+                        <p class="wrong"><Icon shape=Shape::Alert />" "{text}</p>
                         {packed
                             .map(|packed| {
                                 view! {
-                                    <div class="share-actions">
+                                    <div class="actions">
                                         <button type="button" class="button button-main" on:click=move |_| download(&packed)>
                                             {words().sharing.download_instead}
                                         </button>
@@ -399,34 +372,32 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
     };
     view! {
         <p>{words().sharing.link_about}</p>
-        <div class="share-part">
-            <fieldset>
-                <label>
-                    <span>{words().sharing.link_rows}</span>
-                    <select on:change:target=move |event| {
-                        if let Ok(n) = event.target().value().parse() {
-                            rows.set(n);
-                        }
-                    }>
-                        {ROWS.map(|n| view! { <option value=n.to_string() selected=move || rows.get() == n>{n.to_string()}</option> }).collect_view()}
-                    </select>
-                </label>
-                <label>
-                    <input
-                        type="checkbox"
-                        prop:checked=move || all_reports.get()
-                        on:change:target=move |event| all_reports.set(event.target().checked())
-                    />
-                    <span>{words().sharing.link_all}</span>
-                </label>
-            </fieldset>
-        </div>
+        <fieldset>
+            <label>
+                <span>{words().sharing.link_rows}</span>
+                <select on:change:target=move |event| {
+                    if let Ok(n) = event.target().value().parse() {
+                        rows.set(n);
+                    }
+                }>
+                    {ROWS.map(|n| view! { <option value=n.to_string() selected=move || rows.get() == n>{n.to_string()}</option> }).collect_view()}
+                </select>
+            </label>
+            <label>
+                <input
+                    type="checkbox"
+                    prop:checked=move || all_reports.get()
+                    on:change:target=move |event| all_reports.set(event.target().checked())
+                />
+                <span>{words().sharing.link_all}</span>
+            </label>
+        </fieldset>
         <Redaction tab exporter=LINK.to_string() options=asked classes />
         <div class="share-state" role="status">
             {move || match stage.get() {
                 LinkStage::Making => view! { <p>{words().sharing.link_making}</p> }.into_any(),
                 LinkStage::Refused(text) => {
-                    view! { <p class="share-wrong"><Icon shape=Shape::Alert />" "{text}</p> }.into_any()
+                    view! { <p class="wrong"><Icon shape=Shape::Alert />" "{text}</p> }.into_any()
                 }
                 LinkStage::Ready(address) => {
                     let n_letters = address.len() as u64;
@@ -434,7 +405,7 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
                     let tells_digest = has_digest || document.with_untracked(|it| it.as_ref().is_some_and(|it| files_have_digests(it)));
                     view! {
                         <p>{(words().sharing.link_length)(n_letters, &title, tells_digest)}</p>
-                        <div class="share-actions">
+                        <div class="actions">
                             <button type="button" class="button button-main" on:click=move |_| copy(address.clone())>
                                 <Icon shape=Shape::Copy />
                                 <span>{words().sharing.link_copy_now}</span>
@@ -498,7 +469,7 @@ fn Redaction(
         classes.by_name(name).is_some_and(|is_on| *is_on)
     };
     view! {
-        <fieldset class="share-classes">
+        <fieldset>
             <legend>{words().sharing.take_out}</legend>
             {words()
                 .sharing
@@ -526,7 +497,7 @@ fn Redaction(
         </fieldset>
         <details class="share-preview" on:toggle=move |_| open.update(|open| *open = !*open)>
             <summary>{words().sharing.preview}</summary>
-            <p class="share-hint">{words().sharing.preview_about}</p>
+            <p class="hint">{words().sharing.preview_about}</p>
             <label class="field">
                 <Icon shape=Shape::Search />
                 <input
@@ -541,7 +512,7 @@ fn Redaction(
             </label>
             {move || match preview.get() {
                 None => view! { <p>{words().sharing.previewing}</p> }.into_any(),
-                Some(Err(text)) => view! { <p class="share-wrong">{text}</p> }.into_any(),
+                Some(Err(text)) => view! { <p class="wrong">{text}</p> }.into_any(),
                 Some(Ok(preview)) => preview_view(preview).into_any(),
             }}
         </details>
@@ -576,7 +547,7 @@ fn preview_view(preview: PreviewView) -> impl IntoView {
                 </tbody>
             </table>
         </div>
-        <p class="share-hint">{(words().sharing.preview_count)(n_shown, n_matching, n_more)}</p>
+        <p class="hint">{(words().sharing.preview_count)(n_shown, n_matching, n_more)}</p>
     }
 }
 
@@ -634,13 +605,11 @@ fn PartFields(part: PartDraft, span: Option<i64>) -> impl IntoView {
         }
     };
     view! {
-        <div class="share-part">
-            <fieldset>
-                <legend>{span.map_or_else(String::new, |span| (words().sharing.part)(&millis(span)))}</legend>
-                {span.is_some().then(|| [field(words().sharing.from, part.from), field(words().sharing.to, part.to)])}
-                {field(words().sharing.depth, part.depth)}
-            </fieldset>
-        </div>
+        <fieldset>
+            <legend>{span.map_or_else(String::new, |span| (words().sharing.part)(&millis(span)))}</legend>
+            {span.is_some().then(|| [field(words().sharing.from, part.from), field(words().sharing.to, part.to)])}
+            {field(words().sharing.depth, part.depth)}
+        </fieldset>
     }
 }
 
@@ -678,34 +647,32 @@ fn AsFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
     };
     view! {
         <p>{words().sharing.file_about}</p>
-        <div class="share-part">
-            <fieldset>
-                <label>
-                    <span>{words().sharing.file_format}</span>
-                    <select on:change:target=move |event| chosen.set(event.target().value())>
-                        {exporters
-                            .into_iter()
-                            .map(|exporter| {
-                                let id = exporter.id.clone();
-                                view! {
-                                    <option value=exporter.id selected=move || chosen.with(|chosen| *chosen == id)>
-                                        {exporter.title}
-                                    </option>
-                                }
-                            })
-                            .collect_view()}
-                    </select>
-                </label>
-            </fieldset>
-        </div>
+        <fieldset>
+            <label>
+                <span>{words().sharing.file_format}</span>
+                <select on:change:target=move |event| chosen.set(event.target().value())>
+                    {exporters
+                        .into_iter()
+                        .map(|exporter| {
+                            let id = exporter.id.clone();
+                            view! {
+                                <option value=exporter.id selected=move || chosen.with(|chosen| *chosen == id)>
+                                    {exporter.title}
+                                </option>
+                            }
+                        })
+                        .collect_view()}
+                </select>
+            </label>
+        </fieldset>
         <Show when=move || takes_part.get()>
             <PartFields part span />
             <Show when=move || cut.get().is_none()>
-                <p class="share-wrong">{words().sharing.bad_part}</p>
+                <p class="wrong">{words().sharing.bad_part}</p>
             </Show>
         </Show>
         <Redaction tab exporter=chosen options classes />
-        <div class="share-actions">
+        <div class="actions">
             <button type="button" class="button button-main" disabled=move || cut.get().is_none() on:click=move |_| export()>
                 {words().sharing.file_export}
             </button>
@@ -808,25 +775,23 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
         {can_index
             .then(|| {
                 view! {
-                    <div class="share-part">
-                        <fieldset>
-                            <label>
-                                <input
-                                    type="checkbox"
-                                    prop:checked=move || with_all.get()
-                                    disabled=move || takes_out.get()
-                                    on:change:target=move |event| wants_all.set(event.target().checked())
-                                />
-                                <span>{all_label}</span>
-                            </label>
-                        </fieldset>
-                        <p class="share-hint">
-                            {move || match takes_out.get() {
-                                true => words().sharing.everything_not,
-                                false => words().sharing.everything_about,
-                            }}
-                        </p>
-                    </div>
+                    <fieldset>
+                        <label>
+                            <input
+                                type="checkbox"
+                                prop:checked=move || with_all.get()
+                                disabled=move || takes_out.get()
+                                on:change:target=move |event| wants_all.set(event.target().checked())
+                            />
+                            <span>{all_label}</span>
+                        </label>
+                    </fieldset>
+                    <p class="hint">
+                        {move || match takes_out.get() {
+                            true => words().sharing.everything_not,
+                            false => words().sharing.everything_about,
+                        }}
+                    </p>
                 }
             })}
         <Redaction tab exporter=TRACEDROP_FILE.to_string() options classes />
@@ -840,7 +805,7 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
                         let n_notes = tab.notes.with(|notes| notes.list.len() as u64);
                         view! {
                             <p>{(words().sharing.hand_on_ready)(&name, packed.bytes, n_notes)}</p>
-                            <div class="share-actions">
+                            <div class="actions">
                                 <button type="button" class="button button-main" on:click=move |_| save(&packed)>
                                     {words().sharing.hand_on_save}
                                 </button>
@@ -849,7 +814,7 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
                             .into_any()
                     }
                     (None, Some(text)) => {
-                        view! { <p class="share-wrong"><Icon shape=Shape::Alert />" "{text}</p> }.into_any()
+                        view! { <p class="wrong"><Icon shape=Shape::Alert />" "{text}</p> }.into_any()
                     }
                     (None, None) => view! { <p>{(words().sharing.packing)(0)}</p> }.into_any(),
                 }
