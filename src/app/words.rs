@@ -48,6 +48,12 @@ pub struct Words {
     pub close: &'static str,
     pub close_tab: &'static str,
     pub dismiss: &'static str,
+    /// Name of what is to be closed.
+    pub closing_title: fn(&str) -> String,
+    /// Notes that would be lost, and whether a title would be.
+    pub closing_about: fn(u64, bool) -> String,
+    pub closing_lose: &'static str,
+    pub closing_stay: &'static str,
     pub tab_reading: &'static str,
     pub tab_problem: &'static str,
     pub theme_menu: &'static str,
@@ -346,6 +352,19 @@ static ENGLISH: Words = Words {
     close: "Close",
     close_tab: "Close this file",
     dismiss: "Dismiss",
+    closing_title: |name| format!("Close {name}?"),
+    closing_about: |n_notes, has_title| {
+        let what = match (n_notes, has_title) {
+            (0, true) => "The title".to_string(),
+            (n, true) => format!("{} and the title", counted(n, "note", "notes")),
+            (n, false) => counted(n, "note", "notes"),
+        };
+        let is_one = n_notes + u64::from(has_title) == 1;
+        let (was, is, them) = if is_one { ("was", "is", "it") } else { ("were", "are", "them") };
+        format!("{what} {was} written here and {is} in no file and no link yet. Closing loses {them}.")
+    },
+    closing_lose: "Close without saving",
+    closing_stay: "Keep it open",
     tab_reading: "reading",
     tab_problem: "problem",
     theme_menu: "Theme",
@@ -784,6 +803,9 @@ static ENGLISH: Words = Words {
         at: "start, in ms",
         text: "Note",
         save: "Save",
+        not_saved: "What you wrote is not saved.",
+        go_on: "Go on writing",
+        drop: "Discard it",
         cancel: "Cancel",
         edit: "Change",
         edit_of: |n| format!("Change note {n}"),
@@ -1042,6 +1064,9 @@ pub struct NoteWords {
     pub at: &'static str,
     pub text: &'static str,
     pub save: &'static str,
+    pub not_saved: &'static str,
+    pub go_on: &'static str,
+    pub drop: &'static str,
     pub cancel: &'static str,
     pub edit: &'static str,
     pub edit_of: fn(usize) -> String,

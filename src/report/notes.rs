@@ -114,6 +114,22 @@ impl Notes {
         self.title.is_empty() && self.list.is_empty()
     }
 
+    /// What of it others have not: the number of notes, and whether the title, if there is one, is another.
+    pub fn beyond(&self, others: &Notes) -> (usize, bool) {
+        let n_new = self.list.iter().filter(|note| !others.list.contains(note)).count();
+        (n_new, !self.title.is_empty() && self.title != others.title)
+    }
+
+    /// All notes but those on rows of other reports than this one.
+    pub fn with_report(&self, id: &str) -> Notes {
+        let mut notes = self.clone();
+        notes.list.retain(|note| match &note.on {
+            Anchor::Row { report, .. } => report == id,
+            _ => true,
+        });
+        notes
+    }
+
     /// The same within the limits: without blanks around texts and without empty notes; what is too long is cut.
     pub fn tidied(mut self) -> Notes {
         self.title = cut(self.title.trim(), MAX_TITLE_CHARS);
@@ -289,6 +305,19 @@ mod tests {
             row_key(&key_columns(&unnamed), &|at| unnamed.columns[at].cells.get(1)),
             [("n".to_string(), "2".to_string())]
         );
+    }
+
+    #[test]
+    fn what_others_have_not_is_counted() {
+        let note = |text: &str, on| Remark { on, text: text.to_string() };
+        let (here, there) = (note("a", on_row(&table(), 1)), note("b", Anchor::Whole));
+        let own = Notes { title: "T".to_string(), list: vec![here.clone(), there.clone()] };
+        assert_eq!(own.beyond(&Notes::default()), (2, true));
+        assert_eq!(own.beyond(&own), (0, false));
+        assert_eq!(own.beyond(&own.with_report("other")), (1, false));
+        assert_eq!(own.with_report("other").list, [there]);
+        assert_eq!(own.with_report("r"), own);
+        assert_eq!(Notes::default().beyond(&own), (0, false));
     }
 
     #[test]

@@ -237,3 +237,83 @@ test('files that are cut or of another version say so', async () => {
   assert.deepEqual(receiver.console, []);
   await receiver.context().close();
 });
+
+test('notes that are nowhere else are not lost without a question', async () => {
+  const { page } = await written();
+  const asked = page.getByRole('dialog', { name: 'Close Slow since <Tuesday>?' });
+  const tabs = () => page.getByRole('tab').count();
+  const close = async () => {
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('w');
+  };
+  // Whoever leaves the page is asked by the browser.
+  let leaving = 0;
+  page.on('dialog', async (dialog) => {
+    assert.equal(dialog.type(), 'beforeunload');
+    leaving += 1;
+    await dialog.dismiss();
+  });
+  const leave = async () => {
+    const before = leaving;
+    await page.evaluate(() => setTimeout(() => location.reload(), 0)).catch(() => {});
+    for (let at = 0; at < 40 && leaving === before; at += 1) await page.waitForTimeout(25);
+    return leaving > before;
+  };
+  assert.ok(await leave());
+  await close();
+  await asked.getByText('2 notes and the title were written here and are in no file and no link yet. Closing loses them.').waitFor();
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await page.keyboard.press('Escape');
+  await asked.waitFor({ state: 'hidden' });
+  assert.equal(await tabs(), 1);
+  // What went into a file may go.
+  await close();
+  await asked.getByRole('button', { name: 'Save as a Tracedrop file…' }).click();
+  const save = page.getByRole('dialog', { name: 'Save as a Tracedrop file' });
+  const download = page.waitForEvent('download');
+  await save.getByRole('button', { name: 'Save', exact: true }).click();
+  await download;
+  await notes(page).getByRole('button', { name: 'Write a note' }).click();
+  await write(page, 'one more');
+  await close();
+  await asked.getByText('1 note was written here and is in no file and no link yet. Closing loses it.').waitFor();
+  await asked.getByRole('button', { name: 'Keep it open' }).click();
+  await exported(page, 'Web page, in one file');
+  assert.ok(!(await wouldAsk(page)));
+  await close();
+  await page.getByRole('tab').waitFor({ state: 'detached' });
+  assert.deepEqual(page.console, []);
+  await page.context().close();
+});
+
+/** Whether the browser would ask before this page is left. */
+const wouldAsk = (page) =>
+  page.evaluate(() => !dispatchEvent(new Event('beforeunload', { cancelable: true })));
+
+test('a note that is half written is not dropped by Escape', async () => {
+  const page = await opened(trace);
+  await notes(page).getByRole('button', { name: 'Write a note' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New note' });
+  const text = dialog.getByLabel('Note', { exact: true });
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'hidden' });
+  await notes(page).getByRole('button', { name: 'Write a note' }).click();
+  await text.pressSequentially('halfw');
+  assert.ok(await wouldAsk(page));
+  // However often it is pressed.
+  for (let at = 0; at < 3; at += 1) await page.keyboard.press('Escape');
+  await dialog.getByText('What you wrote is not saved.').waitFor();
+  assert.equal(await text.inputValue(), 'halfw');
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await dialog.getByRole('button', { name: 'Go on writing' }).click();
+  await page.keyboard.press('End');
+  await page.keyboard.type('ay');
+  assert.equal(await text.inputValue(), 'halfway');
+  await page.mouse.click(5, 400);
+  await dialog.getByRole('button', { name: 'Discard it' }).click();
+  await dialog.waitFor({ state: 'hidden' });
+  assert.deepEqual(await texts(page), []);
+  assert.ok(!(await wouldAsk(page)));
+  assert.deepEqual(page.console, []);
+  await page.context().close();
+});

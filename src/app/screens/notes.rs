@@ -113,6 +113,24 @@ fn lines_of(note: &str) -> String {
 /// Where something is written, open while `tab.writing` says so.
 #[component]
 fn NoteDialog(tab: Tab, document: Document) -> impl IntoView {
+    // What is half written is not dropped unasked.
+    let asking = RwSignal::new(false);
+    let leave = move || {
+        if tab.half_written.get_untracked() {
+            asking.set(true);
+            browser::after(0, || {
+                browser::focus_first(".note-dialog[open] .note-go-on");
+            });
+        } else {
+            tab.writing.set(None);
+        }
+    };
+    Effect::new(move |_| {
+        if tab.writing.with(Option::is_none) {
+            asking.set(false);
+            tab.half_written.set(false);
+        }
+    });
     let title = move || match tab.writing.get() {
         Some(Writing::Title) => words().notes.title_label,
         Some(Writing::Old(_)) => words().notes.old,
@@ -121,19 +139,19 @@ fn NoteDialog(tab: Tab, document: Document) -> impl IntoView {
     view! {
         <Dialog
             open=Signal::derive(move || tab.writing.with(Option::is_some))
-            on_close=move |_: ()| tab.writing.set(None)
+            on_close=move |_: ()| leave()
             title_id=format!("note-title-{}", tab.id)
             title=Signal::derive(move || title().to_string())
             class="note-dialog"
         >
             {move || match tab.writing.get() {
                 None => ().into_any(),
-                Some(Writing::Title) => view! { <TitleForm tab /> }.into_any(),
-                Some(Writing::New(rows)) => view! { <NoteForm tab document rows number=None /> }.into_any(),
+                Some(Writing::Title) => view! { <TitleForm tab asking /> }.into_any(),
+                Some(Writing::New(rows)) => view! { <NoteForm tab document asking rows number=None /> }.into_any(),
                 Some(Writing::Old(number)) => {
                     let on = tab.notes.with_untracked(|notes| notes.list.get(number).map(|note| note.on.clone()));
                     let rows = on.into_iter().filter(|on| matches!(on, Anchor::Row { .. })).collect();
-                    view! { <NoteForm tab document rows number=Some(number) /> }.into_any()
+                    view! { <NoteForm tab document asking rows number=Some(number) /> }.into_any()
                 }
             }}
         </Dialog>
@@ -141,8 +159,10 @@ fn NoteDialog(tab: Tab, document: Document) -> impl IntoView {
 }
 
 #[component]
-fn TitleForm(tab: Tab) -> impl IntoView {
-    let title = RwSignal::new(tab.notes.with_untracked(|notes| notes.title.clone()));
+fn TitleForm(tab: Tab, asking: RwSignal<bool>) -> impl IntoView {
+    let before = tab.notes.with_untracked(|notes| notes.title.clone());
+    let title = RwSignal::new(before.clone());
+    Effect::new(move |_| tab.half_written.set(title.with(|title| *title != before)));
     view! {
         <form
             class="note-form"
@@ -167,18 +187,30 @@ fn TitleForm(tab: Tab) -> impl IntoView {
                 />
             </label>
             <p class="hint">{words().notes.title_hint}</p>
-            <FormEnd tab />
+            <FormEnd tab asking />
         </form>
     }
 }
 
-/// Buttons at the end of a form.
+/// Buttons at the end of a form; while it is asked whether what was written is to go, those that answer.
 #[component]
-fn FormEnd(tab: Tab) -> impl IntoView {
+fn FormEnd(tab: Tab, asking: RwSignal<bool>) -> impl IntoView {
+    let go_on = move |_| {
+        asking.set(false);
+        browser::focus_first(".note-dialog[open] [autofocus]");
+    };
+    let drop = move |_| tab.writing.set(None);
     view! {
+        <p class="wrong" role="status">{move || asking.get().then_some(words().notes.not_saved)}</p>
         <div class="actions">
             <button type="submit" class="button button-main">{words().notes.save}</button>
-            <button type="button" class="button" on:click=move |_| tab.writing.set(None)>{words().notes.cancel}</button>
+            <Show
+                when=move || asking.get()
+                fallback=move || view! { <button type="button" class="button" on:click=drop>{words().notes.cancel}</button> }
+            >
+                <button type="button" class="button note-go-on" on:click=go_on>{words().notes.go_on}</button>
+                <button type="button" class="button" on:click=drop>{words().notes.drop}</button>
+            </Show>
         </div>
     }
 }
@@ -229,6 +261,11 @@ impl Draft {
         }
     }
 
+    /// All that was typed.
+    fn written(self) -> [String; 5] {
+        [self.text, self.from, self.to, self.name, self.at].map(|field| field.get())
+    }
+
     /// What the note is on; or what is wrong with what was written.
     fn anchor(self, rows: &[Anchor]) -> Result<Anchor, &'static str> {
         let time = |text: RwSignal<String>| {
@@ -264,9 +301,17 @@ fn millis(ns: i64) -> String {
 }
 
 #[component]
-fn NoteForm(tab: Tab, document: Document, rows: Vec<Anchor>, number: Option<usize>) -> impl IntoView {
+fn NoteForm(
+    tab: Tab,
+    document: Document,
+    asking: RwSignal<bool>,
+    rows: Vec<Anchor>,
+    number: Option<usize>,
+) -> impl IntoView {
     let old = number.and_then(|number| tab.notes.with_untracked(|notes| notes.list.get(number).cloned()));
     let draft = Draft::new(old, rows.len());
+    let before = draft.written();
+    Effect::new(move |_| tab.half_written.set(draft.written() != before));
     let document = document.get_untracked();
     let offered: Vec<(String, String)> = rows
         .iter()
@@ -338,7 +383,7 @@ fn NoteForm(tab: Tab, document: Document, rows: Vec<Anchor>, number: Option<usiz
                 ></textarea>
             </label>
             <p class="wrong" role="status">{move || draft.wrong.get()}</p>
-            <FormEnd tab />
+            <FormEnd tab asking />
         </form>
     }
 }

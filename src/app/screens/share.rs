@@ -357,7 +357,7 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
             let document = document.as_ref()?;
             let chosen = tab.report.get();
             let at = document.reports.iter().position(|report| Some(&report.id) == chosen.as_ref());
-            document.reports.get(at.unwrap_or(0)).map(|report| report.title.clone())
+            document.reports.get(at.unwrap_or(0)).map(|report| (report.id.clone(), report.title.clone()))
         })
     };
     let copy = move |address: String| {
@@ -365,6 +365,12 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
         browser::copy_text(address, move |copied| match copied {
             true => {
                 app.say(words().sharing.link_copied.to_string());
+                let ShareOptions { notes, redact, link, .. } = asked.get_untracked();
+                if let (Some(notes), true) = (notes, redact.is_none()) {
+                    // Those on rows of reports that stay behind are not in it.
+                    let report = untrack(shown).filter(|_| !link.all_reports);
+                    tab.mark_saved(&report.map_or_else(|| notes.clone(), |(id, _)| notes.with_report(&id)));
+                }
                 tab.share.set(None);
             }
             false => app.alert(words().not_copied.to_string()),
@@ -401,7 +407,7 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
                 }
                 LinkStage::Ready(address) => {
                     let n_letters = address.len() as u64;
-                    let title = shown().filter(|_| !all_reports.get()).unwrap_or_default();
+                    let title = shown().filter(|_| !all_reports.get()).map(|(_, title)| title).unwrap_or_default();
                     let tells_digest = has_digest || document.with_untracked(|it| it.as_ref().is_some_and(|it| files_have_digests(it)));
                     view! {
                         <p>{(words().sharing.link_length)(n_letters, &title, tells_digest)}</p>
@@ -761,6 +767,10 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
     });
     let options = Signal::derive(move || options_with(with_all.get(), tab.digest.get()));
     let save = move |packed: &Packed| {
+        // What is taken out of notes would be lost.
+        if !takes_out.get_untracked() {
+            tab.mark_saved(&tab.notes.get_untracked());
+        }
         if let Some(blob) = blobs[usize::from(with_all.get_untracked())].get_value() {
             browser::download(&packed.file_name, &blob);
             let name = text::visible(&packed.file_name);
