@@ -816,6 +816,13 @@ static ENGLISH: Words = Words {
         bad_range: "The first time has to be before the second.",
         no_name: "The event needs a name.",
         too_many: "There is no room for more notes.",
+        left_out: |n, most| {
+            format!(
+                "{} left out: there is room for {} in one tab.",
+                counted(n, "note that came along was", "notes that came along were"),
+                number(most)
+            )
+        },
         kept_where: "Notes are kept as long as this tab is open. To keep them, save a Tracedrop file, a web page or a link from the export menu.",
         on_what: |words| format!("On {words}"),
     },
@@ -1077,6 +1084,8 @@ pub struct NoteWords {
     pub bad_range: &'static str,
     pub no_name: &'static str,
     pub too_many: &'static str,
+    /// Notes that there was no room for, and those that there is room for.
+    pub left_out: fn(u64, u64) -> String,
     pub kept_where: &'static str,
     pub on_what: fn(&str) -> String,
 }

@@ -2,12 +2,13 @@
 
 use super::screens::Way;
 use super::state::Tab;
+use super::words::words;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::text;
 use tracedrop::base::units::Unit;
 use tracedrop::engine::protocol::{BlockView, ColumnView, DocumentView, TableView};
-use tracedrop::report::notes::{KeyColumn, TableWords, row_event, row_key};
+use tracedrop::report::notes::{KeyColumn, MAX_NOTES, TableWords, row_event, row_key};
 use tracedrop::report::{Anchor, Notes, Remark, RowsOf, Value};
 
 /// What is being written.
@@ -138,8 +139,11 @@ impl Tab {
 
     /// Takes in notes that came with a file or a link.
     pub fn take_in_notes(self, notes: &Notes) {
-        self.notes.update(|own| own.take_in(notes));
+        let n_left_out = self.notes.try_update(|own| own.take_in(notes)).unwrap_or_default();
         self.mark_saved(notes);
+        if n_left_out > 0 {
+            self.app.alert((words().notes.left_out)(n_left_out as u64, MAX_NOTES as u64));
+        }
     }
 
     /// These notes are in a file or a link.

@@ -9,7 +9,7 @@ use crate::base::text;
 use crate::base::units::{Unit, format_ns};
 use serde::{Deserialize, Serialize};
 
-/// Notes beyond this number are let go.
+/// There is no room for more notes than this.
 pub const MAX_NOTES: usize = 500;
 /// Letters of a note, and of a title.
 pub const MAX_TEXT_CHARS: usize = 4000;
@@ -191,14 +191,17 @@ impl Notes {
         rows.filter(|(_, notes)| !notes.is_empty()).collect()
     }
 
-    /// Takes in what others wrote: their notes that are not here yet, and their title if there is none.
-    pub fn take_in(&mut self, others: &Notes) {
+    /// Takes in what others wrote: their notes that are not here yet, and their title if there is none. Gives the number of
+    /// notes that there was no room for.
+    pub fn take_in(&mut self, others: &Notes) -> usize {
         if self.title.is_empty() {
             self.title = others.title.clone();
         }
         let new: Vec<Remark> = others.list.iter().filter(|note| !self.list.contains(note)).cloned().collect();
         self.list.extend(new);
+        let n_left_out = self.list.len().saturating_sub(MAX_NOTES);
         self.list.truncate(MAX_NOTES);
+        n_left_out
     }
 }
 
@@ -338,7 +341,10 @@ mod tests {
             (MAX_TEXT_CHARS, &Anchor::Range { from_ns: 3, to_ns: 9 })
         );
         let others = notes.clone();
-        notes.take_in(&others);
+        assert_eq!(notes.take_in(&others), 0);
         assert_eq!(notes, others);
+        let list = (0..MAX_NOTES).map(|n| note(&n.to_string(), Anchor::Whole)).collect();
+        assert_eq!(notes.take_in(&Notes { title: String::new(), list }), 1);
+        assert_eq!(notes.list.len(), MAX_NOTES);
     }
 }

@@ -1,6 +1,6 @@
 // What people write on a report, and the Tracedrop file that hands it on.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -217,6 +217,12 @@ test('a Tracedrop file shows what its sender saw, with and without what was read
     assert.match(told, /Slow since <Tuesday>/);
     assert.match(told, /warm-up/);
   }
+  // A file of notes that is none is refused with what is wrong and where.
+  const odd = join(folder, 'odd.json');
+  writeFileSync(odd, '{"notes": [{"text": "x"}, {"txt": "y"}]}');
+  const refused = spawnSync(command, ['report', '-q', trace, '--notes', odd], { encoding: 'utf8' });
+  assert.equal(refused.status, 2);
+  assert.match(refused.stderr, /--notes: .*odd\.json: note 2 has no 'text'/);
 });
 
 test('files that are cut or of another version say so', async () => {
