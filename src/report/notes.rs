@@ -178,15 +178,23 @@ impl Notes {
 
     /// The notes on each row of a table that has any, by their numbers.
     pub fn on_table(&self, report: &str, table: &Table) -> Vec<(usize, Vec<usize>)> {
-        if !self.may_be_in(report, &table.id) {
+        let columns = key_columns(table);
+        // Keys are made of every row, so only for tables on which there are notes.
+        let has_events = columns.iter().any(KeyColumn::is_start);
+        let any = |is_it: &dyn Fn(&Anchor) -> bool| self.list.iter().any(|note| is_it(&note.on));
+        let on_rows = any(
+            &|on| matches!(on, Anchor::Row { report: of, table: in_table, .. } if of == report && *in_table == table.id),
+        );
+        let on_events = has_events && any(&|on| matches!(on, Anchor::Event { .. }));
+        if !on_rows && !on_events {
             return Vec::new();
         }
-        let columns = key_columns(table);
         let rows = (0..table.n_rows()).map(|row| {
             let value =
                 |at: usize| table.columns.get(at).map_or(Value::Missing, |column| column.cells.get(row));
-            let event = row_event(&columns, &value);
-            (row, self.on_row(report, &table.id, &row_key(&columns, &value), event.as_ref()))
+            let event = if on_events { row_event(&columns, &value) } else { None };
+            let key = if on_rows { row_key(&columns, &value) } else { Vec::new() };
+            (row, self.on_row(report, &table.id, &key, event.as_ref()))
         });
         rows.filter(|(_, notes)| !notes.is_empty()).collect()
     }
@@ -296,6 +304,9 @@ mod tests {
         };
         assert_eq!(notes.on_table("r", &table), [(0, vec![1]), (2, vec![0])]);
         assert_eq!(notes.on_table("other", &table), [(0, vec![1])]);
+        let on_rows_alone = Notes { title: String::new(), list: vec![note(on_row(&table, 2))] };
+        assert_eq!(on_rows_alone.on_table("r", &table), [(2, vec![0])]);
+        assert_eq!(on_rows_alone.on_table("other", &table), []);
         let mut report = Report::new("r", "R");
         report.table(table.clone());
         let reports = [report];
