@@ -170,6 +170,8 @@ test('who gets a link reads the numbers; who has the file sees what the sender s
     await receiver.getByTestId('from-link').getByText('small-bert-h100.json.gz').waitFor();
     assert.ok(await panel(receiver).getByRole('heading', { name: 'Slices by name', exact: true }).first().isVisible());
     assert.ok(await panel(receiver).getByText(/gemm/).first().isVisible());
+    // Nothing that asks for the trace.
+    assert.equal(await panel(receiver).getByText('Rows per list').count(), 0);
     assert.deepEqual(await accessibilityProblems(receiver), []);
     assert.ok(await receiver.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     assert.deepEqual(receiver.console, []);
