@@ -16,6 +16,7 @@ mod screens;
 mod shelf;
 mod shortcuts;
 mod state;
+mod times;
 mod together;
 mod widgets;
 mod words;

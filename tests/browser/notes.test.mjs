@@ -48,6 +48,7 @@ async function written() {
   await write(page, 'why <b>so</b> often?\nsecond line');
   await notes(page).getByRole('button', { name: 'Write a note' }).click();
   await dialog.getByRole('combobox', { name: 'On' }).selectOption('a stretch of time');
+  await dialog.getByText(/^Times are counted from the start of the trace, which is [\d.]+ ms long\./).waitFor();
   await dialog.getByLabel('from, in ms').fill('0.5');
   await dialog.getByLabel('to, in ms').fill('soon');
   await dialog.getByLabel('Note', { exact: true }).fill('warm-up');

@@ -81,8 +81,8 @@ test('Perfetto is given the trace after its answer, all of it or the part that w
   assert.deepEqual(events, whole);
 
   dialog = await handOver(page);
+  // What is typed counts at once.
   await dialog.getByLabel('to', { exact: true }).fill('2');
-  await dialog.getByRole('button', { name: 'Take this part' }).click();
   await dialog.getByText(/go to https/).waitFor();
   const part = page.waitForEvent('download');
   await dialog.getByRole('button', { name: 'Download instead' }).click();
@@ -90,9 +90,26 @@ test('Perfetto is given the trace after its answer, all of it or the part that w
   assert.ok(some.length > 0 && some.length < whole.length);
   const all = new Set(whole);
   assert.ok(some.every((event) => all.has(event)));
-  await dialog.getByLabel('to', { exact: true }).fill('x');
-  await dialog.getByText('These are no two times one after the other.').waitFor();
+  // What is wrong with times is said, and nothing goes out meanwhile.
+  const [from, to] = ['from', 'to'].map((name) => dialog.getByLabel(name, { exact: true }));
+  for (const [start, end, words, marked] of [
+    ['0', 'x', /^Write times as milliseconds since the start of the trace/, to],
+    ['3', '2', /^The first time has to be before the second/, from],
+    ['-1', '2', /^Write times as milliseconds/, from],
+    ['99999', '99999', /^The trace is over after [\d.]+ ms/, from],
+  ]) {
+    await from.fill(start);
+    await to.fill(end);
+    await dialog.getByText(words).waitFor();
+    assert.equal(await marked.getAttribute('aria-invalid'), 'true');
+    assert.ok(await dialog.getByRole('button', { name: 'Hand it over' }).isDisabled());
+    assert.equal(await dialog.getByText(/go to https/).count(), 0);
+  }
   assert.deepEqual(await accessibilityProblems(page), []);
+  await from.fill('0');
+  await to.fill('2');
+  await dialog.getByText(/go to https/).waitFor();
+  assert.ok(await dialog.getByRole('button', { name: 'Hand it over' }).isEnabled());
   await page.context().close();
 });
 
@@ -124,7 +141,7 @@ test('a part of a trace is exported: a stretch of time, and slices so deep', asy
     await dialog.getByRole('combobox').selectOption('chrome-trace');
     if (to) await dialog.getByLabel('to', { exact: true }).fill(to);
     await dialog.getByLabel('slices inside each other, at most').fill('none');
-    await dialog.getByText(/or no number of slices/).waitFor();
+    await dialog.getByText(/^Slices inside each other are counted from 1/).waitFor();
     assert.ok(await dialog.getByRole('button', { name: 'Export' }).isDisabled());
     await dialog.getByLabel('slices inside each other, at most').fill(depth);
     assert.deepEqual(await accessibilityProblems(page), []);

@@ -2,13 +2,13 @@
 
 use crate::app::browser;
 use crate::app::state::Tab;
+use crate::app::times::{millis, nanoseconds};
 use crate::app::widgets::{Dialog, Icon, Shape};
 use crate::app::words::words;
 use crate::app::writing::{Writing, leads_somewhere, words_of};
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::text;
-use tracedrop::base::time::parse_ns;
 use tracedrop::engine::protocol::DocumentView;
 use tracedrop::report::notes::{MAX_NOTES, MAX_TEXT_CHARS, MAX_TITLE_CHARS};
 use tracedrop::report::{Anchor, Remark};
@@ -268,9 +268,7 @@ impl Draft {
 
     /// What the note is on; or what is wrong with what was written.
     fn anchor(self, rows: &[Anchor]) -> Result<Anchor, &'static str> {
-        let time = |text: RwSignal<String>| {
-            nanoseconds(&text.get_untracked()).filter(|ns| *ns >= 0).ok_or(words().notes.bad_time)
-        };
+        let time = |text: RwSignal<String>| nanoseconds(&text.get_untracked()).ok_or(words().notes.bad_time);
         match self.on.get_untracked().as_str() {
             RANGE => match (time(self.from)?, time(self.to)?) {
                 (from_ns, to_ns) if from_ns <= to_ns => Ok(Anchor::Range { from_ns, to_ns }),
@@ -287,19 +285,6 @@ impl Draft {
     }
 }
 
-/// Milliseconds that someone wrote, as nanoseconds.
-fn nanoseconds(millis: &str) -> Option<i64> {
-    // A time may be as long as the digits of a double, and has to come back as it was.
-    parse_ns(millis.trim().as_bytes(), 3)
-}
-
-/// Nanoseconds as milliseconds, with all their digits.
-fn millis(ns: i64) -> String {
-    let size = ns.unsigned_abs();
-    let text = format!("{}{}.{:06}", if ns < 0 { "-" } else { "" }, size / 1_000_000, size % 1_000_000);
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
-}
-
 #[component]
 fn NoteForm(
     tab: Tab,
@@ -313,6 +298,7 @@ fn NoteForm(
     let before = draft.written();
     Effect::new(move |_| tab.half_written.set(draft.written() != before));
     let document = document.get_untracked();
+    let length = document.as_ref().and_then(|document| document.span_ns).map(millis);
     let offered: Vec<(String, String)> = rows
         .iter()
         .enumerate()
@@ -365,6 +351,14 @@ fn NoteForm(
                 <Field label=words().notes.from value=draft.from />
                 <Field label=words().notes.to value=draft.to />
             </Show>
+            {length
+                .map(|length| {
+                    view! {
+                        <Show when=move || draft.on.with(|on| on == EVENT || on == RANGE)>
+                            <p class="hint">{(words().notes.length)(&length)}</p>
+                        </Show>
+                    }
+                })}
             <label>
                 <span>{words().notes.text}</span>
                 <textarea

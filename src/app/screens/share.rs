@@ -3,6 +3,7 @@
 use crate::app::browser::{self, Blob, HandedOver, Local};
 use crate::app::client::Answer;
 use crate::app::state::Tab;
+use crate::app::times::{millis, nanoseconds};
 use crate::app::widgets::{Dialog, Icon, Shape};
 use crate::app::words::words;
 use leptos::prelude::*;
@@ -82,18 +83,6 @@ fn title_of(way: Way) -> &'static str {
     }
 }
 
-/// Milliseconds that someone wrote, as nanoseconds.
-fn nanoseconds(millis: &str) -> Option<i64> {
-    let value: f64 = millis.trim().parse().ok()?;
-    (value.is_finite() && value >= 0.0).then(|| (value * 1e6).round() as i64)
-}
-
-/// Nanoseconds as milliseconds, as people write them.
-fn millis(ns: i64) -> String {
-    let text = format!("{:.3}", ns as f64 / 1e6);
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
-}
-
 #[component]
 fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
     let (n_bytes, span) = document.with_untracked(|document| {
@@ -106,29 +95,19 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
         _ => span.unwrap_or(0),
     };
     let asked = tab.window.try_update_value(Option::take).flatten();
-    let from = RwSignal::new(asked.map_or_else(|| "0".to_string(), |(from, _)| millis(from.max(0))));
-    let to = RwSignal::new(millis(asked.map_or(first, |(_, to)| to.max(0))));
+    let part = PartDraft::new(asked.unwrap_or((0, first)));
+    let cut = Memo::new(move |_| part.cut(span));
     let stage = RwSignal::new(Stage::Asking);
     // What was packed last.
     let held: Local<Option<Blob>> = StoredValue::new_local(None);
     let classes = RwSignal::new(Classes::default());
     // Fresh for every packing, so that a late answer to an old one is told apart.
     let turn = StoredValue::new(0u32);
-    let window = move || -> Option<Option<(i64, i64)>> {
-        let Some(span) = span else { return Some(None) };
-        let window = (nanoseconds(&from.get())?, nanoseconds(&to.get())?);
-        if window.0 > window.1 {
-            return None;
-        }
-        // What is shown is rounded, and all of it is all of it.
-        Some((window.0 > 0 || window.1.saturating_add(1_000) < span).then_some(window))
-    };
     let pack = move || {
-        let Some(window) = untrack(window) else { return };
+        let Ok(cut) = cut.get_untracked() else { return };
         let this_turn = turn.get_value() + 1;
         turn.set_value(this_turn);
         stage.set(Stage::Packing(0));
-        let cut = Cut { window, ..Cut::default() };
         let options = ShareOptions { cut, redact: classes.get_untracked(), ..ShareOptions::default() };
         tab.ask(
             |ticket| Request::Share { ticket, exporter: PACKED_TRACE.to_string(), options },
@@ -151,15 +130,25 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
             },
         );
     };
-    // Packed at once, and anew for other classes; of a large one only when asked.
+    // Packed at once, and anew whenever something else is to go out; of a large one only when asked.
     Effect::new(move |before: Option<()>| {
+        let is_sound = cut.with(Result::is_ok);
         classes.track();
-        if before.is_some() || !is_large {
-            pack();
+        let this_turn = turn.get_value() + 1;
+        turn.set_value(this_turn);
+        if is_large || !is_sound {
+            return stage.set(Stage::Asking);
         }
+        stage.set(Stage::Packing(0));
+        let pause = if before.is_some() { TYPING_MS } else { 0 };
+        browser::after(pause, move || {
+            if turn.try_get_value() == Some(this_turn) {
+                pack();
+            }
+        });
     });
     let options = Signal::derive(move || {
-        let cut = Cut { window: window().flatten(), ..Cut::default() };
+        let cut = cut.get().unwrap_or_default();
         ShareOptions { cut, redact: classes.get(), ..ShareOptions::default() }
     });
     let hand_over = move |packed: Packed| {
@@ -186,55 +175,34 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
             browser::download(&packed.file_name, &blob);
         }
     };
-    let busy = move || stage.with(|stage| matches!(stage, Stage::Packing(_) | Stage::Calling));
+    let is_calling = move || stage.with(|stage| matches!(stage, Stage::Calling));
     view! {
         <p>{words().sharing.perfetto_about}</p>
         {span
             .map(|span| {
                 view! {
-                    <form
-                        on:submit=move |event| {
-                            event.prevent_default();
-                            pack();
-                        }
-                    >
-                        <fieldset disabled=busy>
-                            <legend>{(words().sharing.part)(&millis(span))}</legend>
-                            <label>
-                                <span>{words().sharing.from}</span>
-                                <input
-                                    type="text"
-                                    inputmode="decimal"
-                                    aria-invalid=move || window().is_none().to_string()
-                                    prop:value=move || from.get()
-                                    on:input:target=move |event| from.set(event.target().value())
-                                />
-                            </label>
-                            <label>
-                                <span>{words().sharing.to}</span>
-                                <input
-                                    type="text"
-                                    inputmode="decimal"
-                                    aria-invalid=move || window().is_none().to_string()
-                                    prop:value=move || to.get()
-                                    on:input:target=move |event| to.set(event.target().value())
-                                />
-                            </label>
-                            <button type="submit" class="button" disabled=move || window().is_none()>
-                                {words().sharing.pack}
-                            </button>
-                        </fieldset>
-                        <Show when=move || window().is_none()>
-                            <p class="wrong">{words().sharing.bad_window}</p>
-                        </Show>
-                        {is_large.then(|| view! { <p class="hint">{(words().sharing.is_large)(n_bytes)}</p> })}
-                    </form>
+                    <PartFields part cut span disabled=Signal::derive(is_calling) />
+                    {is_large.then(|| view! { <p class="hint">{(words().sharing.is_large)(n_bytes)}</p> })}
                 }
             })}
         <Redaction tab exporter=PACKED_TRACE.to_string() options classes />
         <div class="share-state" role="status">
             {move || match stage.get() {
-                Stage::Asking => ().into_any(),
+                Stage::Asking => {
+                    view! {
+                        <div class="actions">
+                            <button
+                                type="button"
+                                class="button button-main"
+                                disabled=move || cut.with(Result::is_err)
+                                on:click=move |_| pack()
+                            >
+                                {if is_large { words().sharing.pack } else { words().sharing.open_perfetto }}
+                            </button>
+                        </div>
+                    }
+                        .into_any()
+                }
                 Stage::Packing(bytes) => view! { <p>{(words().sharing.packing)(bytes)}</p> }.into_any(),
                 Stage::Calling => view! { <p>{words().sharing.calling}</p> }.into_any(),
                 Stage::Over(text) => view! { <p><Icon shape=Shape::Check />" "{text}</p> }.into_any(),
@@ -567,43 +535,80 @@ struct PartDraft {
     depth: RwSignal<String>,
 }
 
+/// What is wrong with a part as it was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Wrong {
+    From,
+    To,
+    /// It ends before it starts.
+    Order,
+    /// It starts when the trace is over.
+    Beyond,
+    Depth,
+}
+
 impl PartDraft {
-    fn new(span: Option<i64>) -> PartDraft {
+    fn new((from, to): (i64, i64)) -> PartDraft {
         PartDraft {
-            from: RwSignal::new("0".to_string()),
-            to: RwSignal::new(span.map(millis).unwrap_or_default()),
+            from: RwSignal::new(millis(from.max(0))),
+            to: RwSignal::new(millis(to.max(0))),
             depth: RwSignal::default(),
         }
     }
 
-    /// What is kept. `None` if what was written can not be that.
-    fn cut(self, span: Option<i64>) -> Option<Cut> {
+    /// What is kept of a trace of that length.
+    fn cut(self, span: Option<i64>) -> Result<Cut, Wrong> {
         let window = match span {
             Some(span) => {
-                let window = (nanoseconds(&self.from.get())?, nanoseconds(&self.to.get())?);
-                // What is shown is rounded, and all of it is all of it.
-                let is_part = window.0 > 0 || window.1 + 1_000 < span;
-                Some(window).filter(|window| window.0 <= window.1).map(|window| is_part.then_some(window))?
+                let from = nanoseconds(&self.from.get()).ok_or(Wrong::From)?;
+                let to = nanoseconds(&self.to.get()).ok_or(Wrong::To)?;
+                match () {
+                    () if from > to => return Err(Wrong::Order),
+                    () if from > span => return Err(Wrong::Beyond),
+                    () => (from > 0 || to < span).then_some((from, to)),
+                }
             }
             None => None,
         };
         let max_depth = match self.depth.get().trim() {
             "" => None,
-            depth => Some(depth.parse().ok().filter(|depth| *depth > 0)?),
+            depth => Some(depth.parse().ok().filter(|depth| *depth > 0).ok_or(Wrong::Depth)?),
         };
-        Some(Cut { window, max_depth })
+        Ok(Cut { window, max_depth })
     }
 }
 
+fn words_for(wrong: Wrong, span: i64) -> String {
+    match wrong {
+        Wrong::From | Wrong::To => words().notes.bad_time.to_string(),
+        Wrong::Order => words().notes.bad_range.to_string(),
+        Wrong::Beyond => (words().sharing.beyond)(&millis(span)),
+        Wrong::Depth => words().sharing.bad_depth.to_string(),
+    }
+}
+
+/// Where a part of a trace is written, and what is wrong with it.
 #[component]
-fn PartFields(part: PartDraft, span: Option<i64>) -> impl IntoView {
-    let field = |label: &'static str, value: RwSignal<String>| {
+fn PartFields(
+    part: PartDraft,
+    cut: Memo<Result<Cut, Wrong>>,
+    /// Length of the trace.
+    span: i64,
+    /// Slices may be left out by their depth, too.
+    #[prop(optional)]
+    with_depth: bool,
+    #[prop(optional, into)] disabled: Signal<bool>,
+) -> impl IntoView {
+    let wrong = move || cut.with(|cut| cut.as_ref().err().copied());
+    let field = move |label: &'static str, value: RwSignal<String>, concerns: &'static [Wrong]| {
         view! {
             <label>
                 <span>{label}</span>
                 <input
                     type="text"
                     inputmode="decimal"
+                    autocomplete="off"
+                    aria-invalid=move || wrong().is_some_and(|wrong| concerns.contains(&wrong)).to_string()
                     prop:value=move || value.get()
                     on:input:target=move |event| value.set(event.target().value())
                 />
@@ -611,11 +616,13 @@ fn PartFields(part: PartDraft, span: Option<i64>) -> impl IntoView {
         }
     };
     view! {
-        <fieldset>
-            <legend>{span.map_or_else(String::new, |span| (words().sharing.part)(&millis(span)))}</legend>
-            {span.is_some().then(|| [field(words().sharing.from, part.from), field(words().sharing.to, part.to)])}
-            {field(words().sharing.depth, part.depth)}
+        <fieldset disabled=disabled>
+            <legend>{(words().sharing.part)(&millis(span))}</legend>
+            {field(words().sharing.from, part.from, &[Wrong::From, Wrong::Order, Wrong::Beyond])}
+            {field(words().sharing.to, part.to, &[Wrong::To, Wrong::Order])}
+            {with_depth.then(|| field(words().sharing.depth, part.depth, &[Wrong::Depth]))}
         </fieldset>
+        <p class="wrong" role="status">{move || wrong().map(|wrong| words_for(wrong, span))}</p>
     }
 }
 
@@ -631,17 +638,17 @@ fn AsFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
     let classes = RwSignal::new(Classes { paths: true, hosts: true, ..Classes::default() });
     let known = StoredValue::new(exporters.clone());
     let span = document.with_untracked(|document| document.as_ref().and_then(|document| document.span_ns));
-    let part = PartDraft::new(span);
+    let part = PartDraft::new((0, span.unwrap_or(0)));
     let takes_part = Memo::new(move |_| {
         chosen.with(|id| known.with_value(|all| all.iter().any(|it| it.id == *id && it.takes_part)))
     });
-    let cut = Memo::new(move |_| if takes_part.get() { part.cut(span) } else { Some(Cut::default()) });
+    let cut = Memo::new(move |_| if takes_part.get() { part.cut(span) } else { Ok(Cut::default()) });
     let options = Signal::derive(move || {
         let cut = cut.get().unwrap_or_default();
         tab.with_notes(ShareOptions { cut, redact: classes.get(), ..ShareOptions::default() })
     });
     let export = move || {
-        if cut.get_untracked().is_none() {
+        if cut.with_untracked(Result::is_err) {
             return;
         }
         let id = chosen.get_untracked();
@@ -672,14 +679,11 @@ fn AsFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
             </label>
         </fieldset>
         <Show when=move || takes_part.get()>
-            <PartFields part span />
-            <Show when=move || cut.get().is_none()>
-                <p class="wrong">{words().sharing.bad_part}</p>
-            </Show>
+            {span.map(|span| view! { <PartFields part cut span with_depth=true /> })}
         </Show>
         <Redaction tab exporter=chosen options classes />
         <div class="actions">
-            <button type="button" class="button button-main" disabled=move || cut.get().is_none() on:click=move |_| export()>
+            <button type="button" class="button button-main" disabled=move || cut.with(Result::is_err) on:click=move |_| export()>
                 {words().sharing.file_export}
             </button>
         </div>
