@@ -762,7 +762,7 @@ static ENGLISH: Words = Words {
         not_handed_over: "The trace could not be handed over. Download it and open it in Perfetto yourself.",
         hand_on: "Save as a Tracedrop file…",
         hand_on_title: "Save as a Tracedrop file",
-        hand_on_about: "One file with all reports, your notes, and the order and filters of tables. Whoever opens it here sees what you see; pictures only where everything that was read goes along. It is a \
+        hand_on_about: "One file with all reports, your notes, and the order and filters of tables. Whoever opens it here sees what you see. It is a \
                         zip archive whose tables are Parquet, for DuckDB, Polars and pandas.",
         everything: |bytes| match bytes {
             Some(bytes) => format!("with everything that was read ({})", format_bytes(bytes)),

@@ -199,6 +199,10 @@ test('a Tracedrop file shows what its sender saw, with and without what was read
       assert.equal(await filter(receiver).inputValue(), 'gemm');
       assert.equal(await receiver.getByTestId('from-link').count(), kind === 'alone' ? 1 : 0);
       assert.equal(await receiver.getByTestId('from-index').count(), kind === 'alone' ? 0 : 1);
+      // Pictures are there without the trace.
+      await showReport(receiver, 'GPU time');
+      await panel(receiver).locator('.report:not([hidden]) .drawing').first().waitFor();
+      await showReport(receiver, 'Slices by name');
       assert.deepEqual(await accessibilityProblems(receiver), []);
       assert.ok(await receiver.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
       if (kind === 'alone' && viewport === WIDE) {

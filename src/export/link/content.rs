@@ -308,17 +308,17 @@ const UNITS: [(&str, Unit); 15] = [
     ("flop/s", Unit::FlopsPerSecond),
 ];
 
-fn unit_name(unit: Unit) -> &'static str {
+pub(in crate::export) fn unit_name(unit: Unit) -> &'static str {
     UNITS.iter().find(|(_, known)| *known == unit).map_or("plain", |(name, _)| name)
 }
 
 /// A unit that this version does not know is none.
-fn unit_of(name: &str) -> Unit {
+pub(in crate::export) fn unit_of(name: &str) -> Unit {
     UNITS.iter().find(|(known, _)| *known == name).map_or(Unit::Plain, |(_, unit)| *unit)
 }
 
 /// A text member; empty if it is not there.
-fn text(json: &Json, key: &str) -> String {
+pub(in crate::export) fn text(json: &Json, key: &str) -> String {
     json.get(key).and_then(Json::as_str).unwrap_or_default().to_string()
 }
 
@@ -327,7 +327,11 @@ fn list<'a>(json: &'a Json, key: &str) -> &'a [Json] {
 }
 
 /// The same, if it is not longer than anybody would make it.
-fn short_list<'a>(json: &'a Json, key: &str, max: usize) -> Result<&'a [Json], Refusal> {
+pub(in crate::export) fn short_list<'a>(
+    json: &'a Json,
+    key: &str,
+    max: usize,
+) -> Result<&'a [Json], Refusal> {
     let items = list(json, key);
     if items.len() > max { Err(Refusal::NoReport("a list is too long")) } else { Ok(items) }
 }

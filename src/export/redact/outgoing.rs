@@ -166,6 +166,8 @@ pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoi
         let options = Options { notes, ..input.options.clone() };
         render(&json_export::INFO, &Input { options: &options, ..*input }, &mut picker)?;
         if exporter.id == tracedrop_file::INFO.id {
+            picker.write_all(b",")?;
+            render(&tracedrop_file::charts::INFO, input, &mut picker)?;
             in_tracedrop_file(input, &mut picker)?;
         }
     }
