@@ -232,3 +232,21 @@ test('hostile links say what is wrong and do nothing', async () => {
   assert.equal(await page.getByRole('tab').count(), 0);
   await page.context().close();
 });
+
+test('a table says where there are more columns, and the longest slices show how long they are', async () => {
+  const page = await opened(trace);
+  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Longest slices', exact: true }).click();
+  const frame = panel(page).locator('.report:not([hidden]) .table-frame').first();
+  const inSight = async () => {
+    const column = await frame.getByRole('columnheader', { name: /^duration/ }).boundingBox();
+    const box = await frame.boundingBox();
+    return column.x + column.width <= box.x + box.width;
+  };
+  assert.ok(await inSight());
+  const hint = () => frame.evaluate((frame) => frame.classList.contains('table-more'));
+  assert.ok(await hint());
+  await frame.evaluate((frame) => frame.scrollTo(1e6, 0));
+  await page.waitForFunction(() => !document.querySelector('.report:not([hidden]) .table-frame').classList.contains('table-more'));
+  assert.ok(!(await hint()));
+  await page.context().close();
+});

@@ -26,6 +26,12 @@ pub fn size_of(element: &Element) -> f64 {
     f64::from(element.client_height())
 }
 
+/// Whether `element` can be scrolled further to the right.
+pub fn has_more_right(element: &Element) -> bool {
+    // Of a pixel that is cut there is nothing to see.
+    element.scroll_left() + element.client_width() + 1 < element.scroll_width()
+}
+
 pub fn scroll_top_of(element: &Element) -> f64 {
     f64::from(element.scroll_top())
 }
