@@ -233,6 +233,23 @@ test('hostile links say what is wrong and do nothing', async () => {
   await page.context().close();
 });
 
+test('the key after the one that opens a menu is the menu’s, and the menu is whole on a small screen', async () => {
+  const page = await opened(trace, { viewport: NARROW });
+  // Both within one turn of the browser, as fast fingers are.
+  const focused = await page.evaluate(async () => {
+    const press = (key) =>
+      (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    press('e');
+    for (let at = 0; at < 10; at += 1) await null;
+    press('ArrowDown');
+    return document.activeElement.textContent;
+  });
+  assert.match(focused, /^Web page, in one file/);
+  const { x, width } = await page.getByRole('menu').boundingBox();
+  assert.ok(x >= 0 && x + width <= NARROW.width, `${x} ${width}`);
+  await page.context().close();
+});
+
 test('a table says where there are more columns, and the longest slices show how long they are', async () => {
   const page = await opened(trace);
   await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Longest slices', exact: true }).click();
