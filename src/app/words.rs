@@ -737,19 +737,20 @@ static ENGLISH: Words = Words {
         preview_about: "Every text of what is written, read off its bytes. Numbers go out as well.",
         preview_search: "Search these texts",
         previewing: "Looking through it…",
+        preview_untold: |n| format!("{} further texts were too many to be told apart.", number(n)),
+        preview_more: "Show more",
+        preview_save: "Save the list",
+        preview_name: "texts-that-go-out.tsv",
         preview_count: |shown, matching, more| {
             let further = match more {
                 0 => String::new(),
-                more => format!(
-                    " {} further texts were too many to be told apart.",
-                    group_digits(i128::from(more))
-                ),
+                n => format!(" {} further texts were too many to be told apart.", number(n)),
             };
-            format!(
-                "{} of {} texts are shown.{further}",
-                group_digits(i128::from(shown)),
-                group_digits(i128::from(matching))
-            )
+            let hidden = match matching.saturating_sub(shown) {
+                0 => String::new(),
+                n => format!(" {} not shown.", counted(n, "is", "are")),
+            };
+            format!("{} of {} texts are shown.{hidden}{further}", number(shown), number(matching))
         },
         sort: |sort| match sort {
             TextSort::Token => "taken out",
@@ -1031,6 +1032,12 @@ pub struct ShareWords {
     pub preview_about: &'static str,
     pub preview_search: &'static str,
     pub previewing: &'static str,
+    /// Texts that there was no room to tell apart.
+    pub preview_untold: fn(u64) -> String,
+    pub preview_more: &'static str,
+    pub preview_save: &'static str,
+    /// Name of the file.
+    pub preview_name: &'static str,
     /// Texts on the page, those that match, those that are not told apart.
     pub preview_count: fn(u64, u64, u64) -> String,
     pub sort: fn(TextSort) -> &'static str,

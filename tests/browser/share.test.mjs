@@ -233,6 +233,39 @@ test('hostile links say what is wrong and do nothing', async () => {
   await page.context().close();
 });
 
+test('texts that go out: what is in clear comes first, what is not shown is counted, and the list can be saved', async () => {
+  for (const viewport of [NARROW, WIDE]) {
+    const page = await opened(trace, { viewport });
+    await page.keyboard.press('e');
+    await page.getByRole('menuitem', { name: 'Export with less in it…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Export with less in it' });
+    await dialog.getByRole('combobox').selectOption('chrome-trace');
+    await dialog.getByText('Texts that go out').click();
+    const count = dialog.getByText(/^200 of [\d,]+ texts are shown\. [\d,]+ are not shown\.$/);
+    await count.waitFor();
+    const all = Number((await count.textContent()).match(/of ([\d,]+)/)[1].replaceAll(',', ''));
+    const sorts = () => dialog.locator('.share-texts tr td:first-child').allTextContents();
+    assert.ok(!(await sorts()).includes('taken out'));
+    // However long the list, the button that it is for is in sight.
+    const button = dialog.getByRole('button', { name: 'Export' });
+    const { y, height } = await button.boundingBox();
+    assert.ok(y > 0 && y + height <= viewport.height, `${y}`);
+    assert.deepEqual(await accessibilityProblems(page), []);
+    const download = page.waitForEvent('download');
+    await dialog.getByRole('button', { name: 'Save the list' }).click();
+    const saved = await download;
+    assert.equal(saved.suggestedFilename(), 'texts-that-go-out.tsv');
+    const lines = readFileSync(await saved.path(), 'utf8').trimEnd().split('\n');
+    assert.equal(lines.length, all);
+    assert.ok(lines[0].split('\t').length === 3 && lines.at(-1).startsWith('taken out\t'), lines.at(-1));
+    await dialog.getByRole('button', { name: 'Show more' }).click();
+    await dialog.getByText(`${Math.min(all, 2000).toLocaleString('en')} of ${all.toLocaleString('en')} texts are shown`).waitFor();
+    if (all <= 2000) assert.equal((await sorts()).at(-1), 'taken out');
+    assert.deepEqual(page.console, []);
+    await page.context().close();
+  }
+});
+
 test('the key after the one that opens a menu is the menu’s, and the menu is whole on a small screen', async () => {
   const page = await opened(trace, { viewport: NARROW });
   // Both within one turn of the browser, as fast fingers are.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tracedrop::base::text;
 use tracedrop::base::units::group_digits;
 use tracedrop::engine::protocol::{
-    Classes, Cut, DocumentView, ExporterView, LinkOptions, PreviewView, Request, ShareOptions,
+    Classes, Cut, DocumentView, ExporterView, LinkOptions, PreviewView, Request, ShareOptions, TextSort,
 };
 
 /// Of larger files only a part is offered first.
@@ -393,8 +393,12 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
     }
 }
 
-/// Texts of the preview that are on the page; the others are counted.
+/// Texts of the preview that are on the page at first, and so many times more whenever more are asked for; the others are
+/// counted, and in the list that can be saved.
 const PREVIEW_TEXTS: u32 = 200;
+const MORE_TEXTS: u32 = 10;
+/// No more are ever on the page, which would become slow.
+const MAX_TEXTS: u32 = 20_000;
 /// Typing pauses this long before texts are looked through.
 const TYPING_MS: u64 = 200;
 
@@ -408,10 +412,11 @@ fn Redaction(
 ) -> impl IntoView {
     let open = RwSignal::new(false);
     let search = RwSignal::new(String::new());
+    let limit = RwSignal::new(PREVIEW_TEXTS);
     let preview = RwSignal::new(None::<Result<PreviewView, String>>);
     let turn = StoredValue::new(0u32);
     Effect::new(move |_| {
-        let (exporter, options, search) = (exporter.get(), options.get(), search.get());
+        let (exporter, options, search, limit) = (exporter.get(), options.get(), search.get(), limit.get());
         if !open.get() {
             return;
         }
@@ -422,7 +427,7 @@ fn Redaction(
                 return;
             }
             tab.ask(
-                |ticket| Request::Preview { ticket, exporter, options, search, limit: PREVIEW_TEXTS },
+                |ticket| Request::Preview { ticket, exporter, options, search, limit },
                 move |answer| {
                     if turn.try_get_value() != Some(this_turn) {
                         return;
@@ -438,6 +443,25 @@ fn Redaction(
             );
         });
     });
+    let save = move || {
+        let (exporter, options) = (exporter.get_untracked(), options.get_untracked());
+        let search = search.get_untracked();
+        tab.ask(
+            |ticket| Request::Preview { ticket, exporter, options, search, limit: u32::MAX },
+            move |answer| match answer {
+                Answer::Preview(view) => {
+                    let list = list_of(&view);
+                    browser::download_text(words().sharing.preview_name, &list, "text/tab-separated-values");
+                    let n_bytes = list.len() as u64;
+                    tab.app.say((words().exported)(words().sharing.preview_name, n_bytes, false));
+                }
+                Answer::Refused(failure) => {
+                    tab.app.alert((words().refused)(&failure.what, &failure.hint));
+                }
+                _ => {}
+            },
+        );
+    };
     let is_on = move |name: &'static str| {
         let mut classes = classes.get();
         classes.by_name(name).is_some_and(|is_on| *is_on)
@@ -487,10 +511,37 @@ fn Redaction(
             {move || match preview.get() {
                 None => view! { <p>{words().sharing.previewing}</p> }.into_any(),
                 Some(Err(text)) => view! { <p class="wrong">{text}</p> }.into_any(),
-                Some(Ok(preview)) => preview_view(preview).into_any(),
+                Some(Ok(preview)) => {
+                    let n_hidden = preview.n_matching.saturating_sub(preview.texts.len() as u64);
+                    let has_more = move || n_hidden > 0 && limit.get() < MAX_TEXTS;
+                    view! {
+                        {preview_view(preview)}
+                        <div class="actions">
+                            <Show when=has_more>
+                                <button type="button" class="button" on:click=move |_| limit.update(|limit| *limit *= MORE_TEXTS)>
+                                    {words().sharing.preview_more}
+                                </button>
+                            </Show>
+                            <button type="button" class="button" on:click=move |_| save()>{words().sharing.preview_save}</button>
+                        </div>
+                    }
+                        .into_any()
+                }
             }}
         </details>
     }
+}
+
+/// A line for each text: what it looks like, how often it is there, the text.
+fn list_of(preview: &PreviewView) -> String {
+    let line = |(sort, text, n): &(TextSort, String, u64)| {
+        format!("{}\t{n}\t{}\n", (words().sharing.sort)(*sort), text::visible(text))
+    };
+    let more = match preview.n_more {
+        0 => String::new(),
+        n => (words().sharing.preview_untold)(n),
+    };
+    preview.texts.iter().map(line).chain([more]).collect()
 }
 
 fn preview_view(preview: PreviewView) -> impl IntoView {

@@ -16,11 +16,9 @@ const MAX_TEXTS: usize = 500_000;
 /// Bytes of a text that are kept.
 const MAX_TEXT_BYTES: usize = 4096;
 
-/// What a text looks like.
+/// What a text looks like, in the order in which texts are listed: what says most first, and what says nothing any more last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Sort {
-    /// Stands for what was taken out.
-    Token,
     Path,
     Host,
     Prompt,
@@ -28,6 +26,8 @@ pub enum Sort {
     Other,
     /// Name of a member of JSON.
     Key,
+    /// Stands for what was taken out.
+    Token,
 }
 
 impl Sort {
