@@ -400,13 +400,13 @@ static ENGLISH: Words = Words {
     together_name: |n, are_ranks| {
         if are_ranks { counted(n, "rank", "ranks") } else { counted(n, "file", "files") }
     },
-    read_all_together: |n| format!("Read together: all {}", number(n)),
-    read_together_with: "Read together with",
+    read_all_together: |n| format!("Read all {} as one run", number(n)),
+    read_together_with: "Read as one run with",
     read_together_now: |n| {
         format!("These {} are of one run and are also read together.", counted(n, "file", "files"))
     },
     fellows: |n| format!("{} of this kind were opened at once.", counted(n, "file", "files")),
-    read_them_together: "Read them together",
+    read_them_together: "Read them as one run",
     file_number: |number, n| format!("File {number} of {n}"),
     left_out_title: "Files that are left out",
     left_out: |name, what, hint| match hint {
