@@ -133,14 +133,16 @@ pub fn archive(data: &[u8]) {
     }
 }
 
-/// Reads `data` as a Tracedrop file, and as its report and its notes, with a manifest that fits. What is read can be shown, and
+/// Reads `data` as a Tracedrop file, and as its report, notes and pictures with zeros between, with a manifest that fits. What is read can be shown, and
 /// handed on again.
 pub fn tracedrop_file(data: &[u8]) {
     handed_on(data.to_vec());
-    let (report, notes) = data.split_at(data.iter().position(|byte| *byte == 0).unwrap_or(data.len()));
+    let mut parts = data.splitn(3, |byte| *byte == 0);
+    let mut part = || parts.next().unwrap_or(b"{}");
+    let (report, notes, charts) = (part(), part(), part());
     let mut archive = ArchiveWriter::new(Vec::new(), 0);
     let mut members = Vec::new();
-    for (path, bytes) in [("report.json", report), ("notes.json", notes.strip_prefix(&[0]).unwrap_or(b"{}"))] {
+    for (path, bytes) in [("report.json", report), ("notes.json", notes), ("charts.json", charts)] {
         archive.add(path, Effort::None, |out| out.write_all(bytes)).expect("memory takes all");
         let sha256: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         members.push(format!(r#"{{"path":"{path}","bytes":{},"sha256":"{sha256}"}}"#, bytes.len()));

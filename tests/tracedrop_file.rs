@@ -2,6 +2,7 @@
 
 mod support;
 
+use sha2::{Digest, Sha256};
 use std::rc::Rc;
 use support::{Random, import, own_dir};
 use tracedrop::analysis::Query;
@@ -10,11 +11,12 @@ use tracedrop::engine::protocol::{DocumentView, SentView, TableSpot};
 use tracedrop::engine::{HandedOn, Linked, Session, Shown, open_tracedrop_file};
 use tracedrop::export::link::{self, LinkOptions};
 use tracedrop::export::redact::Classes;
-use tracedrop::export::tracedrop_file::{self, MAX_REPORT_BYTES, MAX_ROWS};
+use tracedrop::export::tracedrop_file::{self, MAX_REPORT_BYTES, MAX_ROWS, Refusal};
 use tracedrop::export::{self, Options, notes};
 use tracedrop::report::notes::{key_columns, row_key};
 use tracedrop::report::view::TableQuery;
-use tracedrop::report::{Anchor, Notes, Remark, Report, Table};
+use tracedrop::report::{Anchor, Block, Notes, Remark, Report, Table};
+use tracedrop::scene;
 use tracedrop::trace::args::Content;
 
 const SECRET: &str = "see /srv/secret/run.json on blue.example.com";
@@ -217,12 +219,24 @@ fn a_report_is_handed_on_with_notes_and_view() {
     assert_eq!((view.notes, view.show.as_str()), (some_notes(&session), "slices"));
     assert_eq!(view.tables, options.link.tables);
     assert_eq!(view.files[0].sha256, options.link.sha256);
+    // Pictures stand where they stood.
+    let kinds = |shown: &dyn Shown| {
+        let kind = |block: &Block| match block {
+            Block::Chart(chart) => format!("{} {}", chart.id, chart.title),
+            Block::Table(table) => table.id.to_string(),
+            _ => String::new(),
+        };
+        let reports = shown.reports().iter();
+        reports.map(|report| report.blocks.iter().map(kind).collect()).collect::<Vec<Vec<String>>>()
+    };
+    assert_eq!(kinds(&linked), kinds(&session));
+    assert!(session.reports().iter().flat_map(Report::charts).count() > 3);
     // Handed on once more it says the same, with notes, files and all.
     let again =
         Options { link: LinkOptions { sha256: None, ..options.link.clone() }, notes: None, ..options };
     let handed_on = members(&written(&mut linked, "tracedrop", &again));
     for (path, bytes) in
-        members(&file).iter().filter(|(path, _)| path == "report.json" || path == "notes.json")
+        members(&file).iter().filter(|(path, _)| path.ends_with(".json") && path != "manifest.json")
     {
         let other = handed_on.iter().find(|(other, _)| other == path).map(|(_, bytes)| bytes);
         assert!(other == Some(bytes), "{path}");
@@ -379,6 +393,47 @@ fn any_bytes_at_all_are_refused_or_read() {
             assert!(linked.document().is_some());
         }
     }
+}
+
+/// The same archive with other pictures, and a manifest that fits them.
+fn with_charts(file: &[u8], charts: &[u8]) -> Vec<u8> {
+    let digest =
+        |bytes: &[u8]| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let told = |bytes: &[u8]| format!("\"bytes\":{},\"sha256\":\"{}\"", bytes.len(), digest(bytes));
+    let old = members(file).into_iter().find(|(path, _)| path == "charts.json").unwrap().1;
+    let (old, new) = (told(&old), told(charts));
+    let file = with_member(file, "charts.json", |bytes| *bytes = charts.to_vec());
+    with_member(&file, "manifest.json", |bytes| {
+        *bytes = String::from_utf8_lossy(bytes).replace(&old, &new).into_bytes();
+    })
+}
+
+#[test]
+fn pictures_of_any_numbers_are_refused_or_drawn() {
+    let mut session = session();
+    let options = Options::default();
+    let file = written(&mut session, "tracedrop", &options);
+    let charts = members(&file).into_iter().find(|(path, _)| path == "charts.json").unwrap().1;
+    assert!(open(&with_charts(&file, b"{}")).is_ok());
+    assert_eq!(open(&with_charts(&file, b"7x")).err().unwrap(), Refusal::Damaged("charts.json").to_string());
+    let (mut random, mut n_read) = (Random(7), 0);
+    for _ in 0..60 {
+        let mut charts = charts.clone();
+        for _ in 0..3 {
+            let at = random.below(charts.len() as u64) as usize;
+            let letters = b"0123456789-.eE,[]n";
+            charts[at] = letters[random.below(letters.len() as u64) as usize];
+        }
+        let Ok(HandedOn::Linked(mut linked)) = open(&with_charts(&file, &charts)) else { continue };
+        n_read += 1;
+        written(&mut *linked, "html", &options);
+        for chart in linked.reports().iter().flat_map(Report::charts) {
+            for width in [0.0, 330.0, 1e9] {
+                assert!(scene::layout(chart, width).height.is_finite());
+            }
+        }
+    }
+    assert!(n_read > 5, "{n_read}");
 }
 
 #[test]

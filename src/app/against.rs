@@ -134,9 +134,10 @@ impl App {
             tabs.iter().filter_map(of).collect()
         });
         for (comparison, of) in made_of_it {
-            // Without the other side there is nothing to make it of: it stays as it is.
-            if of.iter().all(|id| self.tab(*id).is_some()) {
-                self.close(comparison);
+            // Without the other side there is nothing to make it of, and notes would be lost: it stays as it is.
+            let has_notes = self.tab(comparison).is_some_and(|tab| tab.would_lose_notes());
+            if !has_notes && of.iter().all(|id| self.tab(*id).is_some()) {
+                self.close_unasked(comparison);
                 self.to_compare.update_value(|waiting| waiting.push(of));
             }
         }

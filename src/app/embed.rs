@@ -53,7 +53,7 @@ impl App {
         browser::on_host(move |message| match message {
             FromHost::Open(files) => {
                 let open: Vec<u32> = self.tabs.with_untracked(|tabs| tabs.iter().map(|tab| tab.id).collect());
-                open.into_iter().for_each(|id| self.close(id));
+                open.into_iter().for_each(|id| self.close_unasked(id));
                 embed.budget.set(None);
                 self.open_given(files);
             }

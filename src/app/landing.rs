@@ -89,7 +89,7 @@ impl Tab {
         }
         self.report.set(Some(landing.link.show.clone()));
         self.spots.set(landing.link.tables.clone());
-        self.notes.update(|notes| notes.take_in(&landing.link.notes));
+        self.take_in_notes(&landing.link.notes);
         self.app.say(message);
     }
 
@@ -109,12 +109,12 @@ impl Tab {
                 self.name.set((words().sharing.link_name)(&text::visible(&document.file.name)));
             }
             self.report.set(Some(show.clone()));
-            self.notes.update(|own| own.take_in(notes));
+            self.take_in_notes(notes);
         }
         if let Some(SentView { show, tables, notes, .. }) = &document.sent {
             self.report.set(Some(show.clone()));
             self.spots.set(tables.clone());
-            self.notes.update(|own| own.take_in(notes));
+            self.take_in_notes(notes);
         }
     }
 }

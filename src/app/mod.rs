@@ -25,7 +25,10 @@ mod writing;
 use browser::Dropped;
 use embed::Embed;
 use leptos::prelude::*;
-use screens::{DropOverlay, FrameScreen, Header, KeysDialog, NewerNotice, Panel, PrivacyScreen, StartScreen};
+use screens::{
+    ClosingDialog, DropOverlay, FrameScreen, Header, KeysDialog, NewerNotice, Panel, PrivacyScreen,
+    StartScreen,
+};
 use state::App as State;
 use widgets::{Tips, Toasts};
 use words::words;
@@ -83,6 +86,8 @@ fn WholePage(app: State) -> impl IntoView {
         false => app.take(Dropped { files, ..Dropped::default() }),
     });
     shortcuts::listen(app);
+    let would_lose = Memo::new(move |_| app.tabs.with(|tabs| tabs.iter().any(|tab| tab.would_lose_notes())));
+    Effect::new(move |_| browser::ask_before_leaving(would_lose.get()));
     app.open_what_came_along();
     app.open_links();
 
@@ -101,5 +106,6 @@ fn WholePage(app: State) -> impl IntoView {
         <Toasts />
         <Tips />
         <KeysDialog />
+        <ClosingDialog />
     }
 }

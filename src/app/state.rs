@@ -58,6 +58,8 @@ pub struct App {
     pub hover: RwSignal<Option<Half>>,
     /// The dialog of keys is open.
     pub keys: RwSignal<bool>,
+    /// A tab that is to be closed, with notes that would be lost: whoever wrote them is asked.
+    pub closing: RwSignal<Option<Tab>>,
     /// The page on what leaves the browser shows, in place of the start screen.
     pub privacy: RwSignal<bool>,
     /// What a frame of another page knows; `None` where the page stands by itself.
@@ -185,8 +187,12 @@ pub struct Tab {
     pub window: StoredValue<Option<(i64, i64)>>,
     /// What someone wrote on it.
     pub notes: RwSignal<Notes>,
+    /// What of that is somewhere else too: in the file or link that it came with, or in one that it went into.
+    pub saved_notes: RwSignal<Notes>,
     /// What is being written, while the dialog on it is open.
     pub writing: RwSignal<Option<Writing>>,
+    /// Something stands in that dialog that would be lost without it.
+    pub half_written: RwSignal<bool>,
     /// How tables are to be looked at, as the sender of a link did.
     pub spots: RwSignal<Vec<TableSpot>>,
     /// How tables are looked at, where not in their own order and whole.
@@ -221,6 +227,7 @@ impl App {
             theme: RwSignal::new(asked.as_ref().map_or_else(browser::stored_theme, embed::theme_of)),
             hover: RwSignal::new(None),
             keys: RwSignal::new(false),
+            closing: RwSignal::new(None),
             privacy: RwSignal::new(false),
             embed: asked.map(Embed::new),
             toasts: RwSignal::default(),
@@ -368,7 +375,16 @@ impl App {
         self.tabs.with_untracked(|tabs| tabs.iter().position(|tab| Some(tab.id) == id))
     }
 
+    /// Closes a tab; asks first if notes would be lost with it.
     pub fn close(self, id: u32) {
+        match self.tab(id).filter(|tab| tab.would_lose_notes()) {
+            Some(tab) => self.closing.set(Some(tab)),
+            None => self.close_unasked(id),
+        }
+    }
+
+    /// Closes a tab, whatever was written on it.
+    pub fn close_unasked(self, id: u32) {
         let Some(at) = self.place(Some(id)) else { return };
         let tab = self.tabs.with_untracked(|tabs| tabs[at]);
         if self.active.get_untracked() == Some(id) {
@@ -449,7 +465,9 @@ impl Tab {
             share: RwSignal::new(None),
             window: StoredValue::new(None),
             notes: RwSignal::default(),
+            saved_notes: RwSignal::default(),
             writing: RwSignal::new(None),
+            half_written: RwSignal::new(false),
             spots: RwSignal::default(),
             looks: StoredValue::default(),
             landing: StoredValue::default(),
@@ -726,7 +744,9 @@ impl Tab {
         if self.exporting.with_untracked(Option::is_some) {
             return;
         }
-        let ExporterView { id, title, .. } = exporter;
+        let ExporterView { id, title, takes_notes, .. } = exporter;
+        // What is taken out of notes would be lost.
+        let saved = options.notes.clone().filter(|_| takes_notes && options.redact.is_none());
         self.exporting.set(Some(Exporting { title, bytes: 0 }));
         let app = self.app;
         self.ask(
@@ -740,6 +760,9 @@ impl Tab {
                 Answer::Exported { file_name, bytes, without_args, blob } => {
                     self.exporting.set(None);
                     browser::download(&file_name, &blob);
+                    if let Some(notes) = &saved {
+                        self.mark_saved(notes);
+                    }
                     app.say((words().exported)(&text::visible(&file_name), bytes, without_args));
                 }
                 Answer::Refused(failure) => {

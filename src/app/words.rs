@@ -48,6 +48,12 @@ pub struct Words {
     pub close: &'static str,
     pub close_tab: &'static str,
     pub dismiss: &'static str,
+    /// Name of what is to be closed.
+    pub closing_title: fn(&str) -> String,
+    /// Notes that would be lost, and whether a title would be.
+    pub closing_about: fn(u64, bool) -> String,
+    pub closing_lose: &'static str,
+    pub closing_stay: &'static str,
     pub tab_reading: &'static str,
     pub tab_problem: &'static str,
     pub theme_menu: &'static str,
@@ -359,6 +365,19 @@ static ENGLISH: Words = Words {
     close: "Close",
     close_tab: "Close this file",
     dismiss: "Dismiss",
+    closing_title: |name| format!("Close {name}?"),
+    closing_about: |n_notes, has_title| {
+        let what = match (n_notes, has_title) {
+            (0, true) => "The title".to_string(),
+            (n, true) => format!("{} and the title", counted(n, "note", "notes")),
+            (n, false) => counted(n, "note", "notes"),
+        };
+        let is_one = n_notes + u64::from(has_title) == 1;
+        let (was, is, them) = if is_one { ("was", "is", "it") } else { ("were", "are", "them") };
+        format!("{what} {was} written here and {is} in no file and no link yet. Closing loses {them}.")
+    },
+    closing_lose: "Close without saving",
+    closing_stay: "Keep it open",
     tab_reading: "reading",
     tab_problem: "problem",
     theme_menu: "Theme",
@@ -394,13 +413,13 @@ static ENGLISH: Words = Words {
     together_name: |n, are_ranks| {
         if are_ranks { counted(n, "rank", "ranks") } else { counted(n, "file", "files") }
     },
-    read_all_together: |n| format!("Read together: all {}", number(n)),
-    read_together_with: "Read together with",
+    read_all_together: |n| format!("Read all {} as one run", number(n)),
+    read_together_with: "Read as one run with",
     read_together_now: |n| {
         format!("These {} are of one run and are also read together.", counted(n, "file", "files"))
     },
     fellows: |n| format!("{} of this kind were opened at once.", counted(n, "file", "files")),
-    read_them_together: "Read them together",
+    read_them_together: "Read them as one run",
     file_number: |number, n| format!("File {number} of {n}"),
     left_out_title: "Files that are left out",
     left_out: |name, what, hint| match hint {
@@ -653,13 +672,13 @@ static ENGLISH: Words = Words {
         perfetto_title: "Open in Perfetto",
         perfetto_about: "Perfetto is another page. It reads the trace in your browser, but what it does with it is up to that page and no \
                          longer to this one. Nothing is handed over before you press the button below.",
-        part: |length| format!("Part of the trace, in milliseconds of {length}"),
+        part: |length| format!("Part of the trace, in ms; all of it is 0 to {length}"),
         from: "from",
         to: "to",
-        pack: "Take this part",
+        pack: "Pack this part",
         depth: "slices inside each other, at most",
-        bad_part: "These are no two times one after the other, or no number of slices.",
-        bad_window: "These are no two times one after the other.",
+        beyond: |length| format!("The trace is over after {length} ms."),
+        bad_depth: "Slices inside each other are counted from 1; leave it empty for all of them.",
         is_large: |bytes| {
             format!(
                 "The file has {}. Perfetto may have no room for all of it, so a first part is proposed.",
@@ -750,19 +769,20 @@ static ENGLISH: Words = Words {
         preview_about: "Every text of what is written, read off its bytes. Numbers go out as well.",
         preview_search: "Search these texts",
         previewing: "Looking through it…",
+        preview_untold: |n| format!("{} further texts were too many to be told apart.", number(n)),
+        preview_more: "Show more",
+        preview_save: "Save the list",
+        preview_name: "texts-that-go-out.tsv",
         preview_count: |shown, matching, more| {
             let further = match more {
                 0 => String::new(),
-                more => format!(
-                    " {} further texts were too many to be told apart.",
-                    group_digits(i128::from(more))
-                ),
+                n => format!(" {} further texts were too many to be told apart.", number(n)),
             };
-            format!(
-                "{} of {} texts are shown.{further}",
-                group_digits(i128::from(shown)),
-                group_digits(i128::from(matching))
-            )
+            let hidden = match matching.saturating_sub(shown) {
+                0 => String::new(),
+                n => format!(" {} not shown.", counted(n, "is", "are")),
+            };
+            format!("{} of {} texts are shown.{hidden}{further}", number(shown), number(matching))
         },
         sort: |sort| match sort {
             TextSort::Token => "taken out",
@@ -775,7 +795,7 @@ static ENGLISH: Words = Words {
         not_handed_over: "The trace could not be handed over. Download it and open it in Perfetto yourself.",
         hand_on: "Save as a Tracedrop file…",
         hand_on_title: "Save as a Tracedrop file",
-        hand_on_about: "One file with all reports, your notes, and the order and filters of tables. Whoever opens it here sees what you see; pictures only where everything that was read goes along. It is a \
+        hand_on_about: "One file with all reports, your notes, and the order and filters of tables. Whoever opens it here sees what you see. It is a \
                         zip archive whose tables are Parquet, for DuckDB, Polars and pandas.",
         everything: |bytes| match bytes {
             Some(bytes) => format!("with everything that was read ({})", format_bytes(bytes)),
@@ -816,16 +836,27 @@ static ENGLISH: Words = Words {
         at: "start, in ms",
         text: "Note",
         save: "Save",
+        not_saved: "What you wrote is not saved.",
+        go_on: "Go on writing",
+        drop: "Discard it",
         cancel: "Cancel",
         edit: "Change",
         edit_of: |n| format!("Change note {n}"),
         delete: "Delete",
         delete_of: |n| format!("Delete note {n}"),
         mark: |text| format!("Note: {text}"),
+        length: |length| format!("Times are counted from the start of the trace, which is {length} ms long."),
         bad_time: "Write times as milliseconds since the start of the trace, such as 12.5.",
         bad_range: "The first time has to be before the second.",
         no_name: "The event needs a name.",
         too_many: "There is no room for more notes.",
+        left_out: |n, most| {
+            format!(
+                "{} left out: there is room for {} in one tab.",
+                counted(n, "note that came along was", "notes that came along were"),
+                number(most)
+            )
+        },
         kept_where: "Notes are kept as long as this tab is open. To keep them, save a Tracedrop file, a web page or a link from the export menu.",
         on_what: |words| format!("On {words}"),
     },
@@ -990,8 +1021,8 @@ pub struct ShareWords {
     pub to: &'static str,
     pub pack: &'static str,
     pub depth: &'static str,
-    pub bad_part: &'static str,
-    pub bad_window: &'static str,
+    pub beyond: fn(&str) -> String,
+    pub bad_depth: &'static str,
     pub is_large: fn(u64) -> String,
     pub packing: fn(u64) -> String,
     pub goes_out: fn(&str, u64, &str, bool) -> String,
@@ -1033,6 +1064,12 @@ pub struct ShareWords {
     pub preview_about: &'static str,
     pub preview_search: &'static str,
     pub previewing: &'static str,
+    /// Texts that there was no room to tell apart.
+    pub preview_untold: fn(u64) -> String,
+    pub preview_more: &'static str,
+    pub preview_save: &'static str,
+    /// Name of the file.
+    pub preview_name: &'static str,
     /// Texts on the page, those that match, those that are not told apart.
     pub preview_count: fn(u64, u64, u64) -> String,
     pub sort: fn(TextSort) -> &'static str,
@@ -1074,6 +1111,9 @@ pub struct NoteWords {
     pub at: &'static str,
     pub text: &'static str,
     pub save: &'static str,
+    pub not_saved: &'static str,
+    pub go_on: &'static str,
+    pub drop: &'static str,
     pub cancel: &'static str,
     pub edit: &'static str,
     pub edit_of: fn(usize) -> String,
@@ -1081,9 +1121,13 @@ pub struct NoteWords {
     pub delete_of: fn(usize) -> String,
     pub mark: fn(&str) -> String,
     pub bad_time: &'static str,
+    /// Length of the trace.
+    pub length: fn(&str) -> String,
     pub bad_range: &'static str,
     pub no_name: &'static str,
     pub too_many: &'static str,
+    /// Notes that there was no room for, and those that there is room for.
+    pub left_out: fn(u64, u64) -> String,
     pub kept_where: &'static str,
     pub on_what: fn(&str) -> String,
 }

@@ -2,13 +2,14 @@
 
 use super::screens::Way;
 use super::state::Tab;
+use super::words::words;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::text;
 use tracedrop::base::units::Unit;
 use tracedrop::engine::protocol::{BlockView, ColumnView, DocumentView, TableView};
-use tracedrop::report::notes::{KeyColumn, TableWords, row_event, row_key};
-use tracedrop::report::{Anchor, Remark, RowsOf, Value};
+use tracedrop::report::notes::{KeyColumn, MAX_NOTES, TableWords, row_event, row_key};
+use tracedrop::report::{Anchor, Notes, Remark, RowsOf, Value};
 
 /// What is being written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -134,6 +135,38 @@ impl Tab {
             }
             *notes = std::mem::take(notes).tidied();
         });
+    }
+
+    /// Takes in notes that came with a file or a link.
+    pub fn take_in_notes(self, notes: &Notes) {
+        let n_left_out = self.notes.try_update(|own| own.take_in(notes)).unwrap_or_default();
+        self.mark_saved(notes);
+        if n_left_out > 0 {
+            self.app.alert((words().notes.left_out)(n_left_out as u64, MAX_NOTES as u64));
+        }
+    }
+
+    /// These notes are in a file or a link.
+    pub fn mark_saved(self, notes: &Notes) {
+        self.saved_notes.update(|saved| {
+            let (n_new, is_other_title) = notes.beyond(saved);
+            if n_new > 0 {
+                saved.list.extend(notes.list.iter().cloned());
+            }
+            if is_other_title {
+                saved.title.clone_from(&notes.title);
+            }
+        });
+    }
+
+    /// What was written here and is in no file and no link yet: the number of notes, and whether there is such a title.
+    pub fn unsaved_notes(self) -> (usize, bool) {
+        self.notes.with(|notes| self.saved_notes.with(|saved| notes.beyond(saved)))
+    }
+
+    /// Whether something that was written would be lost with the tab.
+    pub fn would_lose_notes(self) -> bool {
+        self.unsaved_notes() != (0, false) || self.half_written.get()
     }
 
     pub fn delete_note(self, number: usize) {

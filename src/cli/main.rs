@@ -385,7 +385,7 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
 fn read_notes(path: Option<&Path>) -> Result<Option<Notes>, String> {
     let Some(path) = path else { return Ok(None) };
     let bytes = std::fs::read(path).map_err(|error| format!("--notes: {}: {error}", read::shown(path)))?;
-    let notes = export::notes::from_json(&bytes);
+    let notes = export::notes::of_file(&bytes);
     notes.map(Some).map_err(|why| format!("--notes: {}: {why}", read::shown(path)))
 }
 

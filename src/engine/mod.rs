@@ -55,5 +55,6 @@ fn exporter_view(exporter: &ExporterInfo) -> ExporterView {
         extension: exporter.extension.to_string(),
         takes_part: exporter.takes_part,
         can_redact: exporter.can_redact,
+        takes_notes: exporter.takes_notes,
     }
 }

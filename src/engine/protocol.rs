@@ -355,6 +355,8 @@ pub struct ExporterView {
     pub takes_part: bool,
     /// Something can be taken out of what it writes.
     pub can_redact: bool,
+    /// What people wrote goes along.
+    pub takes_notes: bool,
 }
 
 /// A document without the cells of its tables, which the page asks for as it shows them.

@@ -10,9 +10,10 @@
 //! Readers step over members that they do not know; a note on something that they do not know is on the whole.
 
 use super::link::json::JsonWriter;
-use crate::base::json::Json;
+use crate::base::json::{Json, JsonError};
+use crate::base::text;
 use crate::report::Report;
-use crate::report::notes::{Anchor, MAX_NOTES, Notes, Remark, TableWords, words_in};
+use crate::report::notes::{Anchor, MAX_NOTES, MAX_TEXT_CHARS, Notes, Remark, TableWords, words_in};
 
 /// Nothing was written.
 pub(super) static NONE: Notes = Notes { title: String::new(), list: Vec::new() };
@@ -31,6 +32,81 @@ pub fn from_json(bytes: &[u8]) -> Result<Notes, String> {
         Json::Object(_) => read_members(&json, "title").map_err(str::to_string),
         _ => Err("it is no JSON object with title and notes".to_string()),
     }
+}
+
+/// Notes of a file that someone wrote for the command: what readers of other files step over is a mistake here, and is said
+/// with its place, as a sentence fragment.
+pub fn of_file(bytes: &[u8]) -> Result<Notes, String> {
+    let json = Json::parse_or_why(bytes).map_err(|error| match error {
+        JsonError::Cut => "it is no JSON: it ends before it is whole".to_string(),
+        JsonError::Syntax { at, expected } => {
+            let before = &bytes[..at.min(bytes.len())];
+            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+            format!("it is no JSON: line {line} (byte {at}): expected {expected}")
+        }
+    })?;
+    let Json::Object(members) = &json else {
+        return Err("it is no JSON object with 'title' and 'notes'".to_string());
+    };
+    if !members.is_empty() && json.get("title").is_none() && json.get("notes").is_none() {
+        let names = members
+            .iter()
+            .take(MAX_NAMES)
+            .map(|(name, _)| text::shortened(&text::visible(name), MAX_NAME_CHARS));
+        return Err(format!(
+            "it has neither 'title' nor 'notes', but {}",
+            names.collect::<Vec<_>>().join(", ")
+        ));
+    }
+    if json.get("title").is_some_and(|title| title.as_str().is_none()) {
+        return Err("its title is no text".to_string());
+    }
+    let list = match json.get("notes") {
+        None => &[],
+        Some(notes) => notes.as_array().ok_or("its notes are no list")?,
+    };
+    if list.len() > MAX_NOTES {
+        return Err(format!("it has {} notes, and {MAX_NOTES} are the most", list.len()));
+    }
+    for (number, note) in (1..).zip(list) {
+        note_is_whole(note).map_err(|why| format!("note {number} {why}"))?;
+    }
+    read_members(&json, "title").map_err(str::to_string)
+}
+
+/// Names of members in a message, and letters of each.
+const MAX_NAMES: usize = 5;
+const MAX_NAME_CHARS: usize = 40;
+
+/// Why not, as the rest of a sentence.
+fn note_is_whole(note: &Json) -> Result<(), String> {
+    let is_text = |key: &str| note.get(key).and_then(Json::as_str).is_some();
+    let is_number = |key: &str| note.get(key).and_then(Json::as_i64).is_some();
+    if !matches!(note, Json::Object(_)) {
+        return Err("is no object".to_string());
+    }
+    let text = note.get("text").and_then(Json::as_str).ok_or("has no 'text'")?;
+    let n_chars = text.chars().count();
+    if n_chars > MAX_TEXT_CHARS {
+        return Err(format!("has {n_chars} letters, and {MAX_TEXT_CHARS} are the most"));
+    }
+    let on = note.get("on").and_then(Json::as_str).unwrap_or("whole");
+    let (texts, numbers): (&[&str], &[&str]) = match on {
+        "row" => (&["report", "table"], &[]),
+        "range" => (&[], &["from_ns", "to_ns"]),
+        "event" => (&["name"], &["at_ns"]),
+        _ => (&[], &[]),
+    };
+    let missing = texts.iter().find(|key| !is_text(key)).map(|key| (key, "as text"));
+    let missing =
+        missing.or(numbers.iter().find(|key| !is_number(key)).map(|key| (key, "as a whole number")));
+    if let Some((key, kind)) = missing {
+        return Err(format!("is on '{on}', which needs '{key}' {kind}"));
+    }
+    if on == "row" && note.get("key").and_then(Json::as_array).is_none() {
+        return Err("is on 'row', which needs 'key' as a list".to_string());
+    }
+    Ok(())
 }
 
 /// The members of an object that say them; `title` is what the title is called there.
@@ -134,6 +210,29 @@ mod tests {
         assert_eq!(odd.list[0].on, Anchor::Whole);
         for bad in ["", "[]", "7", "{"] {
             assert!(from_json(bad.as_bytes()).is_err(), "{bad}");
+        }
+        let sound = br#"{"notes":[{"text":"x","on":"moon"},{"text":"y","on":"row","report":"r","table":"t","key":[["b","c"]]}]}"#;
+        assert_eq!(of_file(sound), from_json(sound));
+        assert_eq!(of_file(b"{}"), Ok(Notes::default()));
+        for (bad, why) in [
+            ("", "it is no JSON: it ends before it is whole"),
+            ("{\n \"title\" 1}", "it is no JSON: line 2 (byte 11): expected ':'"),
+            ("[]", "it is no JSON object with 'title' and 'notes'"),
+            ("{\"traceEvents\":[]}", "it has neither 'title' nor 'notes', but traceEvents"),
+            ("{\"title\":7}", "its title is no text"),
+            ("{\"notes\":{}}", "its notes are no list"),
+            ("{\"notes\":[{\"text\":\"x\"},7]}", "note 2 is no object"),
+            ("{\"notes\":[{\"on\":\"whole\"}]}", "note 1 has no 'text'"),
+            (
+                "{\"notes\":[{\"text\":\"x\",\"on\":\"range\",\"from_ns\":1.5}]}",
+                "note 1 is on 'range', which needs 'from_ns' as a whole number",
+            ),
+            (
+                "{\"notes\":[{\"text\":\"x\",\"on\":\"row\",\"report\":\"r\",\"table\":\"t\"}]}",
+                "note 1 is on 'row', which needs 'key' as a list",
+            ),
+        ] {
+            assert_eq!(of_file(bad.as_bytes()), Err(why.to_string()));
         }
         let many = format!("{{\"notes\":[{}1]}}", "1,".repeat(MAX_NOTES));
         assert_eq!(from_json(many.as_bytes()), Err("too many notes".to_string()));

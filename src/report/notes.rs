@@ -9,7 +9,7 @@ use crate::base::text;
 use crate::base::units::{Unit, format_ns};
 use serde::{Deserialize, Serialize};
 
-/// Notes beyond this number are let go.
+/// There is no room for more notes than this.
 pub const MAX_NOTES: usize = 500;
 /// Letters of a note, and of a title.
 pub const MAX_TEXT_CHARS: usize = 4000;
@@ -114,6 +114,22 @@ impl Notes {
         self.title.is_empty() && self.list.is_empty()
     }
 
+    /// What of it others have not: the number of notes, and whether the title, if there is one, is another.
+    pub fn beyond(&self, others: &Notes) -> (usize, bool) {
+        let n_new = self.list.iter().filter(|note| !others.list.contains(note)).count();
+        (n_new, !self.title.is_empty() && self.title != others.title)
+    }
+
+    /// All notes but those on rows of other reports than this one.
+    pub fn with_report(&self, id: &str) -> Notes {
+        let mut notes = self.clone();
+        notes.list.retain(|note| match &note.on {
+            Anchor::Row { report, .. } => report == id,
+            _ => true,
+        });
+        notes
+    }
+
     /// The same within the limits: without blanks around texts and without empty notes; what is too long is cut.
     pub fn tidied(mut self) -> Notes {
         self.title = cut(self.title.trim(), MAX_TITLE_CHARS);
@@ -162,27 +178,38 @@ impl Notes {
 
     /// The notes on each row of a table that has any, by their numbers.
     pub fn on_table(&self, report: &str, table: &Table) -> Vec<(usize, Vec<usize>)> {
-        if !self.may_be_in(report, &table.id) {
+        let columns = key_columns(table);
+        // Keys are made of every row, so only for tables on which there are notes.
+        let has_events = columns.iter().any(KeyColumn::is_start);
+        let any = |is_it: &dyn Fn(&Anchor) -> bool| self.list.iter().any(|note| is_it(&note.on));
+        let on_rows = any(
+            &|on| matches!(on, Anchor::Row { report: of, table: in_table, .. } if of == report && *in_table == table.id),
+        );
+        let on_events = has_events && any(&|on| matches!(on, Anchor::Event { .. }));
+        if !on_rows && !on_events {
             return Vec::new();
         }
-        let columns = key_columns(table);
         let rows = (0..table.n_rows()).map(|row| {
             let value =
                 |at: usize| table.columns.get(at).map_or(Value::Missing, |column| column.cells.get(row));
-            let event = row_event(&columns, &value);
-            (row, self.on_row(report, &table.id, &row_key(&columns, &value), event.as_ref()))
+            let event = if on_events { row_event(&columns, &value) } else { None };
+            let key = if on_rows { row_key(&columns, &value) } else { Vec::new() };
+            (row, self.on_row(report, &table.id, &key, event.as_ref()))
         });
         rows.filter(|(_, notes)| !notes.is_empty()).collect()
     }
 
-    /// Takes in what others wrote: their notes that are not here yet, and their title if there is none.
-    pub fn take_in(&mut self, others: &Notes) {
+    /// Takes in what others wrote: their notes that are not here yet, and their title if there is none. Gives the number of
+    /// notes that there was no room for.
+    pub fn take_in(&mut self, others: &Notes) -> usize {
         if self.title.is_empty() {
             self.title = others.title.clone();
         }
         let new: Vec<Remark> = others.list.iter().filter(|note| !self.list.contains(note)).cloned().collect();
         self.list.extend(new);
+        let n_left_out = self.list.len().saturating_sub(MAX_NOTES);
         self.list.truncate(MAX_NOTES);
+        n_left_out
     }
 }
 
@@ -277,6 +304,9 @@ mod tests {
         };
         assert_eq!(notes.on_table("r", &table), [(0, vec![1]), (2, vec![0])]);
         assert_eq!(notes.on_table("other", &table), [(0, vec![1])]);
+        let on_rows_alone = Notes { title: String::new(), list: vec![note(on_row(&table, 2))] };
+        assert_eq!(on_rows_alone.on_table("r", &table), [(2, vec![0])]);
+        assert_eq!(on_rows_alone.on_table("other", &table), []);
         let mut report = Report::new("r", "R");
         report.table(table.clone());
         let reports = [report];
@@ -289,6 +319,19 @@ mod tests {
             row_key(&key_columns(&unnamed), &|at| unnamed.columns[at].cells.get(1)),
             [("n".to_string(), "2".to_string())]
         );
+    }
+
+    #[test]
+    fn what_others_have_not_is_counted() {
+        let note = |text: &str, on| Remark { on, text: text.to_string() };
+        let (here, there) = (note("a", on_row(&table(), 1)), note("b", Anchor::Whole));
+        let own = Notes { title: "T".to_string(), list: vec![here.clone(), there.clone()] };
+        assert_eq!(own.beyond(&Notes::default()), (2, true));
+        assert_eq!(own.beyond(&own), (0, false));
+        assert_eq!(own.beyond(&own.with_report("other")), (1, false));
+        assert_eq!(own.with_report("other").list, [there]);
+        assert_eq!(own.with_report("r"), own);
+        assert_eq!(Notes::default().beyond(&own), (0, false));
     }
 
     #[test]
@@ -309,7 +352,10 @@ mod tests {
             (MAX_TEXT_CHARS, &Anchor::Range { from_ns: 3, to_ns: 9 })
         );
         let others = notes.clone();
-        notes.take_in(&others);
+        assert_eq!(notes.take_in(&others), 0);
         assert_eq!(notes, others);
+        let list = (0..MAX_NOTES).map(|n| note(&n.to_string(), Anchor::Whole)).collect();
+        assert_eq!(notes.take_in(&Notes { title: String::new(), list }), 1);
+        assert_eq!(notes.list.len(), MAX_NOTES);
     }
 }

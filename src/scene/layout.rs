@@ -21,6 +21,8 @@ const LYING_ROW: f64 = 26.0;
 const LABEL: f64 = 18.0;
 /// Width of a letter, near enough for leaving room.
 const LETTER: f64 = 6.6;
+/// The same of texts that are mostly digits, which are wider than most letters.
+const DIGIT: f64 = LETTER * 1.15;
 
 /// Share of the largest value that the least has to be for an axis that does not begin at 0.
 const MOSTLY_THERE: f64 = 0.5;
@@ -46,6 +48,15 @@ fn cut(text: &str, letters: usize) -> String {
             format!("{}…", &text[..end])
         }
         None => text.to_string(),
+    }
+}
+
+/// The first words of a text that have room, or what has of the first one.
+fn first_words(text: &str, letters: usize) -> String {
+    let end = text.char_indices().nth(letters).map(|(end, _)| end);
+    match end.and_then(|end| text[..end].rfind(' ')) {
+        Some(space) => text[..space].to_string(),
+        None => cut(text, letters),
     }
 }
 
@@ -254,7 +265,7 @@ fn drawn_lines(lines: &Lines, width: f64) -> Scene {
     }
     // Numbers are short.
     let room = if lines.over == Over::Time { 140.0 } else { 60.0 };
-    let n_ticks = ((plot / room) as usize).max(1);
+    let n_ticks = ((plot / room) as usize).max(2);
     let ticks = match is_log {
         true => {
             powers.iter().copied().step_by(powers.len().div_ceil(((plot / 80.0) as usize).max(2))).collect()
@@ -286,9 +297,11 @@ fn heat_map(heat: &Heat, width: f64) -> Scene {
     /// Of one thing, for a cell to be said to be of that.
     const MOST: f64 = 0.8;
     let n_rows = heat.labels.len();
-    let letters = heat.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-    // Digits are wider than most letters.
-    let gutter = (letters as f64 * LETTER * 1.15 + 12.0).clamp(0.0, width * 0.4);
+    let room = width * 0.4;
+    let shown = |label: &String| first_words(label, ((room - 12.0) / DIGIT) as usize);
+    let shown: Vec<String> = heat.labels.iter().map(shown).collect();
+    let letters = shown.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let gutter = (letters as f64 * DIGIT + 12.0).clamp(0.0, room);
     let plot = width - gutter - RIGHT;
     let n_times = heat.grids.iter().flat_map(|grid| &grid.rows).map(Vec::len).max().unwrap_or(0).max(1);
     let every = ((MIN_CELL * n_times as f64 / plot).ceil() as usize).max(1);
@@ -332,7 +345,7 @@ fn heat_map(heat: &Heat, width: f64) -> Scene {
         let label = heat.labels.get(row).map_or("", String::as_str);
         if label_base - base >= 15.0 {
             label_base = base;
-            let text = cut(label, ((gutter - 12.0) / LETTER) as usize);
+            let text = shown.get(row).cloned().unwrap_or_default();
             scene.marks.push(Mark::Text { x: gutter - 8.0, y: base - 2.0, anchor: Anchor::End, text });
         }
         for at in starts() {
@@ -363,7 +376,8 @@ fn heat_map(heat: &Heat, width: f64) -> Scene {
         }
         base -= ROW;
     }
-    let n_ticks = ((plot / 140.0) as usize).max(1);
+    // With one there would be nothing but 0 on a small screen.
+    let n_ticks = ((plot / 140.0) as usize).max(2);
     for tick in axis::between(0.0, span, n_ticks) {
         let x = gutter + tick / span * plot;
         let text = axis::label(tick, Unit::NsOffset);
@@ -568,6 +582,26 @@ mod tests {
         assert!(b.2 < a.2 && a.2 < c.2);
         assert_eq!(b.3, "b · 0 to 50 ns: 1 reads, 1 reads");
         assert_eq!(scene.legend.last().unwrap().0, "both");
+    }
+
+    #[test]
+    fn labels_of_places_keep_their_first_words_where_there_is_little_room() {
+        let labels = vec!["0x7f0000001000 76.0 KiB unknown".to_string(), "0x7f0000014000 4 KiB".to_string()];
+        let grids = vec![vec![vec![1.0, 2.0], vec![3.0, 4.0]]];
+        let texts = |width: f64| -> Vec<(f64, String)> {
+            let scene = layout(&chart(heat(labels.clone(), grids.clone(), 1_000)), width);
+            let is_label = |mark: &Mark| match mark {
+                Mark::Text { x, text, anchor: Anchor::End, .. } => Some((*x, text.clone())),
+                _ => None,
+            };
+            scene.marks.iter().filter_map(is_label).collect()
+        };
+        let of = |width| texts(width).into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        assert_eq!(of(330.0), ["0x7f0000001000", "0x7f0000014000"]);
+        assert_eq!(of(800.0), labels);
+        assert!(texts(330.0).iter().all(|(x, text)| text.len() as f64 * DIGIT <= *x));
+        assert_eq!(first_words("abcdef ghi", 4), "abc…");
+        assert_eq!(first_words("ab cd ef", 6), "ab cd");
     }
 
     #[test]

@@ -18,6 +18,7 @@ pageTest('rules, policy and thresholds are given on the page; what can not be re
   await page.getByTestId('file-input').setInputFiles({ name: 'perf.txt', mimeType: 'text/plain', buffer: Buffer.from(lines.join('\n') + '\n') });
   await panel(page).locator('.file-head').waitFor();
   assert.equal(await report(page).getByRole('heading', { level: 2 }).textContent(), 'Memory by kind');
+  await report(page).getByText('no latency or levels').waitFor();
   const summary = (text) => report(page).locator('.report-summary').getByText(text).waitFor();
   await report(page).getByText('How accesses are labelled and judged').click();
   await report(page).getByText('Label accesses by your own rules').click();

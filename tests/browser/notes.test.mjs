@@ -1,6 +1,6 @@
 // What people write on a report, and the Tracedrop file that hands it on.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,6 +48,7 @@ async function written() {
   await write(page, 'why <b>so</b> often?\nsecond line');
   await notes(page).getByRole('button', { name: 'Write a note' }).click();
   await dialog.getByRole('combobox', { name: 'On' }).selectOption('a stretch of time');
+  await dialog.getByText(/^Times are counted from the start of the trace, which is [\d.]+ ms long\./).waitFor();
   await dialog.getByLabel('from, in ms').fill('0.5');
   await dialog.getByLabel('to, in ms').fill('soon');
   await dialog.getByLabel('Note', { exact: true }).fill('warm-up');
@@ -198,6 +199,10 @@ test('a Tracedrop file shows what its sender saw, with and without what was read
       assert.equal(await filter(receiver).inputValue(), 'gemm');
       assert.equal(await receiver.getByTestId('from-link').count(), kind === 'alone' ? 1 : 0);
       assert.equal(await receiver.getByTestId('from-index').count(), kind === 'alone' ? 0 : 1);
+      // Pictures are there without the trace.
+      await showReport(receiver, 'GPU time');
+      await panel(receiver).locator('.report:not([hidden]) .drawing').first().waitFor();
+      await showReport(receiver, 'Slices by name');
       assert.deepEqual(await accessibilityProblems(receiver), []);
       assert.ok(await receiver.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
       if (kind === 'alone' && viewport === WIDE) {
@@ -217,6 +222,12 @@ test('a Tracedrop file shows what its sender saw, with and without what was read
     assert.match(told, /Slow since <Tuesday>/);
     assert.match(told, /warm-up/);
   }
+  // A file of notes that is none is refused with what is wrong and where.
+  const odd = join(folder, 'odd.json');
+  writeFileSync(odd, '{"notes": [{"text": "x"}, {"txt": "y"}]}');
+  const refused = spawnSync(command, ['report', '-q', trace, '--notes', odd], { encoding: 'utf8' });
+  assert.equal(refused.status, 2);
+  assert.match(refused.stderr, /--notes: .*odd\.json: note 2 has no 'text'/);
 });
 
 test('files that are cut or of another version say so', async () => {
@@ -236,4 +247,84 @@ test('files that are cut or of another version say so', async () => {
   assert.deepEqual(await texts(receiver), ['why <b>so</b> often?\nsecond line', 'warm-up']);
   assert.deepEqual(receiver.console, []);
   await receiver.context().close();
+});
+
+test('notes that are nowhere else are not lost without a question', async () => {
+  const { page } = await written();
+  const asked = page.getByRole('dialog', { name: 'Close Slow since <Tuesday>?' });
+  const tabs = () => page.getByRole('tab').count();
+  const close = async () => {
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('w');
+  };
+  // Whoever leaves the page is asked by the browser.
+  let leaving = 0;
+  page.on('dialog', async (dialog) => {
+    assert.equal(dialog.type(), 'beforeunload');
+    leaving += 1;
+    await dialog.dismiss();
+  });
+  const leave = async () => {
+    const before = leaving;
+    await page.evaluate(() => setTimeout(() => location.reload(), 0)).catch(() => {});
+    for (let at = 0; at < 40 && leaving === before; at += 1) await page.waitForTimeout(25);
+    return leaving > before;
+  };
+  assert.ok(await leave());
+  await close();
+  await asked.getByText('2 notes and the title were written here and are in no file and no link yet. Closing loses them.').waitFor();
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await page.keyboard.press('Escape');
+  await asked.waitFor({ state: 'hidden' });
+  assert.equal(await tabs(), 1);
+  // What went into a file may go.
+  await close();
+  await asked.getByRole('button', { name: 'Save as a Tracedrop file…' }).click();
+  const save = page.getByRole('dialog', { name: 'Save as a Tracedrop file' });
+  const download = page.waitForEvent('download');
+  await save.getByRole('button', { name: 'Save', exact: true }).click();
+  await download;
+  await notes(page).getByRole('button', { name: 'Write a note' }).click();
+  await write(page, 'one more');
+  await close();
+  await asked.getByText('1 note was written here and is in no file and no link yet. Closing loses it.').waitFor();
+  await asked.getByRole('button', { name: 'Keep it open' }).click();
+  await exported(page, 'Web page, in one file');
+  assert.ok(!(await wouldAsk(page)));
+  await close();
+  await page.getByRole('tab').waitFor({ state: 'detached' });
+  assert.deepEqual(page.console, []);
+  await page.context().close();
+});
+
+/** Whether the browser would ask before this page is left. */
+const wouldAsk = (page) =>
+  page.evaluate(() => !dispatchEvent(new Event('beforeunload', { cancelable: true })));
+
+test('a note that is half written is not dropped by Escape', async () => {
+  const page = await opened(trace);
+  await notes(page).getByRole('button', { name: 'Write a note' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New note' });
+  const text = dialog.getByLabel('Note', { exact: true });
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'hidden' });
+  await notes(page).getByRole('button', { name: 'Write a note' }).click();
+  await text.pressSequentially('halfw');
+  assert.ok(await wouldAsk(page));
+  // However often it is pressed.
+  for (let at = 0; at < 3; at += 1) await page.keyboard.press('Escape');
+  await dialog.getByText('What you wrote is not saved.').waitFor();
+  assert.equal(await text.inputValue(), 'halfw');
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await dialog.getByRole('button', { name: 'Go on writing' }).click();
+  await page.keyboard.press('End');
+  await page.keyboard.type('ay');
+  assert.equal(await text.inputValue(), 'halfway');
+  await page.mouse.click(5, 400);
+  await dialog.getByRole('button', { name: 'Discard it' }).click();
+  await dialog.waitFor({ state: 'hidden' });
+  assert.deepEqual(await texts(page), []);
+  assert.ok(!(await wouldAsk(page)));
+  assert.deepEqual(page.console, []);
+  await page.context().close();
 });

@@ -69,7 +69,7 @@ pageTest('files of ranks are read together, and each when it is shown', async (p
   // By the keyboard to the file, which is read now.
   await page.keyboard.press(']');
   assert.deepEqual((await read(page))[0], RANKS[0]);
-  await panel(page).getByRole('button', { name: 'Read them together' }).click();
+  await panel(page).getByRole('button', { name: 'Read them as one run' }).click();
   await page.locator('[role=tab][title="2 ranks"][aria-selected=true]').waitFor();
   assert.equal((await tabNames(page)).length, 3);
 });
@@ -169,10 +169,10 @@ pageTest('other files of one kind are read together when that is wanted', async 
   await page.locator('[role=tab][title="a.json ↔ b.json"][aria-selected=true]').waitFor();
   assert.deepEqual(await tabNames(page), ['a.json', 'b.json', 'a.json ↔ b.json']);
   await page.keyboard.press('2');
-  assert.equal(await panel(page).getByTestId('fellows').textContent(), '2 files of this kind were opened at once. Read them together');
+  assert.equal(await panel(page).getByTestId('fellows').textContent(), '2 files of this kind were opened at once. Read them as one run');
   await page.getByRole('button', { name: 'More ways to open' }).click();
   await page.keyboard.press('End');
-  await page.getByRole('menuitem', { name: 'Read together: all 2' }).press('Enter');
+  await page.getByRole('menuitem', { name: 'Read all 2 as one run' }).press('Enter');
   const [title, verdict] = await read(page);
   assert.deepEqual([title, verdict], ['2 files', 'Everything was read: 7 events, nothing skipped, nothing changed.']);
   assert.equal(await panel(page).getByTestId('fellows').count(), 0);

@@ -81,8 +81,8 @@ test('Perfetto is given the trace after its answer, all of it or the part that w
   assert.deepEqual(events, whole);
 
   dialog = await handOver(page);
+  // What is typed counts at once.
   await dialog.getByLabel('to', { exact: true }).fill('2');
-  await dialog.getByRole('button', { name: 'Take this part' }).click();
   await dialog.getByText(/go to https/).waitFor();
   const part = page.waitForEvent('download');
   await dialog.getByRole('button', { name: 'Download instead' }).click();
@@ -90,9 +90,26 @@ test('Perfetto is given the trace after its answer, all of it or the part that w
   assert.ok(some.length > 0 && some.length < whole.length);
   const all = new Set(whole);
   assert.ok(some.every((event) => all.has(event)));
-  await dialog.getByLabel('to', { exact: true }).fill('x');
-  await dialog.getByText('These are no two times one after the other.').waitFor();
+  // What is wrong with times is said, and nothing goes out meanwhile.
+  const [from, to] = ['from', 'to'].map((name) => dialog.getByLabel(name, { exact: true }));
+  for (const [start, end, words, marked] of [
+    ['0', 'x', /^Write times as milliseconds since the start of the trace/, to],
+    ['3', '2', /^The first time has to be before the second/, from],
+    ['-1', '2', /^Write times as milliseconds/, from],
+    ['99999', '99999', /^The trace is over after [\d.]+ ms/, from],
+  ]) {
+    await from.fill(start);
+    await to.fill(end);
+    await dialog.getByText(words).waitFor();
+    assert.equal(await marked.getAttribute('aria-invalid'), 'true');
+    assert.ok(await dialog.getByRole('button', { name: 'Hand it over' }).isDisabled());
+    assert.equal(await dialog.getByText(/go to https/).count(), 0);
+  }
   assert.deepEqual(await accessibilityProblems(page), []);
+  await from.fill('0');
+  await to.fill('2');
+  await dialog.getByText(/go to https/).waitFor();
+  assert.ok(await dialog.getByRole('button', { name: 'Hand it over' }).isEnabled());
   await page.context().close();
 });
 
@@ -124,7 +141,7 @@ test('a part of a trace is exported: a stretch of time, and slices so deep', asy
     await dialog.getByRole('combobox').selectOption('chrome-trace');
     if (to) await dialog.getByLabel('to', { exact: true }).fill(to);
     await dialog.getByLabel('slices inside each other, at most').fill('none');
-    await dialog.getByText(/or no number of slices/).waitFor();
+    await dialog.getByText(/^Slices inside each other are counted from 1/).waitFor();
     assert.ok(await dialog.getByRole('button', { name: 'Export' }).isDisabled());
     await dialog.getByLabel('slices inside each other, at most').fill(depth);
     assert.deepEqual(await accessibilityProblems(page), []);
@@ -170,6 +187,8 @@ test('who gets a link reads the numbers; who has the file sees what the sender s
     await receiver.getByTestId('from-link').getByText('small-bert-h100.json.gz').waitFor();
     assert.ok(await panel(receiver).getByRole('heading', { name: 'Slices by name', exact: true }).first().isVisible());
     assert.ok(await panel(receiver).getByText(/gemm/).first().isVisible());
+    // Nothing that asks for the trace.
+    assert.equal(await panel(receiver).getByText('Rows per list').count(), 0);
     assert.deepEqual(await accessibilityProblems(receiver), []);
     assert.ok(await receiver.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     assert.deepEqual(receiver.console, []);
@@ -211,5 +230,73 @@ test('hostile links say what is wrong and do nothing', async () => {
   const page = await openPage(given.browser, `${given.site.url}#section-3`);
   await page.getByRole('heading', { level: 1 }).first().waitFor();
   assert.equal(await page.getByRole('tab').count(), 0);
+  await page.context().close();
+});
+
+test('texts that go out: what is in clear comes first, what is not shown is counted, and the list can be saved', async () => {
+  for (const viewport of [NARROW, WIDE]) {
+    const page = await opened(trace, { viewport });
+    await page.keyboard.press('e');
+    await page.getByRole('menuitem', { name: 'Export with less in it…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Export with less in it' });
+    await dialog.getByRole('combobox').selectOption('chrome-trace');
+    await dialog.getByText('Texts that go out').click();
+    const count = dialog.getByText(/^200 of [\d,]+ texts are shown\. [\d,]+ are not shown\.$/);
+    await count.waitFor();
+    const all = Number((await count.textContent()).match(/of ([\d,]+)/)[1].replaceAll(',', ''));
+    const sorts = () => dialog.locator('.share-texts tr td:first-child').allTextContents();
+    assert.ok(!(await sorts()).includes('taken out'));
+    // However long the list, the button that it is for is in sight.
+    const button = dialog.getByRole('button', { name: 'Export' });
+    const { y, height } = await button.boundingBox();
+    assert.ok(y > 0 && y + height <= viewport.height, `${y}`);
+    assert.deepEqual(await accessibilityProblems(page), []);
+    const download = page.waitForEvent('download');
+    await dialog.getByRole('button', { name: 'Save the list' }).click();
+    const saved = await download;
+    assert.equal(saved.suggestedFilename(), 'texts-that-go-out.tsv');
+    const lines = readFileSync(await saved.path(), 'utf8').trimEnd().split('\n');
+    assert.equal(lines.length, all);
+    assert.ok(lines[0].split('\t').length === 3 && lines.at(-1).startsWith('taken out\t'), lines.at(-1));
+    await dialog.getByRole('button', { name: 'Show more' }).click();
+    await dialog.getByText(`${Math.min(all, 2000).toLocaleString('en')} of ${all.toLocaleString('en')} texts are shown`).waitFor();
+    if (all <= 2000) assert.equal((await sorts()).at(-1), 'taken out');
+    assert.deepEqual(page.console, []);
+    await page.context().close();
+  }
+});
+
+test('the key after the one that opens a menu is the menu’s, and the menu is whole on a small screen', async () => {
+  const page = await opened(trace, { viewport: NARROW });
+  // Both within one turn of the browser, as fast fingers are.
+  const focused = await page.evaluate(async () => {
+    const press = (key) =>
+      (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    press('e');
+    for (let at = 0; at < 10; at += 1) await null;
+    press('ArrowDown');
+    return document.activeElement.textContent;
+  });
+  assert.match(focused, /^Web page, in one file/);
+  const { x, width } = await page.getByRole('menu').boundingBox();
+  assert.ok(x >= 0 && x + width <= NARROW.width, `${x} ${width}`);
+  await page.context().close();
+});
+
+test('a table says where there are more columns, and the longest slices show how long they are', async () => {
+  const page = await opened(trace);
+  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Longest slices', exact: true }).click();
+  const frame = panel(page).locator('.report:not([hidden]) .table-frame').first();
+  const inSight = async () => {
+    const column = await frame.getByRole('columnheader', { name: /^duration/ }).boundingBox();
+    const box = await frame.boundingBox();
+    return column.x + column.width <= box.x + box.width;
+  };
+  assert.ok(await inSight());
+  const hint = () => frame.evaluate((frame) => frame.classList.contains('table-more'));
+  assert.ok(await hint());
+  await frame.evaluate((frame) => frame.scrollTo(1e6, 0));
+  await page.waitForFunction(() => !document.querySelector('.report:not([hidden]) .table-frame').classList.contains('table-more'));
+  assert.ok(!(await hint()));
   await page.context().close();
 });

@@ -135,6 +135,10 @@ fn table(id: &'static str, title: &str, rows: &[Row<'_>]) -> Table {
         title,
         vec![
             Column::key("name", "name", texts(rows.iter().map(name))),
+            // Beside the name, as names of processes and threads may take all the width there is.
+            integers("duration", "duration", Unit::Ns, rows.iter().map(|row| row.dur)).with_bar(),
+            integers("self", "self", Unit::Ns, rows.iter().map(|row| row.trace.slices.self_ns[row.i]))
+                .hint("time not covered by direct children"),
             Column::key(
                 "category",
                 "category",
@@ -149,9 +153,6 @@ fn table(id: &'static str, title: &str, rows: &[Row<'_>]) -> Table {
                 rows.iter().map(|row| row.trace.slices.ts[row.i].saturating_sub(row.start)),
             )
             .hint("since the start of the trace"),
-            integers("duration", "duration", Unit::Ns, rows.iter().map(|row| row.dur)).with_bar(),
-            integers("self", "self", Unit::Ns, rows.iter().map(|row| row.trace.slices.self_ns[row.i]))
-                .hint("time not covered by direct children"),
             Column::counts(
                 "depth",
                 "depth",

@@ -5,7 +5,7 @@ use crate::analysis::mrm_run::{metadata_of, n_differing};
 use crate::base::json::{Dialect, Number, Parser, Token, unescape_to_string};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted};
-use crate::memory::quality::{Collector, Grade};
+use crate::memory::quality::{Collector, Coverage, Grade};
 use crate::memory::telemetry::{RunValidity, StoredSummary, validity};
 use crate::memory::{Kind, View};
 use crate::memory_run::{check_beside, metadata};
@@ -29,12 +29,17 @@ pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
     let coverage = &view.coverage;
     let collector = collector_of(view);
     let grade = coverage.grade(collector);
-    facts.push("quality", "Quality of the trace", grade.name(), Unit::None).hint(match collector {
-        Collector::Memray => {
-            "allocations have no latency and no level of memory, so nothing is asked of them"
-        }
-        _ => "by the share of accesses with a latency and a level of memory",
-    });
+    facts.push("quality", "What it can tell", what_it_tells(grade, collector, coverage), Unit::None).hint(
+        match collector {
+            Collector::Memray => {
+                "allocations have no latency and no level of memory, so nothing is asked of them".to_string()
+            }
+            _ => format!(
+                "by the share of accesses with a latency and a level of memory; mrm-trace calls it {}",
+                grade.name()
+            ),
+        },
+    );
     for (id, label, n) in [
         ("latency_coverage", "With latency", coverage.with_latency),
         ("cache_level_coverage", "With level of memory", coverage.with_cache_level),
@@ -62,6 +67,19 @@ pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
             "These look like addresses of instructions, not of data: each function has its addresses close together. \
              Record with `perf record -d` or `perf mem record`, and print with `perf script -F +addr`.",
         );
+    }
+}
+
+/// What a trace of that grade answers, or does not.
+fn what_it_tells(grade: Grade, collector: Collector, coverage: &Coverage) -> &'static str {
+    let knows_no_kind =
+        collector == Collector::PerfMemLabelled && coverage.share(coverage.classified) < 0.001;
+    match grade {
+        _ if coverage.n_rows == 0 => "nothing",
+        Grade::Pass => "everything",
+        Grade::Warn => "everything, with gaps",
+        Grade::Fail if knows_no_kind => "nothing by kind",
+        Grade::Fail => "no latency or levels",
     }
 }
 

@@ -434,7 +434,16 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
     let frame = NodeRef::<html::Div>::new();
     let head = NodeRef::<html::Thead>::new();
     let resizing: Local<Option<Resizing>> = StoredValue::new_local(None);
+    // There are columns beyond the right edge.
+    let has_more = RwSignal::new(false);
+    let look_right = move || {
+        let more = frame.try_get_untracked().flatten().is_some_and(|frame| browser::has_more_right(&frame));
+        if has_more.try_get_untracked().is_some_and(|before| before != more) {
+            has_more.set(more);
+        }
+    };
     let measure = move || {
+        look_right();
         let (Some(frame), Some(head)) =
             (frame.try_get_untracked().flatten(), head.try_get_untracked().flatten())
         else {
@@ -498,6 +507,10 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
             })
         })
     });
+    Effect::new(move |_| {
+        css_widths.track();
+        browser::after(0, look_right);
+    });
     let total = move || {
         css_widths.with(|widths| {
             let widths: Vec<&str> = widths.iter().map(|(width, _)| width.as_str()).collect();
@@ -508,6 +521,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
         <div
             class="table-frame"
             class:table-long=move || long.get()
+            class:table-more=move || has_more.get()
             class:table-stale=move || state.stale.get()
             role="region"
             tabindex="0"
@@ -515,6 +529,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
             node_ref=frame
             on:scroll=move |_| {
                 app().tip.set(None);
+                look_right();
                 if let (true, Some(frame)) = (long.get_untracked(), frame.get_untracked()) {
                     let top = browser::scroll_top_of(&frame);
                     state.scroll.update(|scroll| scroll.move_to(top));

@@ -1,6 +1,8 @@
 //! Where things are on the screen, and what has the focus.
 
-use leptos::prelude::{document, set_timeout, window};
+use leptos::leptos_dom::helpers::WindowListenerHandle;
+use leptos::prelude::{document, set_timeout, window, window_event_listener_untyped};
+use std::cell::RefCell;
 use std::time::Duration;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
@@ -22,6 +24,12 @@ pub fn spot_below(element: &Element) -> Spot {
 /// Height of what can be seen of `element`.
 pub fn size_of(element: &Element) -> f64 {
     f64::from(element.client_height())
+}
+
+/// Whether `element` can be scrolled further to the right.
+pub fn has_more_right(element: &Element) -> bool {
+    // Of a pixel that is cut there is nothing to see.
+    element.scroll_left() + element.client_width() + 1 < element.scroll_width()
 }
 
 pub fn scroll_top_of(element: &Element) -> f64 {
@@ -147,6 +155,25 @@ pub fn show_dialog(dialog: &HtmlDialogElement, open: bool) {
         true if !dialog.open() => drop(dialog.show_modal()),
         false if dialog.open() => dialog.close(),
         _ => {}
+    }
+}
+
+thread_local! {
+    static LEAVING: RefCell<Option<WindowListenerHandle>> = const { RefCell::new(None) };
+}
+
+/// Has the browser ask before the page is left, or no longer. Pages that may ask are not kept for the way back, so it is
+/// only switched on while there is something to lose.
+pub fn ask_before_leaving(asks: bool) {
+    let listener = asks.then(|| {
+        window_event_listener_untyped("beforeunload", |event| {
+            event.prevent_default();
+            // What browsers asked for before that.
+            let _ = js_sys::Reflect::set(&event, &"returnValue".into(), &JsValue::TRUE);
+        })
+    });
+    if let Some(before) = LEAVING.replace(listener) {
+        before.remove();
     }
 }
 

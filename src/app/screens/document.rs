@@ -181,6 +181,10 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
     let query = Memo::new(move |_| {
         document.with(|document| document.as_ref().map(|document| document.query.clone()).unwrap_or_default())
     });
+    // A report that was handed on without its trace answers nothing else than it does.
+    let can_ask = Memo::new(move |_| {
+        document.with(|document| document.as_ref().is_some_and(|document| document.link.is_none()))
+    });
     let blocks = Memo::new(move |_| {
         with_report(document, id, |report| {
             report.blocks.iter().enumerate().map(|(at, block)| key_of(at, block)).collect::<Vec<_>>()
@@ -250,9 +254,14 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
                     <p class="report-summary"><bdi>{summary}</bdi></p>
                 </Show>
             </div>
-            <TopChoice tab document id />
+            <Show when=move || can_ask.get()>
+                <TopChoice tab document id />
+            </Show>
         </header>
         {move || {
+            if !can_ask.get() {
+                return ().into_any();
+            }
             let tables = id.with_value(|id| OwnTable::of_report(id));
             let editors = tables.iter().map(|table| view! { <OwnTableEditor tab table=*table query /> }).collect_view();
             if id.with_value(|id| id == MEMORY) {

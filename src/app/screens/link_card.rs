@@ -35,7 +35,7 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                     </p>
                     {move || {
                         let problem = link.get().and_then(|link| link.problem);
-                        problem.map(|why| view! { <p class="share-wrong">{(words().sharing.no_index)(&text::visible(&why))}</p> })
+                        problem.map(|why| view! { <p class="wrong">{(words().sharing.no_index)(&text::visible(&why))}</p> })
                     }}
                     <ul>
                         {move || {
@@ -57,7 +57,7 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                     <Show when=move || link.with(|link| link.as_ref().is_some_and(|link| link.own_tables))>
                         <p>{words().sharing.own_tables}</p>
                     </Show>
-                    <p class="share-hint">{move || link.get().map(|link| (words().sharing.made_by)(&text::visible(&link.by)))}</p>
+                    <p class="hint">{move || link.get().map(|link| (words().sharing.made_by)(&text::visible(&link.by)))}</p>
                 </div>
             </div>
             <p class="exporting" role="status">

@@ -1,5 +1,6 @@
 //! What fills the page: a component a screen or a part that is always there.
 
+mod closing;
 mod document;
 mod drop_overlay;
 mod files;
@@ -21,6 +22,7 @@ mod share;
 mod sides;
 mod start;
 
+pub use closing::ClosingDialog;
 pub use document::DocumentScreen;
 pub use drop_overlay::DropOverlay;
 pub use frame::FrameScreen;

@@ -2,14 +2,13 @@
 
 use crate::app::browser;
 use crate::app::state::Tab;
-use crate::app::widgets::{Icon, Shape};
+use crate::app::times::{millis, nanoseconds};
+use crate::app::widgets::{Dialog, Icon, Shape};
 use crate::app::words::words;
 use crate::app::writing::{Writing, leads_somewhere, words_of};
-use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::text;
-use tracedrop::base::time::parse_ns;
 use tracedrop::engine::protocol::DocumentView;
 use tracedrop::report::notes::{MAX_NOTES, MAX_TEXT_CHARS, MAX_TITLE_CHARS};
 use tracedrop::report::{Anchor, Remark};
@@ -114,61 +113,56 @@ fn lines_of(note: &str) -> String {
 /// Where something is written, open while `tab.writing` says so.
 #[component]
 fn NoteDialog(tab: Tab, document: Document) -> impl IntoView {
-    let dialog = NodeRef::<html::Dialog>::new();
+    // What is half written is not dropped unasked.
+    let asking = RwSignal::new(false);
+    let leave = move || {
+        if tab.half_written.get_untracked() {
+            asking.set(true);
+            browser::after(0, || {
+                browser::focus_first(".note-dialog[open] .note-go-on");
+            });
+        } else {
+            tab.writing.set(None);
+        }
+    };
     Effect::new(move |_| {
-        let open = tab.writing.with(Option::is_some);
-        if let Some(dialog) = dialog.get() {
-            browser::show_dialog(&dialog, open);
+        if tab.writing.with(Option::is_none) {
+            asking.set(false);
+            tab.half_written.set(false);
         }
     });
-    let close = move || tab.writing.set(None);
     let title = move || match tab.writing.get() {
         Some(Writing::Title) => words().notes.title_label,
         Some(Writing::Old(_)) => words().notes.old,
         _ => words().notes.new,
     };
     view! {
-        <dialog
-            class="dialog note-dialog"
-            aria-labelledby=format!("note-title-{}", tab.id)
-            node_ref=dialog
-            on:close=move |_| close()
-            on:click=move |event| {
-                if dialog.get_untracked().is_some_and(|dialog| browser::is_target(&event, &dialog)) {
-                    close();
-                }
-            }
+        <Dialog
+            open=Signal::derive(move || tab.writing.with(Option::is_some))
+            on_close=move |_: ()| leave()
+            title_id=format!("note-title-{}", tab.id)
+            title=Signal::derive(move || title().to_string())
+            class="note-dialog"
         >
-            <div class="dialog-body">
-                <div class="dialog-head">
-                    <h2 id=format!("note-title-{}", tab.id)>{title}</h2>
-                    <button
-                        type="button"
-                        class="button button-icon button-quiet"
-                        aria-label=words().close
-                        on:click=move |_| close()
-                    >
-                        <Icon shape=Shape::Close />
-                    </button>
-                </div>
-                {move || match tab.writing.get() {
-                    None => ().into_any(),
-                    Some(Writing::Title) => view! { <TitleForm tab /> }.into_any(),
-                    Some(Writing::New(rows)) => view! { <NoteForm tab document rows number=None /> }.into_any(),
-                    Some(Writing::Old(number)) => {
-                        let on = tab.notes.with_untracked(|notes| notes.list.get(number).map(|note| note.on.clone()));
-                        let rows = on.into_iter().filter(|on| matches!(on, Anchor::Row { .. })).collect();
-                        view! { <NoteForm tab document rows number=Some(number) /> }.into_any()
-                    }
-                }}
-            </div>
-        </dialog>
+            {move || match tab.writing.get() {
+                None => ().into_any(),
+                Some(Writing::Title) => view! { <TitleForm tab asking /> }.into_any(),
+                Some(Writing::New(rows)) => view! { <NoteForm tab document asking rows number=None /> }.into_any(),
+                Some(Writing::Old(number)) => {
+                    let on = tab.notes.with_untracked(|notes| notes.list.get(number).map(|note| note.on.clone()));
+                    let rows = on.into_iter().filter(|on| matches!(on, Anchor::Row { .. })).collect();
+                    view! { <NoteForm tab document asking rows number=Some(number) /> }.into_any()
+                }
+            }}
+        </Dialog>
     }
 }
 
 #[component]
-fn TitleForm(tab: Tab) -> impl IntoView {
-    let title = RwSignal::new(tab.notes.with_untracked(|notes| notes.title.clone()));
+fn TitleForm(tab: Tab, asking: RwSignal<bool>) -> impl IntoView {
+    let before = tab.notes.with_untracked(|notes| notes.title.clone());
+    let title = RwSignal::new(before.clone());
+    Effect::new(move |_| tab.half_written.set(title.with(|title| *title != before)));
     view! {
         <form
             class="note-form"
@@ -192,19 +186,31 @@ fn TitleForm(tab: Tab) -> impl IntoView {
                     on:input:target=move |event| title.set(event.target().value())
                 />
             </label>
-            <p class="share-hint">{words().notes.title_hint}</p>
-            <FormEnd tab />
+            <p class="hint">{words().notes.title_hint}</p>
+            <FormEnd tab asking />
         </form>
     }
 }
 
-/// Buttons at the end of a form.
+/// Buttons at the end of a form; while it is asked whether what was written is to go, those that answer.
 #[component]
-fn FormEnd(tab: Tab) -> impl IntoView {
+fn FormEnd(tab: Tab, asking: RwSignal<bool>) -> impl IntoView {
+    let go_on = move |_| {
+        asking.set(false);
+        browser::focus_first(".note-dialog[open] [autofocus]");
+    };
+    let drop = move |_| tab.writing.set(None);
     view! {
-        <div class="share-actions">
+        <p class="wrong" role="status">{move || asking.get().then_some(words().notes.not_saved)}</p>
+        <div class="actions">
             <button type="submit" class="button button-main">{words().notes.save}</button>
-            <button type="button" class="button" on:click=move |_| tab.writing.set(None)>{words().notes.cancel}</button>
+            <Show
+                when=move || asking.get()
+                fallback=move || view! { <button type="button" class="button" on:click=drop>{words().notes.cancel}</button> }
+            >
+                <button type="button" class="button note-go-on" on:click=go_on>{words().notes.go_on}</button>
+                <button type="button" class="button" on:click=drop>{words().notes.drop}</button>
+            </Show>
         </div>
     }
 }
@@ -255,11 +261,14 @@ impl Draft {
         }
     }
 
+    /// All that was typed.
+    fn written(self) -> [String; 5] {
+        [self.text, self.from, self.to, self.name, self.at].map(|field| field.get())
+    }
+
     /// What the note is on; or what is wrong with what was written.
     fn anchor(self, rows: &[Anchor]) -> Result<Anchor, &'static str> {
-        let time = |text: RwSignal<String>| {
-            nanoseconds(&text.get_untracked()).filter(|ns| *ns >= 0).ok_or(words().notes.bad_time)
-        };
+        let time = |text: RwSignal<String>| nanoseconds(&text.get_untracked()).ok_or(words().notes.bad_time);
         match self.on.get_untracked().as_str() {
             RANGE => match (time(self.from)?, time(self.to)?) {
                 (from_ns, to_ns) if from_ns <= to_ns => Ok(Anchor::Range { from_ns, to_ns }),
@@ -276,24 +285,20 @@ impl Draft {
     }
 }
 
-/// Milliseconds that someone wrote, as nanoseconds.
-fn nanoseconds(millis: &str) -> Option<i64> {
-    // A time may be as long as the digits of a double, and has to come back as it was.
-    parse_ns(millis.trim().as_bytes(), 3)
-}
-
-/// Nanoseconds as milliseconds, with all their digits.
-fn millis(ns: i64) -> String {
-    let size = ns.unsigned_abs();
-    let text = format!("{}{}.{:06}", if ns < 0 { "-" } else { "" }, size / 1_000_000, size % 1_000_000);
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
-}
-
 #[component]
-fn NoteForm(tab: Tab, document: Document, rows: Vec<Anchor>, number: Option<usize>) -> impl IntoView {
+fn NoteForm(
+    tab: Tab,
+    document: Document,
+    asking: RwSignal<bool>,
+    rows: Vec<Anchor>,
+    number: Option<usize>,
+) -> impl IntoView {
     let old = number.and_then(|number| tab.notes.with_untracked(|notes| notes.list.get(number).cloned()));
     let draft = Draft::new(old, rows.len());
+    let before = draft.written();
+    Effect::new(move |_| tab.half_written.set(draft.written() != before));
     let document = document.get_untracked();
+    let length = document.as_ref().and_then(|document| document.span_ns).map(millis);
     let offered: Vec<(String, String)> = rows
         .iter()
         .enumerate()
@@ -346,6 +351,14 @@ fn NoteForm(tab: Tab, document: Document, rows: Vec<Anchor>, number: Option<usiz
                 <Field label=words().notes.from value=draft.from />
                 <Field label=words().notes.to value=draft.to />
             </Show>
+            {length
+                .map(|length| {
+                    view! {
+                        <Show when=move || draft.on.with(|on| on == EVENT || on == RANGE)>
+                            <p class="hint">{(words().notes.length)(&length)}</p>
+                        </Show>
+                    }
+                })}
             <label>
                 <span>{words().notes.text}</span>
                 <textarea
@@ -363,8 +376,8 @@ fn NoteForm(tab: Tab, document: Document, rows: Vec<Anchor>, number: Option<usiz
                     }
                 ></textarea>
             </label>
-            <p class="share-wrong" role="status">{move || draft.wrong.get()}</p>
-            <FormEnd tab />
+            <p class="wrong" role="status">{move || draft.wrong.get()}</p>
+            <FormEnd tab asking />
         </form>
     }
 }

@@ -3,15 +3,15 @@
 use crate::app::browser::{self, Blob, HandedOver, Local};
 use crate::app::client::Answer;
 use crate::app::state::Tab;
-use crate::app::widgets::{Icon, Shape};
+use crate::app::times::{millis, nanoseconds};
+use crate::app::widgets::{Dialog, Icon, Shape};
 use crate::app::words::words;
-use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::text;
 use tracedrop::base::units::group_digits;
 use tracedrop::engine::protocol::{
-    Classes, Cut, DocumentView, ExporterView, LinkOptions, PreviewView, Request, ShareOptions,
+    Classes, Cut, DocumentView, ExporterView, LinkOptions, PreviewView, Request, ShareOptions, TextSort,
 };
 
 /// Of larger files only a part is offered first.
@@ -55,47 +55,22 @@ struct Packed {
 /// The dialog of a tab, open while `tab.share` says so.
 #[component]
 pub fn ShareDialog(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
-    let dialog = NodeRef::<html::Dialog>::new();
-    Effect::new(move |_| {
-        let open = tab.share.with(Option::is_some);
-        if let Some(dialog) = dialog.get() {
-            browser::show_dialog(&dialog, open);
-        }
-    });
-    let close = move || tab.share.set(None);
     view! {
-        <dialog
-            class="dialog share"
-            aria-labelledby=format!("share-title-{}", tab.id)
-            node_ref=dialog
-            on:close=move |_| close()
-            on:click=move |event| {
-                if dialog.get_untracked().is_some_and(|dialog| browser::is_target(&event, &dialog)) {
-                    close();
-                }
-            }
+        <Dialog
+            open=Signal::derive(move || tab.share.with(Option::is_some))
+            on_close=move |_: ()| tab.share.set(None)
+            title_id=format!("share-title-{}", tab.id)
+            title=Signal::derive(move || tab.share.get().map(title_of).unwrap_or_default().to_string())
+            class="share"
         >
-            <div class="dialog-body">
-                <div class="dialog-head">
-                    <h2 id=format!("share-title-{}", tab.id)>{move || tab.share.get().map(title_of)}</h2>
-                    <button
-                        type="button"
-                        class="button button-icon button-quiet"
-                        aria-label=words().close
-                        on:click=move |_| close()
-                    >
-                        <Icon shape=Shape::Close />
-                    </button>
-                </div>
-                {move || match tab.share.get() {
-                    Some(Way::Perfetto) => view! { <ToPerfetto tab document /> }.into_any(),
-                    Some(Way::Link) => view! { <AsLink tab document /> }.into_any(),
-                    Some(Way::File) => view! { <AsFile tab document /> }.into_any(),
-                    Some(Way::HandOn) => view! { <AsTracedropFile tab document /> }.into_any(),
-                    None => ().into_any(),
-                }}
-            </div>
-        </dialog>
+            {move || match tab.share.get() {
+                Some(Way::Perfetto) => view! { <ToPerfetto tab document /> }.into_any(),
+                Some(Way::Link) => view! { <AsLink tab document /> }.into_any(),
+                Some(Way::File) => view! { <AsFile tab document /> }.into_any(),
+                Some(Way::HandOn) => view! { <AsTracedropFile tab document /> }.into_any(),
+                None => ().into_any(),
+            }}
+        </Dialog>
     }
 }
 
@@ -106,18 +81,6 @@ fn title_of(way: Way) -> &'static str {
         Way::File => words().sharing.file_title,
         Way::HandOn => words().sharing.hand_on_title,
     }
-}
-
-/// Milliseconds that someone wrote, as nanoseconds.
-fn nanoseconds(millis: &str) -> Option<i64> {
-    let value: f64 = millis.trim().parse().ok()?;
-    (value.is_finite() && value >= 0.0).then(|| (value * 1e6).round() as i64)
-}
-
-/// Nanoseconds as milliseconds, as people write them.
-fn millis(ns: i64) -> String {
-    let text = format!("{:.3}", ns as f64 / 1e6);
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 #[component]
@@ -132,29 +95,19 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
         _ => span.unwrap_or(0),
     };
     let asked = tab.window.try_update_value(Option::take).flatten();
-    let from = RwSignal::new(asked.map_or_else(|| "0".to_string(), |(from, _)| millis(from.max(0))));
-    let to = RwSignal::new(millis(asked.map_or(first, |(_, to)| to.max(0))));
+    let part = PartDraft::new(asked.unwrap_or((0, first)));
+    let cut = Memo::new(move |_| part.cut(span));
     let stage = RwSignal::new(Stage::Asking);
     // What was packed last.
     let held: Local<Option<Blob>> = StoredValue::new_local(None);
     let classes = RwSignal::new(Classes::default());
     // Fresh for every packing, so that a late answer to an old one is told apart.
     let turn = StoredValue::new(0u32);
-    let window = move || -> Option<Option<(i64, i64)>> {
-        let Some(span) = span else { return Some(None) };
-        let window = (nanoseconds(&from.get())?, nanoseconds(&to.get())?);
-        if window.0 > window.1 {
-            return None;
-        }
-        // What is shown is rounded, and all of it is all of it.
-        Some((window.0 > 0 || window.1.saturating_add(1_000) < span).then_some(window))
-    };
     let pack = move || {
-        let Some(window) = untrack(window) else { return };
+        let Ok(cut) = cut.get_untracked() else { return };
         let this_turn = turn.get_value() + 1;
         turn.set_value(this_turn);
         stage.set(Stage::Packing(0));
-        let cut = Cut { window, ..Cut::default() };
         let options = ShareOptions { cut, redact: classes.get_untracked(), ..ShareOptions::default() };
         tab.ask(
             |ticket| Request::Share { ticket, exporter: PACKED_TRACE.to_string(), options },
@@ -177,15 +130,25 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
             },
         );
     };
-    // Packed at once, and anew for other classes; of a large one only when asked.
+    // Packed at once, and anew whenever something else is to go out; of a large one only when asked.
     Effect::new(move |before: Option<()>| {
+        let is_sound = cut.with(Result::is_ok);
         classes.track();
-        if before.is_some() || !is_large {
-            pack();
+        let this_turn = turn.get_value() + 1;
+        turn.set_value(this_turn);
+        if is_large || !is_sound {
+            return stage.set(Stage::Asking);
         }
+        stage.set(Stage::Packing(0));
+        let pause = if before.is_some() { TYPING_MS } else { 0 };
+        browser::after(pause, move || {
+            if turn.try_get_value() == Some(this_turn) {
+                pack();
+            }
+        });
     });
     let options = Signal::derive(move || {
-        let cut = Cut { window: window().flatten(), ..Cut::default() };
+        let cut = cut.get().unwrap_or_default();
         ShareOptions { cut, redact: classes.get(), ..ShareOptions::default() }
     });
     let hand_over = move |packed: Packed| {
@@ -212,56 +175,34 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
             browser::download(&packed.file_name, &blob);
         }
     };
-    let busy = move || stage.with(|stage| matches!(stage, Stage::Packing(_) | Stage::Calling));
+    let is_calling = move || stage.with(|stage| matches!(stage, Stage::Calling));
     view! {
         <p>{words().sharing.perfetto_about}</p>
         {span
             .map(|span| {
                 view! {
-                    <form
-                        class="share-part"
-                        on:submit=move |event| {
-                            event.prevent_default();
-                            pack();
-                        }
-                    >
-                        <fieldset disabled=busy>
-                            <legend>{(words().sharing.part)(&millis(span))}</legend>
-                            <label>
-                                <span>{words().sharing.from}</span>
-                                <input
-                                    type="text"
-                                    inputmode="decimal"
-                                    aria-invalid=move || window().is_none().to_string()
-                                    prop:value=move || from.get()
-                                    on:input:target=move |event| from.set(event.target().value())
-                                />
-                            </label>
-                            <label>
-                                <span>{words().sharing.to}</span>
-                                <input
-                                    type="text"
-                                    inputmode="decimal"
-                                    aria-invalid=move || window().is_none().to_string()
-                                    prop:value=move || to.get()
-                                    on:input:target=move |event| to.set(event.target().value())
-                                />
-                            </label>
-                            <button type="submit" class="button" disabled=move || window().is_none()>
-                                {words().sharing.pack}
-                            </button>
-                        </fieldset>
-                        <Show when=move || window().is_none()>
-                            <p class="share-wrong">{words().sharing.bad_window}</p>
-                        </Show>
-                        {is_large.then(|| view! { <p class="share-hint">{(words().sharing.is_large)(n_bytes)}</p> })}
-                    </form>
+                    <PartFields part cut span disabled=Signal::derive(is_calling) />
+                    {is_large.then(|| view! { <p class="hint">{(words().sharing.is_large)(n_bytes)}</p> })}
                 }
             })}
         <Redaction tab exporter=PACKED_TRACE.to_string() options classes />
         <div class="share-state" role="status">
             {move || match stage.get() {
-                Stage::Asking => ().into_any(),
+                Stage::Asking => {
+                    view! {
+                        <div class="actions">
+                            <button
+                                type="button"
+                                class="button button-main"
+                                disabled=move || cut.with(Result::is_err)
+                                on:click=move |_| pack()
+                            >
+                                {if is_large { words().sharing.pack } else { words().sharing.open_perfetto }}
+                            </button>
+                        </div>
+                    }
+                        .into_any()
+                }
                 Stage::Packing(bytes) => view! { <p>{(words().sharing.packing)(bytes)}</p> }.into_any(),
                 Stage::Calling => view! { <p>{words().sharing.calling}</p> }.into_any(),
                 Stage::Over(text) => view! { <p><Icon shape=Shape::Check />" "{text}</p> }.into_any(),
@@ -271,7 +212,7 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
                     let again = packed.clone();
                     view! {
                         <p>{about}</p>
-                        <div class="share-actions">
+                        <div class="actions">
                             <button type="button" class="button button-main" on:click=move |_| hand_over(packed.clone())>
                                 {words().sharing.open_perfetto}
                             </button>
@@ -284,11 +225,11 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
                 }
                 Stage::Failed(text, packed) => {
                     view! {
-                        <p class="share-wrong"><Icon shape=Shape::Alert />" "{text}</p>
+                        <p class="wrong"><Icon shape=Shape::Alert />" "{text}</p>
                         {packed
                             .map(|packed| {
                                 view! {
-                                    <div class="share-actions">
+                                    <div class="actions">
                                         <button type="button" class="button button-main" on:click=move |_| download(&packed)>
                                             {words().sharing.download_instead}
                                         </button>
@@ -384,7 +325,7 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
             let document = document.as_ref()?;
             let chosen = tab.report.get();
             let at = document.reports.iter().position(|report| Some(&report.id) == chosen.as_ref());
-            document.reports.get(at.unwrap_or(0)).map(|report| report.title.clone())
+            document.reports.get(at.unwrap_or(0)).map(|report| (report.id.clone(), report.title.clone()))
         })
     };
     let copy = move |address: String| {
@@ -392,6 +333,12 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
         browser::copy_text(address, move |copied| match copied {
             true => {
                 app.say(words().sharing.link_copied.to_string());
+                let ShareOptions { notes, redact, link, .. } = asked.get_untracked();
+                if let (Some(notes), true) = (notes, redact.is_none()) {
+                    // Those on rows of reports that stay behind are not in it.
+                    let report = untrack(shown).filter(|_| !link.all_reports);
+                    tab.mark_saved(&report.map_or_else(|| notes.clone(), |(id, _)| notes.with_report(&id)));
+                }
                 tab.share.set(None);
             }
             false => app.alert(words().not_copied.to_string()),
@@ -399,42 +346,40 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
     };
     view! {
         <p>{words().sharing.link_about}</p>
-        <div class="share-part">
-            <fieldset>
-                <label>
-                    <span>{words().sharing.link_rows}</span>
-                    <select on:change:target=move |event| {
-                        if let Ok(n) = event.target().value().parse() {
-                            rows.set(n);
-                        }
-                    }>
-                        {ROWS.map(|n| view! { <option value=n.to_string() selected=move || rows.get() == n>{n.to_string()}</option> }).collect_view()}
-                    </select>
-                </label>
-                <label>
-                    <input
-                        type="checkbox"
-                        prop:checked=move || all_reports.get()
-                        on:change:target=move |event| all_reports.set(event.target().checked())
-                    />
-                    <span>{words().sharing.link_all}</span>
-                </label>
-            </fieldset>
-        </div>
+        <fieldset>
+            <label>
+                <span>{words().sharing.link_rows}</span>
+                <select on:change:target=move |event| {
+                    if let Ok(n) = event.target().value().parse() {
+                        rows.set(n);
+                    }
+                }>
+                    {ROWS.map(|n| view! { <option value=n.to_string() selected=move || rows.get() == n>{n.to_string()}</option> }).collect_view()}
+                </select>
+            </label>
+            <label>
+                <input
+                    type="checkbox"
+                    prop:checked=move || all_reports.get()
+                    on:change:target=move |event| all_reports.set(event.target().checked())
+                />
+                <span>{words().sharing.link_all}</span>
+            </label>
+        </fieldset>
         <Redaction tab exporter=LINK.to_string() options=asked classes />
         <div class="share-state" role="status">
             {move || match stage.get() {
                 LinkStage::Making => view! { <p>{words().sharing.link_making}</p> }.into_any(),
                 LinkStage::Refused(text) => {
-                    view! { <p class="share-wrong"><Icon shape=Shape::Alert />" "{text}</p> }.into_any()
+                    view! { <p class="wrong"><Icon shape=Shape::Alert />" "{text}</p> }.into_any()
                 }
                 LinkStage::Ready(address) => {
                     let n_letters = address.len() as u64;
-                    let title = shown().filter(|_| !all_reports.get()).unwrap_or_default();
+                    let title = shown().filter(|_| !all_reports.get()).map(|(_, title)| title).unwrap_or_default();
                     let tells_digest = has_digest || document.with_untracked(|it| it.as_ref().is_some_and(|it| files_have_digests(it)));
                     view! {
                         <p>{(words().sharing.link_length)(n_letters, &title, tells_digest)}</p>
-                        <div class="share-actions">
+                        <div class="actions">
                             <button type="button" class="button button-main" on:click=move |_| copy(address.clone())>
                                 <Icon shape=Shape::Copy />
                                 <span>{words().sharing.link_copy_now}</span>
@@ -448,8 +393,12 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
     }
 }
 
-/// Texts of the preview that are on the page; the others are counted.
+/// Texts of the preview that are on the page at first, and so many times more whenever more are asked for; the others are
+/// counted, and in the list that can be saved.
 const PREVIEW_TEXTS: u32 = 200;
+const MORE_TEXTS: u32 = 10;
+/// No more are ever on the page, which would become slow.
+const MAX_TEXTS: u32 = 20_000;
 /// Typing pauses this long before texts are looked through.
 const TYPING_MS: u64 = 200;
 
@@ -463,10 +412,11 @@ fn Redaction(
 ) -> impl IntoView {
     let open = RwSignal::new(false);
     let search = RwSignal::new(String::new());
+    let limit = RwSignal::new(PREVIEW_TEXTS);
     let preview = RwSignal::new(None::<Result<PreviewView, String>>);
     let turn = StoredValue::new(0u32);
     Effect::new(move |_| {
-        let (exporter, options, search) = (exporter.get(), options.get(), search.get());
+        let (exporter, options, search, limit) = (exporter.get(), options.get(), search.get(), limit.get());
         if !open.get() {
             return;
         }
@@ -477,7 +427,7 @@ fn Redaction(
                 return;
             }
             tab.ask(
-                |ticket| Request::Preview { ticket, exporter, options, search, limit: PREVIEW_TEXTS },
+                |ticket| Request::Preview { ticket, exporter, options, search, limit },
                 move |answer| {
                     if turn.try_get_value() != Some(this_turn) {
                         return;
@@ -493,12 +443,31 @@ fn Redaction(
             );
         });
     });
+    let save = move || {
+        let (exporter, options) = (exporter.get_untracked(), options.get_untracked());
+        let search = search.get_untracked();
+        tab.ask(
+            |ticket| Request::Preview { ticket, exporter, options, search, limit: u32::MAX },
+            move |answer| match answer {
+                Answer::Preview(view) => {
+                    let list = list_of(&view);
+                    browser::download_text(words().sharing.preview_name, &list, "text/tab-separated-values");
+                    let n_bytes = list.len() as u64;
+                    tab.app.say((words().exported)(words().sharing.preview_name, n_bytes, false));
+                }
+                Answer::Refused(failure) => {
+                    tab.app.alert((words().refused)(&failure.what, &failure.hint));
+                }
+                _ => {}
+            },
+        );
+    };
     let is_on = move |name: &'static str| {
         let mut classes = classes.get();
         classes.by_name(name).is_some_and(|is_on| *is_on)
     };
     view! {
-        <fieldset class="share-classes">
+        <fieldset>
             <legend>{words().sharing.take_out}</legend>
             {words()
                 .sharing
@@ -526,7 +495,7 @@ fn Redaction(
         </fieldset>
         <details class="share-preview" on:toggle=move |_| open.update(|open| *open = !*open)>
             <summary>{words().sharing.preview}</summary>
-            <p class="share-hint">{words().sharing.preview_about}</p>
+            <p class="hint">{words().sharing.preview_about}</p>
             <label class="field">
                 <Icon shape=Shape::Search />
                 <input
@@ -541,11 +510,38 @@ fn Redaction(
             </label>
             {move || match preview.get() {
                 None => view! { <p>{words().sharing.previewing}</p> }.into_any(),
-                Some(Err(text)) => view! { <p class="share-wrong">{text}</p> }.into_any(),
-                Some(Ok(preview)) => preview_view(preview).into_any(),
+                Some(Err(text)) => view! { <p class="wrong">{text}</p> }.into_any(),
+                Some(Ok(preview)) => {
+                    let n_hidden = preview.n_matching.saturating_sub(preview.texts.len() as u64);
+                    let has_more = move || n_hidden > 0 && limit.get() < MAX_TEXTS;
+                    view! {
+                        {preview_view(preview)}
+                        <div class="actions">
+                            <Show when=has_more>
+                                <button type="button" class="button" on:click=move |_| limit.update(|limit| *limit *= MORE_TEXTS)>
+                                    {words().sharing.preview_more}
+                                </button>
+                            </Show>
+                            <button type="button" class="button" on:click=move |_| save()>{words().sharing.preview_save}</button>
+                        </div>
+                    }
+                        .into_any()
+                }
             }}
         </details>
     }
+}
+
+/// A line for each text: what it looks like, how often it is there, the text.
+fn list_of(preview: &PreviewView) -> String {
+    let line = |(sort, text, n): &(TextSort, String, u64)| {
+        format!("{}\t{n}\t{}\n", (words().sharing.sort)(*sort), text::visible(text))
+    };
+    let more = match preview.n_more {
+        0 => String::new(),
+        n => (words().sharing.preview_untold)(n),
+    };
+    preview.texts.iter().map(line).chain([more]).collect()
 }
 
 fn preview_view(preview: PreviewView) -> impl IntoView {
@@ -576,7 +572,7 @@ fn preview_view(preview: PreviewView) -> impl IntoView {
                 </tbody>
             </table>
         </div>
-        <p class="share-hint">{(words().sharing.preview_count)(n_shown, n_matching, n_more)}</p>
+        <p class="hint">{(words().sharing.preview_count)(n_shown, n_matching, n_more)}</p>
     }
 }
 
@@ -590,43 +586,80 @@ struct PartDraft {
     depth: RwSignal<String>,
 }
 
+/// What is wrong with a part as it was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Wrong {
+    From,
+    To,
+    /// It ends before it starts.
+    Order,
+    /// It starts when the trace is over.
+    Beyond,
+    Depth,
+}
+
 impl PartDraft {
-    fn new(span: Option<i64>) -> PartDraft {
+    fn new((from, to): (i64, i64)) -> PartDraft {
         PartDraft {
-            from: RwSignal::new("0".to_string()),
-            to: RwSignal::new(span.map(millis).unwrap_or_default()),
+            from: RwSignal::new(millis(from.max(0))),
+            to: RwSignal::new(millis(to.max(0))),
             depth: RwSignal::default(),
         }
     }
 
-    /// What is kept. `None` if what was written can not be that.
-    fn cut(self, span: Option<i64>) -> Option<Cut> {
+    /// What is kept of a trace of that length.
+    fn cut(self, span: Option<i64>) -> Result<Cut, Wrong> {
         let window = match span {
             Some(span) => {
-                let window = (nanoseconds(&self.from.get())?, nanoseconds(&self.to.get())?);
-                // What is shown is rounded, and all of it is all of it.
-                let is_part = window.0 > 0 || window.1 + 1_000 < span;
-                Some(window).filter(|window| window.0 <= window.1).map(|window| is_part.then_some(window))?
+                let from = nanoseconds(&self.from.get()).ok_or(Wrong::From)?;
+                let to = nanoseconds(&self.to.get()).ok_or(Wrong::To)?;
+                match () {
+                    () if from > to => return Err(Wrong::Order),
+                    () if from > span => return Err(Wrong::Beyond),
+                    () => (from > 0 || to < span).then_some((from, to)),
+                }
             }
             None => None,
         };
         let max_depth = match self.depth.get().trim() {
             "" => None,
-            depth => Some(depth.parse().ok().filter(|depth| *depth > 0)?),
+            depth => Some(depth.parse().ok().filter(|depth| *depth > 0).ok_or(Wrong::Depth)?),
         };
-        Some(Cut { window, max_depth })
+        Ok(Cut { window, max_depth })
     }
 }
 
+fn words_for(wrong: Wrong, span: i64) -> String {
+    match wrong {
+        Wrong::From | Wrong::To => words().notes.bad_time.to_string(),
+        Wrong::Order => words().notes.bad_range.to_string(),
+        Wrong::Beyond => (words().sharing.beyond)(&millis(span)),
+        Wrong::Depth => words().sharing.bad_depth.to_string(),
+    }
+}
+
+/// Where a part of a trace is written, and what is wrong with it.
 #[component]
-fn PartFields(part: PartDraft, span: Option<i64>) -> impl IntoView {
-    let field = |label: &'static str, value: RwSignal<String>| {
+fn PartFields(
+    part: PartDraft,
+    cut: Memo<Result<Cut, Wrong>>,
+    /// Length of the trace.
+    span: i64,
+    /// Slices may be left out by their depth, too.
+    #[prop(optional)]
+    with_depth: bool,
+    #[prop(optional, into)] disabled: Signal<bool>,
+) -> impl IntoView {
+    let wrong = move || cut.with(|cut| cut.as_ref().err().copied());
+    let field = move |label: &'static str, value: RwSignal<String>, concerns: &'static [Wrong]| {
         view! {
             <label>
                 <span>{label}</span>
                 <input
                     type="text"
                     inputmode="decimal"
+                    autocomplete="off"
+                    aria-invalid=move || wrong().is_some_and(|wrong| concerns.contains(&wrong)).to_string()
                     prop:value=move || value.get()
                     on:input:target=move |event| value.set(event.target().value())
                 />
@@ -634,13 +667,13 @@ fn PartFields(part: PartDraft, span: Option<i64>) -> impl IntoView {
         }
     };
     view! {
-        <div class="share-part">
-            <fieldset>
-                <legend>{span.map_or_else(String::new, |span| (words().sharing.part)(&millis(span)))}</legend>
-                {span.is_some().then(|| [field(words().sharing.from, part.from), field(words().sharing.to, part.to)])}
-                {field(words().sharing.depth, part.depth)}
-            </fieldset>
-        </div>
+        <fieldset disabled=disabled>
+            <legend>{(words().sharing.part)(&millis(span))}</legend>
+            {field(words().sharing.from, part.from, &[Wrong::From, Wrong::Order, Wrong::Beyond])}
+            {field(words().sharing.to, part.to, &[Wrong::To, Wrong::Order])}
+            {with_depth.then(|| field(words().sharing.depth, part.depth, &[Wrong::Depth]))}
+        </fieldset>
+        <p class="wrong" role="status">{move || wrong().map(|wrong| words_for(wrong, span))}</p>
     }
 }
 
@@ -656,17 +689,17 @@ fn AsFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
     let classes = RwSignal::new(Classes { paths: true, hosts: true, ..Classes::default() });
     let known = StoredValue::new(exporters.clone());
     let span = document.with_untracked(|document| document.as_ref().and_then(|document| document.span_ns));
-    let part = PartDraft::new(span);
+    let part = PartDraft::new((0, span.unwrap_or(0)));
     let takes_part = Memo::new(move |_| {
         chosen.with(|id| known.with_value(|all| all.iter().any(|it| it.id == *id && it.takes_part)))
     });
-    let cut = Memo::new(move |_| if takes_part.get() { part.cut(span) } else { Some(Cut::default()) });
+    let cut = Memo::new(move |_| if takes_part.get() { part.cut(span) } else { Ok(Cut::default()) });
     let options = Signal::derive(move || {
         let cut = cut.get().unwrap_or_default();
         tab.with_notes(ShareOptions { cut, redact: classes.get(), ..ShareOptions::default() })
     });
     let export = move || {
-        if cut.get_untracked().is_none() {
+        if cut.with_untracked(Result::is_err) {
             return;
         }
         let id = chosen.get_untracked();
@@ -678,35 +711,30 @@ fn AsFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
     };
     view! {
         <p>{words().sharing.file_about}</p>
-        <div class="share-part">
-            <fieldset>
-                <label>
-                    <span>{words().sharing.file_format}</span>
-                    <select on:change:target=move |event| chosen.set(event.target().value())>
-                        {exporters
-                            .into_iter()
-                            .map(|exporter| {
-                                let id = exporter.id.clone();
-                                view! {
-                                    <option value=exporter.id selected=move || chosen.with(|chosen| *chosen == id)>
-                                        {exporter.title}
-                                    </option>
-                                }
-                            })
-                            .collect_view()}
-                    </select>
-                </label>
-            </fieldset>
-        </div>
+        <fieldset>
+            <label>
+                <span>{words().sharing.file_format}</span>
+                <select on:change:target=move |event| chosen.set(event.target().value())>
+                    {exporters
+                        .into_iter()
+                        .map(|exporter| {
+                            let id = exporter.id.clone();
+                            view! {
+                                <option value=exporter.id selected=move || chosen.with(|chosen| *chosen == id)>
+                                    {exporter.title}
+                                </option>
+                            }
+                        })
+                        .collect_view()}
+                </select>
+            </label>
+        </fieldset>
         <Show when=move || takes_part.get()>
-            <PartFields part span />
-            <Show when=move || cut.get().is_none()>
-                <p class="share-wrong">{words().sharing.bad_part}</p>
-            </Show>
+            {span.map(|span| view! { <PartFields part cut span with_depth=true /> })}
         </Show>
         <Redaction tab exporter=chosen options classes />
-        <div class="share-actions">
-            <button type="button" class="button button-main" disabled=move || cut.get().is_none() on:click=move |_| export()>
+        <div class="actions">
+            <button type="button" class="button button-main" disabled=move || cut.with(Result::is_err) on:click=move |_| export()>
                 {words().sharing.file_export}
             </button>
         </div>
@@ -794,6 +822,10 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
     });
     let options = Signal::derive(move || options_with(with_all.get(), tab.digest.get()));
     let save = move |packed: &Packed| {
+        // What is taken out of notes would be lost.
+        if !takes_out.get_untracked() {
+            tab.mark_saved(&tab.notes.get_untracked());
+        }
         if let Some(blob) = blobs[usize::from(with_all.get_untracked())].get_value() {
             browser::download(&packed.file_name, &blob);
             let name = text::visible(&packed.file_name);
@@ -808,25 +840,23 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
         {can_index
             .then(|| {
                 view! {
-                    <div class="share-part">
-                        <fieldset>
-                            <label>
-                                <input
-                                    type="checkbox"
-                                    prop:checked=move || with_all.get()
-                                    disabled=move || takes_out.get()
-                                    on:change:target=move |event| wants_all.set(event.target().checked())
-                                />
-                                <span>{all_label}</span>
-                            </label>
-                        </fieldset>
-                        <p class="share-hint">
-                            {move || match takes_out.get() {
-                                true => words().sharing.everything_not,
-                                false => words().sharing.everything_about,
-                            }}
-                        </p>
-                    </div>
+                    <fieldset>
+                        <label>
+                            <input
+                                type="checkbox"
+                                prop:checked=move || with_all.get()
+                                disabled=move || takes_out.get()
+                                on:change:target=move |event| wants_all.set(event.target().checked())
+                            />
+                            <span>{all_label}</span>
+                        </label>
+                    </fieldset>
+                    <p class="hint">
+                        {move || match takes_out.get() {
+                            true => words().sharing.everything_not,
+                            false => words().sharing.everything_about,
+                        }}
+                    </p>
                 }
             })}
         <Redaction tab exporter=TRACEDROP_FILE.to_string() options classes />
@@ -840,7 +870,7 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
                         let n_notes = tab.notes.with(|notes| notes.list.len() as u64);
                         view! {
                             <p>{(words().sharing.hand_on_ready)(&name, packed.bytes, n_notes)}</p>
-                            <div class="share-actions">
+                            <div class="actions">
                                 <button type="button" class="button button-main" on:click=move |_| save(&packed)>
                                     {words().sharing.hand_on_save}
                                 </button>
@@ -849,7 +879,7 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
                             .into_any()
                     }
                     (None, Some(text)) => {
-                        view! { <p class="share-wrong"><Icon shape=Shape::Alert />" "{text}</p> }.into_any()
+                        view! { <p class="wrong"><Icon shape=Shape::Alert />" "{text}</p> }.into_any()
                     }
                     (None, None) => view! { <p>{(words().sharing.packing)(0)}</p> }.into_any(),
                 }

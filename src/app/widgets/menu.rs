@@ -40,15 +40,18 @@ pub fn Menu(
             let _ = button.focus();
         }
     };
+    // Where the focus goes when it opens: to the first item, or to the last.
+    let first = StoredValue::new(i32::MIN);
     let show = move |step: i32| {
+        first.set_value(step);
         open.set(true);
-        // The menu is there after the next frame of the page.
-        browser::after(0, move || {
-            if let Some(menu) = menu.try_get_untracked().flatten() {
-                browser::focus_sibling(&menu, ITEMS, step);
-            }
-        });
     };
+    Effect::new(move |_| {
+        // As soon as the menu is there, so that the next key is its own however fast it comes.
+        if let Some(menu) = menu.get() {
+            browser::focus_sibling(&menu, ITEMS, first.get_value());
+        }
+    });
     let move_focus = move |step: i32| {
         if let Some(menu) = menu.get_untracked() {
             browser::focus_sibling(&menu, ITEMS, step);

@@ -1,5 +1,6 @@
 //! Parts that screens are made of; none of them knows what a trace is.
 
+mod dialog;
 mod icon;
 mod in_turn;
 mod menu;
@@ -7,6 +8,7 @@ mod number;
 mod tip;
 mod toast;
 
+pub use dialog::Dialog;
 pub use icon::{Icon, Shape};
 pub use in_turn::InTurn;
 pub use menu::{Menu, MenuItem};

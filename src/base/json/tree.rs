@@ -21,10 +21,18 @@ pub enum Json {
 impl Json {
     /// Reads a document, as Python does (`NaN` and the like are numbers); `None` if it is none, or nests too deep.
     pub fn parse(bytes: &[u8]) -> Option<Json> {
+        Json::parse_or_why(bytes).ok()
+    }
+
+    /// The same, with the reason if it is none.
+    pub fn parse_or_why(bytes: &[u8]) -> Result<Json, JsonError> {
         let mut parser = Parser::new(bytes, Dialect::Python);
-        let value = read(&mut parser, 0).ok()?;
+        let value = read(&mut parser, 0)?;
         parser.skip_space();
-        (parser.position() == bytes.len()).then_some(value)
+        match parser.position() {
+            at if at < bytes.len() => Err(JsonError::Syntax { at, expected: "the end" }),
+            _ => Ok(value),
+        }
     }
 
     /// The member of that name; the last one counts.

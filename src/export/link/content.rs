@@ -15,8 +15,8 @@ use crate::base::units::Unit;
 use crate::export::{Input, notes};
 use crate::report::view::{self, TableQuery};
 use crate::report::{
-    Anchor, Block, Cells, Column, Fact, Facts, Finding, Findings, Note, NoteLevel, Notes, Report, Sort,
-    Stakes, Table, Value,
+    Block, Cells, Column, Fact, Facts, Finding, Findings, Note, NoteLevel, Notes, Report, Sort, Stakes,
+    Table, Value,
 };
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,10 @@ pub fn write(input: &Input<'_>) -> String {
     json.object(|json| {
         json.member("by", concat!("tracedrop ", env!("CARGO_PKG_VERSION")));
         json.member("title", &input.document.title);
-        notes::write_members(&notes_along(input, shown), "given_title", json);
+        // Those on rows of reports that stay behind stay, too.
+        let notes = input.notes();
+        let notes = if options.all_reports { notes.clone() } else { notes.with_report(shown) };
+        notes::write_members(&notes, "given_title", json);
         json.key("files");
         json.list(files(input), |file, json| write_file(&file, json));
         json.key("top");
@@ -114,17 +117,6 @@ pub fn write(input: &Input<'_>) -> String {
         json.list(reports.iter().filter(goes_along), |report, json| write_report(report, options, json));
     });
     json.into_text()
-}
-
-/// All notes but those on rows of reports that stay behind.
-fn notes_along(input: &Input<'_>, shown: &str) -> Notes {
-    let mut notes = input.notes().clone();
-    let all_go = input.options.link.all_reports;
-    notes.list.retain(|note| match &note.on {
-        Anchor::Row { report, .. } => all_go || report == shown,
-        _ => true,
-    });
-    notes
 }
 
 /// The files that the report is of, as far as they are known.
@@ -316,17 +308,17 @@ const UNITS: [(&str, Unit); 15] = [
     ("flop/s", Unit::FlopsPerSecond),
 ];
 
-fn unit_name(unit: Unit) -> &'static str {
+pub(in crate::export) fn unit_name(unit: Unit) -> &'static str {
     UNITS.iter().find(|(_, known)| *known == unit).map_or("plain", |(name, _)| name)
 }
 
 /// A unit that this version does not know is none.
-fn unit_of(name: &str) -> Unit {
+pub(in crate::export) fn unit_of(name: &str) -> Unit {
     UNITS.iter().find(|(known, _)| *known == name).map_or(Unit::Plain, |(_, unit)| *unit)
 }
 
 /// A text member; empty if it is not there.
-fn text(json: &Json, key: &str) -> String {
+pub(in crate::export) fn text(json: &Json, key: &str) -> String {
     json.get(key).and_then(Json::as_str).unwrap_or_default().to_string()
 }
 
@@ -335,7 +327,11 @@ fn list<'a>(json: &'a Json, key: &str) -> &'a [Json] {
 }
 
 /// The same, if it is not longer than anybody would make it.
-fn short_list<'a>(json: &'a Json, key: &str, max: usize) -> Result<&'a [Json], Refusal> {
+pub(in crate::export) fn short_list<'a>(
+    json: &'a Json,
+    key: &str,
+    max: usize,
+) -> Result<&'a [Json], Refusal> {
     let items = list(json, key);
     if items.len() > max { Err(Refusal::NoReport("a list is too long")) } else { Ok(items) }
 }

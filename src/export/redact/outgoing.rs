@@ -16,11 +16,9 @@ const MAX_TEXTS: usize = 500_000;
 /// Bytes of a text that are kept.
 const MAX_TEXT_BYTES: usize = 4096;
 
-/// What a text looks like.
+/// What a text looks like, in the order in which texts are listed: what says most first, and what says nothing any more last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Sort {
-    /// Stands for what was taken out.
-    Token,
     Path,
     Host,
     Prompt,
@@ -28,6 +26,8 @@ pub enum Sort {
     Other,
     /// Name of a member of JSON.
     Key,
+    /// Stands for what was taken out.
+    Token,
 }
 
 impl Sort {
@@ -166,6 +166,8 @@ pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoi
         let options = Options { notes, ..input.options.clone() };
         render(&json_export::INFO, &Input { options: &options, ..*input }, &mut picker)?;
         if exporter.id == tracedrop_file::INFO.id {
+            picker.write_all(b",")?;
+            render(&tracedrop_file::charts::INFO, input, &mut picker)?;
             in_tracedrop_file(input, &mut picker)?;
         }
     }

@@ -5,6 +5,7 @@
 //! X.tracedrop     a zip archive
 //!   report.json           as in a link (`link::content`), with many more rows
 //!   notes.json            as in `notes`
+//!   charts.json           the pictures, see [`charts`]
 //!   tables/*.parquet      all rows of all tables, as the exporter `parquet` writes them
 //!   index.tdx             the index, see [`crate::index`]; only if it was wished
 //!   manifest.json         written last: what the file is, of which traces, and size and SHA-256 of all others
@@ -12,6 +13,7 @@
 //! `docs/tracedrop-format.md` describes it. It comes from anywhere: sizes are bounded before anything is unpacked, and what is
 //! read is held against the manifest.
 
+pub mod charts;
 mod read;
 mod write;
 
@@ -29,6 +31,7 @@ pub const VERSION: u64 = 1;
 const MANIFEST: &str = "manifest.json";
 const REPORT: &str = "report.json";
 const NOTES: &str = "notes.json";
+const CHARTS: &str = "charts.json";
 const INDEX: &str = "index.tdx";
 const TABLES: &str = "tables/";
 
@@ -40,6 +43,8 @@ pub const MAX_REPORT_BYTES: u64 = 16 << 20;
 const MAX_MANIFEST_BYTES: u64 = 4 << 20;
 /// Bytes of `notes.json`: more than as many notes as there may be take, whatever letters they are in.
 const MAX_NOTES_BYTES: u64 = 32 << 20;
+/// Bytes of `charts.json`: pictures are small whatever the trace.
+const MAX_CHARTS_BYTES: u64 = 16 << 20;
 /// Bytes of an index when it is unpacked.
 pub const MAX_INDEX_BYTES: u64 = 2 << 30;
 

@@ -1,8 +1,8 @@
 //! Reads such a file, which may come from anywhere.
 
 use super::{
-    EXTENSION, FORMAT, INDEX, MANIFEST, MAX_INDEX_BYTES, MAX_MANIFEST_BYTES, MAX_NOTES_BYTES,
-    MAX_REPORT_BYTES, NOTES, REPORT, VERSION,
+    CHARTS, EXTENSION, FORMAT, INDEX, MANIFEST, MAX_CHARTS_BYTES, MAX_INDEX_BYTES, MAX_MANIFEST_BYTES,
+    MAX_NOTES_BYTES, MAX_REPORT_BYTES, NOTES, REPORT, VERSION, charts,
 };
 use crate::archive::{self, Archive, Entry};
 use crate::base::json::Json;
@@ -93,6 +93,10 @@ pub fn open(content: &dyn Content) -> Result<TracedropFile, Refusal> {
     let mut report = content::read(&json).map_err(Refusal::Report)?;
     if let Some(bytes) = members.checked(NOTES, MAX_NOTES_BYTES)? {
         report.notes = notes::from_json(&bytes).map_err(Refusal::Notes)?;
+    }
+    if let Some(bytes) = members.checked(CHARTS, MAX_CHARTS_BYTES)? {
+        let json = Json::parse(&bytes).ok_or(Refusal::Damaged(CHARTS))?;
+        charts::read_into(&json, &mut report.reports).map_err(Refusal::Report)?;
     }
     let index = members.listed(INDEX).and_then(|index| match index {
         Some(index) if index.n_bytes > MAX_INDEX_BYTES => Err(Refusal::TooLarge(INDEX, index.n_bytes)),

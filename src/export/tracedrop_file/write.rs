@@ -1,8 +1,8 @@
 //! Writes such a file, member by member.
 
 use super::{
-    FORMAT, INDEX, MANIFEST, MAX_INDEX_BYTES, MAX_NOTES_BYTES, MAX_REPORT_BYTES, MAX_ROWS, NOTES, REPORT,
-    TABLES, VERSION,
+    CHARTS, FORMAT, INDEX, MANIFEST, MAX_CHARTS_BYTES, MAX_INDEX_BYTES, MAX_NOTES_BYTES, MAX_REPORT_BYTES,
+    MAX_ROWS, NOTES, REPORT, TABLES, VERSION, charts,
 };
 use crate::archive::{ArchiveWriter, Effort};
 use crate::base::json::Json;
@@ -91,6 +91,10 @@ pub fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     if !input.notes().is_empty() {
         members.add(NOTES, Effort::Usual, |out| out.write_all(notes::to_json(input.notes()).as_bytes()))?;
         members.hold_last(MAX_NOTES_BYTES, "the notes are too long for such a file")?;
+    }
+    let charts = charts::write(input.document.reports);
+    if let Some(charts) = charts.filter(|charts| charts.len() as u64 <= MAX_CHARTS_BYTES) {
+        members.add(CHARTS, Effort::Usual, |out| out.write_all(charts.as_bytes()))?;
     }
     for (name, bytes) in parquet::files(input.document) {
         // It is packed already.
