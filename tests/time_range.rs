@@ -95,7 +95,9 @@ fn what_is_held_is_what_touches_it() {
 
 #[test]
 fn a_partial_report_tells_the_times() {
-    let event = |i: u64| format!(r#"{{"ph":"X","name":"op {}","ts":{},"dur":5,"pid":1,"tid":1}}"#, i % 7, 1000 + 10 * i);
+    let event = |i: u64| {
+        format!(r#"{{"ph":"X","name":"op {}","ts":{},"dur":5,"pid":1,"tid":1}}"#, i % 7, 1000 + 10 * i)
+    };
     let text = format!("[{}]", (0..9000).map(event).collect::<Vec<_>>().join(",\n"));
     let mut session = Session::new("trace.json", text.len() as u64, None, Query::default());
     session.feed(&text.as_bytes()[..text.len() / 2]);

@@ -153,6 +153,21 @@ impl<'a> Context<'a> {
         Context { run, query, sums: OnceCell::new(), gpu: OnceCell::new(), memory: OnceCell::new() }
     }
 
+    /// The same with what was found before.
+    pub fn with(run: &'a Run, query: &'a Query, found: Found) -> Context<'a> {
+        let mut context = Context::new(run, query);
+        if !found.gpu.is_empty() {
+            let again = |(trace, model)| gpu::GpuTrace::again(trace, model);
+            context.gpu = OnceCell::from(context.of_gpu().zip(found.gpu).map(again).collect::<Vec<_>>());
+        }
+        context
+    }
+
+    /// What was found that is of use to another context.
+    fn into_found(self) -> Found {
+        Found { gpu: self.gpu.into_inner().into_iter().flatten().map(gpu::GpuTrace::into_model).collect() }
+    }
+
     /// What GPUs did, trace by trace; only of traces that have to do with one.
     pub fn gpu(&self) -> &[gpu::GpuTrace<'a>] {
         self.gpu.get_or_init(|| {
@@ -197,13 +212,12 @@ pub fn listed() -> Vec<(&'static str, &'static str)> {
 
 /// All reports that `run` has data for.
 pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
-    reports_after(run, query, Vec::new(), Found::default())
+    reports_after(run, query, Vec::new(), Found::default()).0
 }
 
-/// The same after [`early_reports`], which are not made again.
-pub fn reports_after(run: &Run, query: &Query, early: Vec<Report>, found: Found) -> Vec<Report> {
-    let context = Context::new(run, query);
-    found.give_to(&context);
+/// The same after [`early_reports`], which are not made again; and what was found for them.
+pub fn reports_after(run: &Run, query: &Query, early: Vec<Report>, found: Found) -> (Vec<Report>, Found) {
+    let context = Context::with(run, query, found);
     let mut early = early.into_iter().peekable();
     let analyses = ANALYSES.iter().filter(|analysis| (analysis.applies)(run));
     let mut reports: Vec<Report> = analyses
@@ -218,7 +232,7 @@ pub fn reports_after(run: &Run, query: &Query, early: Vec<Report>, found: Found)
             reports.insert(at, report);
         }
     }
-    reports
+    (reports, context.into_found())
 }
 
 /// The reports that cost little beside reading, for as long as reading goes on and while the others are made; and what was
@@ -228,25 +242,13 @@ pub fn early_reports(run: &Run, query: &Query) -> (Vec<Report>, Found) {
     let is_late = |analysis: &AnalysisInfo| LATE.iter().any(|late| late.id == analysis.id);
     let early = ANALYSES.iter().filter(|analysis| !is_late(analysis) && (analysis.applies)(run));
     let reports = early.map(|analysis| (analysis.run)(&context)).collect();
-    let gpu = context.gpu.into_inner().into_iter().flatten().map(gpu::GpuTrace::into_model).collect();
-    (reports, Found { gpu })
+    (reports, context.into_found())
 }
 
 /// What a [`Context`] has worked out that takes long: of use for the same run and query only.
 #[derive(Default)]
 pub struct Found {
     gpu: Vec<gpu::GpuModel>,
-}
-
-impl Found {
-    fn give_to<'a>(self, context: &Context<'a>) {
-        if !self.gpu.is_empty() {
-            let again = |(trace, model)| gpu::GpuTrace::again(trace, model);
-            let traces: Vec<gpu::GpuTrace<'a>> = context.of_gpu().zip(self.gpu).map(again).collect();
-            // A context that was just made has none.
-            let _ = context.gpu.set(traces);
-        }
-    }
 }
 
 /// Whether there are more reports on `run` than the early ones.

@@ -483,7 +483,9 @@ static ENGLISH: Words = Words {
         to: "to",
         hold: "Hold only this",
         wrong: "These are no two times one after the other.",
-        holding: |from, to| format!("Only {from} to {to} ms is held; reading goes on to the end of the file."),
+        holding: |from, to| {
+            format!("Only {from} to {to} ms is held; reading goes on to the end of the file.")
+        },
         held: |from, to| {
             format!(
                 "Of this trace only the stretch from {from} to {to} ms is here, as chosen while it was read; slices that reach into it                  are whole."

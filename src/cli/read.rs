@@ -78,7 +78,11 @@ pub fn open_any(
         Err(why) => return complain(&why),
     };
     let Input { reader: mut input, n_bytes: size, file_name, content, path, beside } = input;
-    let is_of_trace_only = || complain(&"--only leaves out a part of a trace while it is read, and this is no trace but what was made of one");
+    let is_of_trace_only = || {
+        complain(
+            &"--only leaves out a part of a trace while it is read, and this is no trace but what was made of one",
+        )
+    };
     let mut head = [0; index::MAGIC.len()];
     if let Some(content) = &content
         && content.read_at(0, &mut head).is_ok()
@@ -164,7 +168,9 @@ pub fn open_any(
         return complain(&error);
     }
     let trace = session.run().traces.first()?;
-    if args.only.is_some() && !FORMATS.iter().any(|format| format.id == trace.source.format && format.has_events) {
+    if args.only.is_some()
+        && !FORMATS.iter().any(|format| format.id == trace.source.format && format.has_events)
+    {
         return complain(&"--only leaves out events by their time, and this format has none");
     }
     if !args.quiet {

@@ -20,7 +20,7 @@ mod repeats;
 pub mod tables;
 mod words;
 
-use crate::analysis::{self, Context, Query};
+use crate::analysis::{self, Context, Found, Query};
 use crate::base::units::{Unit, counted};
 use crate::report::{Document, Facts, Report, Table};
 use crate::trace::Run;
@@ -117,12 +117,13 @@ impl std::fmt::Display for Problem {
 
 impl Digest {
     /// Of files that are one side. `reports` are those of `run` for `query`; `format_title` names a format by its id.
-    /// `run` is the same afterwards.
+    /// `run` is the same afterwards. `found` is what was found for the reports, if it is still there.
     pub fn of(
         run: &mut Run,
         reports: &[Report],
         query: &Query,
         format_title: &dyn Fn(&str) -> String,
+        found: Found,
     ) -> Digest {
         let each = repeats::of(run, query);
         let document = analysis::document(run, reports, format_title);
@@ -134,7 +135,7 @@ impl Digest {
         if let Some(report) = calls::report(run) {
             kept.push(report);
         }
-        let context = Context::new(run, query);
+        let context = Context::with(run, query, found);
         Digest {
             files: run.traces.iter().map(|trace| trace.source.file_name.clone()).collect(),
             formats,

@@ -1,6 +1,8 @@
 //! Two sides that were read, as one document: reports on what changed, exports, limits.
 
-use super::protocol::{DocumentView, Failure, FileAccount, LeftOutView, RangeView, SideView, SidesView, TableId};
+use super::protocol::{
+    DocumentView, Failure, FileAccount, LeftOutView, RangeView, SideView, SidesView, TableId,
+};
 use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, report_view, stem_of, together};
 use crate::analysis::Query;

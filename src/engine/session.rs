@@ -2,8 +2,8 @@
 
 use super::Side;
 use super::protocol::{
-    BudgetView, DocumentView, FileAccount, FileView, HeldView, IndexView, LeftOutView, LimitView, RangeView, RankView,
-    SentView, TableId,
+    BudgetView, DocumentView, FileAccount, FileView, HeldView, IndexView, LeftOutView, LimitView, RangeView,
+    RankView, SentView, TableId,
 };
 use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, ledger_view, report_view, stem_of, together};
@@ -50,7 +50,8 @@ pub struct Session {
     sent: Option<SentView>,
     /// Row order of the table looked at last, so that scrolling does not sort again.
     order: RowOrder,
-    /// What the reports that are there have found for those that are yet to be made.
+    /// What the reports that are there have found, for those that are yet to be made and for a comparison. It takes memory, and
+    /// can be found again.
     found: Found,
     /// See [`Session::hold_only`].
     chosen: Option<(i64, i64)>,
@@ -192,7 +193,9 @@ impl Session {
     /// Whether an index says all that is known: single slices that were given up can not be had from one.
     pub fn can_be_kept(&self) -> bool {
         let is_whole = |trace: &Trace| {
-            trace.folded.is_none() && trace.beside.is_empty() && trace.ledger.issue(OUTSIDE_RANGE.code).is_none()
+            trace.folded.is_none()
+                && trace.beside.is_empty()
+                && trace.ledger.issue(OUTSIDE_RANGE.code).is_none()
         };
         let is_read = !self.partial && self.index.is_none();
         matches!(&self.run.traces[..], [trace] if is_read && is_whole(trace))
@@ -345,7 +348,7 @@ impl Session {
         if std::mem::take(&mut self.partial) && !self.is_part && analysis::has_late_reports(&self.run) {
             self.order = RowOrder::default();
             let early = std::mem::take(&mut self.reports);
-            self.reports = analysis::reports_after(&self.run, &self.query, early, found);
+            (self.reports, self.found) = analysis::reports_after(&self.run, &self.query, early, found);
         }
     }
 
@@ -399,6 +402,11 @@ impl Session {
                 self.found = if self.import.is_some() { Found::default() } else { found };
             }
         }
+    }
+
+    /// Gives back the memory of what the reports have found.
+    pub fn forget_found(&mut self) {
+        self.found = Found::default();
     }
 
     fn make_reports(&mut self) {
@@ -465,8 +473,9 @@ impl Session {
     /// What this gives to a comparison as one of its sides. An error if the tables can not be read from the index.
     pub fn side(&mut self) -> Result<Side, ImportError> {
         self.load()?;
+        let found = std::mem::take(&mut self.found);
         Ok(Side {
-            digest: Digest::of(&mut self.run, &self.reports, &self.query, &super::format_title),
+            digest: Digest::of(&mut self.run, &self.reports, &self.query, &super::format_title, found),
             accounts: self.accounts(),
             left_out: self.left_out.clone(),
         })
@@ -504,10 +513,7 @@ impl Shown for Session {
             partial: self.partial,
             exporters: exporter_views(&self.exporters()),
             span_ns: self.span_ns(),
-            range: RangeView {
-                start_ns: self.choosable_from(),
-                chosen: self.chosen,
-            },
+            range: RangeView { start_ns: self.choosable_from(), chosen: self.chosen },
             link: None,
             sent: self.sent.clone(),
         })

@@ -24,8 +24,8 @@ use rustc_hash::FxHashMap;
 
 pub use members::{find_member, for_each_element, for_each_member};
 pub use metadata::OVERLAP_EVENT;
-pub use range::TimeRange;
 pub(super) use nesting::compute_self_times;
+pub use range::TimeRange;
 pub use samples::{add_named_frame, add_named_frames};
 
 /// Events for which room is made ahead, at most.

@@ -46,6 +46,8 @@ use web_sys::{Blob, BlobPropertyBag, DedicatedWorkerGlobalScope, MessageEvent};
 
 /// A worker that has nothing to do for so long gets ready for its file.
 const WARM_UP_AFTER_MS: i32 = 150;
+/// See [`forget_found`].
+const FOUND_FOR_MS: i32 = 20_000;
 /// Exports are handed to the browser in pieces of this size, which it may keep on disk.
 const EXPORT_PIECE_BYTES: usize = 4 << 20;
 
@@ -429,12 +431,21 @@ async fn read_one(
     match ended {
         Ok(()) => {
             post_document(session);
+            spawn_local(forget_found(state.clone()));
             is_whole
         }
         Err(error) => {
             post(&Response::Failed(error.into()));
             false
         }
+    }
+}
+
+/// What was found is held for as long as it may take the page to ask for a comparison of what was opened together.
+async fn forget_found(state: Rc<State>) {
+    source::wait(FOUND_FOR_MS).await;
+    if let Some(session) = state.session.borrow_mut().as_mut() {
+        session.forget_found();
     }
 }
 

@@ -74,7 +74,9 @@ pub async fn read(
     let helpers = state.helpers.borrow_mut().take();
     let unpacked = state.unpacked.borrow_mut().take();
     // What still comes of this file would be taken for what comes of the next.
-    if !helpers.is_none_or(|helpers| helpers.are_idle()) || !unpacked.is_none_or(|unpacked| unpacked.is_over()) {
+    if !helpers.is_none_or(|helpers| helpers.are_idle())
+        || !unpacked.is_none_or(|unpacked| unpacked.is_over())
+    {
         *ports = Ports::default();
     }
     result

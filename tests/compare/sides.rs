@@ -12,7 +12,7 @@ use tracedrop::trace::{Run, Trace};
 pub fn digest(traces: Vec<Trace>) -> Digest {
     let (mut run, query) = (Run { traces }, Query::default());
     let reports = analysis::reports(&run, &query);
-    Digest::of(&mut run, &reports, &query, &format_title)
+    Digest::of(&mut run, &reports, &query, &format_title, Default::default())
 }
 
 /// The same of the content of one file.

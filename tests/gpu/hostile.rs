@@ -103,7 +103,7 @@ fn check(traces: Vec<Trace>, path: &str) {
     let query = Query { path: path.to_string(), ..Query::default() };
     let reports = analysis::reports(&run, &query);
     assert!(reports.iter().flat_map(|report| report.tables()).all(|table| table.is_sound()));
-    let digest = Digest::of(&mut run, &reports, &query, &format_title);
+    let digest = Digest::of(&mut run, &reports, &query, &format_title, Default::default());
     let compared = compare(&digest, &digest, &CompareQuery::default());
     if let Ok(comparison) = compared {
         assert!(comparison.reports.iter().flat_map(|report| report.tables()).all(|table| table.is_sound()));

@@ -21,7 +21,8 @@ pub fn RangeChooser(tab: Tab) -> impl IntoView {
         let (from, to) = (nanoseconds(&from.get())?, nanoseconds(&to.get())?);
         (from < to).then_some((from, to))
     });
-    let is_wrong = move || chosen.get().is_none() && !from.with(String::is_empty) && !to.with(String::is_empty);
+    let is_wrong =
+        move || chosen.get().is_none() && !from.with(String::is_empty) && !to.with(String::is_empty);
     let field = move |label: &'static str, text: RwSignal<String>| {
         view! {
             <label>
@@ -38,7 +39,9 @@ pub fn RangeChooser(tab: Tab) -> impl IntoView {
     };
     let hold = move |event: leptos::ev::SubmitEvent| {
         event.prevent_default();
-        if let (Some(start_ns), Some((from_ns, to_ns))) = (range.get_untracked().start_ns, chosen.get_untracked()) {
+        if let (Some(start_ns), Some((from_ns, to_ns))) =
+            (range.get_untracked().start_ns, chosen.get_untracked())
+        {
             tab.hold_only(start_ns, from_ns, to_ns);
         }
     };
