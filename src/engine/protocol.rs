@@ -26,9 +26,6 @@ pub enum Request {
     Open { files: Vec<OpenFile>, query: Query },
     /// Stop reading; report on what was read.
     Stop,
-    /// Hold only what touches this stretch of time of what is read: its first and last nanosecond from `start_ns`, as
-    /// [`RangeView::start_ns`] has it. Where that can not be, nothing happens.
-    HoldOnly { start_ns: i64, from_ns: i64, to_ns: i64 },
     /// Compute the reports again.
     SetQuery(Query),
     /// A window of rows of one table.
@@ -67,6 +64,9 @@ pub enum Request {
     WantDigest,
     /// Which texts would go out? Those with `search` in them, so many of them at most.
     Preview { ticket: u32, exporter: String, options: ShareOptions, search: String, limit: u32 },
+    /// Hold only what touches this stretch of time of what is read: its first and last nanosecond from `start_ns`, as
+    /// [`RangeView::start_ns`] has it. Where that can not be, nothing happens.
+    HoldOnly { start_ns: i64, from_ns: i64, to_ns: i64 },
 }
 
 /// What goes out, where it is not everything.
