@@ -24,7 +24,7 @@ pub struct Work {
     pub end: i64,
     pub kind: Kind,
     pub class: ClassId,
-    /// Index into [`GpuTrace::streams`].
+    /// Index into [`GpuModel::streams`].
     pub stream: u32,
     /// The call that launched it; [`NONE`] if that is not recorded.
     pub launch: u32,
@@ -49,7 +49,7 @@ pub const NONE: u32 = u32::MAX;
 /// A stream of a GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Stream {
-    /// Index into [`GpuTrace::devices`].
+    /// Index into [`GpuModel::devices`].
     pub device: u32,
     /// Its number; `None` where the file does not say.
     pub number: Option<i64>,

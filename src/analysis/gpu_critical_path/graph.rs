@@ -52,7 +52,7 @@ pub struct Graph {
     pub events: Vec<Event>,
     /// How many of them are of the CPU.
     pub n_cpu: usize,
-    /// For each event of the GPU its place in [`GpuTrace::work`]; ascending.
+    /// For each event of the GPU its place in [`GpuModel::work`]; ascending.
     pub work: Vec<u32>,
     pub edges: Vec<Edge>,
     /// Whether the trace says what waited for what.
@@ -100,7 +100,7 @@ impl Graph {
         cpu.binary_search_by_key(&slice, |event| event.slice).ok().map(|at| at as EventId)
     }
 
-    /// The event of work, by its place in [`GpuTrace::work`].
+    /// The event of work, by its place in [`GpuModel::work`].
     pub fn gpu_event(&self, work: u32) -> Option<EventId> {
         self.work.binary_search(&work).ok().map(|at| (self.n_cpu + at) as EventId)
     }

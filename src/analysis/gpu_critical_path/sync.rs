@@ -17,9 +17,9 @@ use crate::trace::tracks::TrackId;
 pub enum WaitsFor {
     /// A piece of work.
     Event(EventId),
-    /// The last work of a stream, by its place in [`GpuTrace::streams`].
+    /// The last work of a stream, by its place in [`GpuModel::streams`].
     Stream(u32),
-    /// The last work of every stream of a device, by its place in [`GpuTrace::devices`].
+    /// The last work of every stream of a device, by its place in [`GpuModel::devices`].
     Device(u32),
 }
 
@@ -37,7 +37,7 @@ pub struct HostWait {
 pub struct Waits {
     /// In order of their ends.
     pub host: Vec<HostWait>,
-    /// Work, by its place in [`GpuTrace::work`], and the event that it waits for; ascending.
+    /// Work, by its place in [`GpuModel::work`], and the event that it waits for; ascending.
     pub streams: Vec<(u32, EventId)>,
     /// Whether the trace has any wait at all.
     pub are_recorded: bool,
@@ -163,7 +163,7 @@ impl Row {
 
 /// Launches of all work, in order of their calls.
 struct Launches {
-    /// Stream, start of the call, and place in [`GpuTrace::work`].
+    /// Stream, start of the call, and place in [`GpuModel::work`].
     by_stream: Vec<(u32, i64, u32)>,
     /// The same with the thread of the call.
     by_thread: Vec<(u32, TrackId, i64, u32)>,

@@ -51,7 +51,7 @@ pub struct Layer {
     pub step: u32,
     /// Number in the step, from 0.
     pub number: u32,
-    /// Indices into [`GpuTrace::work`].
+    /// Indices into [`super::gpu::GpuModel::work`].
     pub work: Vec<usize>,
 }
 

@@ -40,7 +40,7 @@ fn run(context: &Context<'_>) -> Report {
 pub struct RankTime {
     /// Index into the ranks.
     pub rank: usize,
-    /// Index into [`GpuTrace::devices`].
+    /// Index into [`gpu::GpuModel::devices`].
     pub device: u32,
     /// From the start of its first work to the end of its last.
     pub parts: Parts,
