@@ -9,6 +9,7 @@ use tracedrop::engine::{Session, Shown};
 use tracedrop::import::Import;
 use tracedrop::trace::Trace;
 use tracedrop::trace::builder::TimeRange;
+use tracedrop::trace::sums::Counts;
 
 fn inputs() -> Vec<PathBuf> {
     let folders = [("chrome", ""), ("chrome", "ours"), ("pytorch", "")];
@@ -44,7 +45,7 @@ fn import(bytes: &[u8], begin: impl FnOnce(&mut Import)) -> Import {
 
 #[test]
 fn what_is_held_is_what_touches_it() {
-    let mut n_checked = 0;
+    let (mut n_checked, mut n_folded) = (0, 0);
     for path in inputs() {
         let name = path.display().to_string();
         let bytes = std::fs::read(&path).unwrap();
@@ -75,7 +76,25 @@ fn what_is_held_is_what_touches_it() {
 
         let mut first = import(&bytes, |import| assert!(import.hold_only(on_clock)));
         first.feed(&bytes);
-        check("said first", &first.finish().unwrap());
+        let held = first.finish().unwrap();
+        check("said first", &held);
+
+        // Thread by thread, with single slices given up.
+        for range in [on_clock, from_start] {
+            let mut folded = import(&bytes, |import| {
+                import.hold_at_most(7);
+                assert!(import.hold_only(range));
+            });
+            bytes.chunks(5000).for_each(|chunk| folded.feed(chunk));
+            let folded = folded.finish().unwrap();
+            let Some(sums) = &folded.folded else { continue };
+            let counts = |counts: &Counts| {
+                [counts.slices, counts.instants, counts.async_slices, counts.states, counts.unfinished]
+            };
+            assert_eq!(counts(&sums.counts), counts(&Counts::of(&held)), "{name}, folded, {range:?}");
+            assert_eq!(folded.span(), held.span(), "{name}, folded, {range:?}");
+            n_folded += 1;
+        }
 
         let (head, rest) = bytes.split_at(bytes.len() / 2);
         let mut later = import(&bytes, |_| {});
@@ -90,7 +109,7 @@ fn what_is_held_is_what_touches_it() {
         check("in parts", &finish_in_parts(parted, &bytes, &mut Random(7), max_stretch).unwrap());
         n_checked += 1;
     }
-    assert!(n_checked >= 10, "{n_checked}");
+    assert!(n_checked >= 10 && n_folded >= 10, "{n_checked}, {n_folded}");
 }
 
 #[test]

@@ -291,18 +291,18 @@ impl Session {
         is_held
     }
 
-    /// What the times of a stretch that can be chosen are counted from.
-    fn choosable_from(&self) -> Option<i64> {
-        self.import.as_ref().filter(|import| import.can_hold_only())?;
-        self.run.traces.first().and_then(Trace::span).map(|(start, _)| start)
-    }
-
     /// The same with times from the start of the whole trace. To be said before the first byte is fed; of formats without events
     /// all is held.
     pub fn hold_only_from_start(&mut self, from_ns: i64, to_ns: i64) {
         if self.import.as_mut().is_some_and(|import| import.hold_only(TimeRange::FromStart(from_ns, to_ns))) {
             self.chosen = Some((from_ns, to_ns));
         }
+    }
+
+    /// What the times of a stretch that can be chosen are counted from.
+    fn choosable_from(&self) -> Option<i64> {
+        self.import.as_ref().filter(|import| import.can_hold_only())?;
+        self.run.traces.first().and_then(Trace::span).map(|(start, _)| start)
     }
 
     /// Makes reports of what has been read so far; false if there is nothing yet.

@@ -34,7 +34,7 @@ impl ModuleSums {
 
 /// `Linear` of `nn.Module: Linear_25`.
 fn class(name: &str) -> &str {
-    let name = name.strip_prefix(PREFIX).unwrap_or(name);
+    let name = name.trim_start_matches(PREFIX);
     match name.rsplit_once('_') {
         Some((class, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
             class

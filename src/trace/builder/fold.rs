@@ -221,17 +221,21 @@ impl TraceBuilder {
                 Some((first.min(event.ts), last.max(event.ts)))
             },
         );
-        let tolerance = pairing::tolerance_of(self.ways, || cold.has_decimals);
-        loop {
-            let mut folding = self.copy();
-            folding.tolerance = Some(tolerance);
-            let (trace, found) = folding.fold_with(&cold, &events, span);
+        self.tolerance = Some(pairing::tolerance_of(self.ways, || cold.has_decimals));
+        let settle = |builder: &TraceBuilder, mut span| loop {
+            let (trace, found) = builder.copy().fold_with(&cold, &events, span);
             // Ends that close nothing, and slices that are cut, may have made it seem longer than it is. The second time it is known.
             if found == span {
-                return trace;
+                return (trace, span);
             }
             span = found;
+        };
+        // Threads are put together batch by batch, of which none knows where the whole starts.
+        if let Some(range) = self.range.take_if(|held| held.is_from_start()) {
+            span = settle(&self, span).1;
+            self.range = Some(range.on_clock(span.map_or(0, |(start, _)| start)));
         }
+        settle(&self, span).0
     }
 
     /// Puts everything together for a trace of that span; gives what the span was found to be.
@@ -251,7 +255,11 @@ impl TraceBuilder {
             if std::mem::take(&mut has_samples) {
                 samples::finish(builder);
             }
-            builder.cut_to_range();
+            if !builder.holds_all() {
+                // Of all batches: slices without an end reach to that of the whole.
+                builder.trace.set_span(span);
+                builder.cut_to_range();
+            }
             let own = builder.trace.span();
             found = match (found, own) {
                 (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),

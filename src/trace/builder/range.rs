@@ -29,6 +29,23 @@ pub(super) struct Held {
     first: u64,
 }
 
+impl Held {
+    pub(super) fn is_from_start(&self) -> bool {
+        matches!(self.range, TimeRange::FromStart(..))
+    }
+
+    /// The same on the clock of a trace that starts at `start`.
+    pub(super) fn on_clock(self, start: i64) -> Held {
+        let range = match self.range {
+            TimeRange::FromStart(from, to) => {
+                TimeRange::OnClock(start.saturating_add(from), start.saturating_add(to))
+            }
+            on_clock => on_clock,
+        };
+        Held { range, ..self }
+    }
+}
+
 impl TimeRange {
     /// Whether an event that stands alone lies outside. False for what has to be paired, or belongs to no time.
     #[inline]
