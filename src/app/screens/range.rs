@@ -2,7 +2,7 @@
 
 use crate::app::state::Tab;
 use crate::app::times::{millis, nanoseconds};
-use crate::app::widgets::{Icon, Shape};
+use crate::app::widgets::{DecimalField, Icon, Shape};
 use crate::app::words::words;
 use leptos::prelude::*;
 use tracedrop::engine::protocol::{DocumentView, RangeView};
@@ -23,20 +23,6 @@ pub fn RangeChooser(tab: Tab) -> impl IntoView {
     });
     let is_wrong =
         move || chosen.get().is_none() && !from.with(String::is_empty) && !to.with(String::is_empty);
-    let field = move |label: &'static str, text: RwSignal<String>| {
-        view! {
-            <label>
-                <span>{label}</span>
-                <input
-                    type="text"
-                    inputmode="decimal"
-                    aria-invalid=move || is_wrong().to_string()
-                    prop:value=move || text.get()
-                    on:input:target=move |event| text.set(event.target().value())
-                />
-            </label>
-        }
-    };
     let hold = move |event: leptos::ev::SubmitEvent| {
         event.prevent_default();
         if let (Some(start_ns), Some((from_ns, to_ns))) =
@@ -50,14 +36,15 @@ pub fn RangeChooser(tab: Tab) -> impl IntoView {
             <details class="range">
                 <summary>{words().range.title}</summary>
                 <form on:submit=hold>
-                    <p>{move || span.get().map(|span| (words().range.what)(&millis(span)))}</p>
+                    <p class="hint">{move || span.get().map(|span| (words().range.what)(&millis(span)))}</p>
                     <div class="range-fields">
-                        {field(words().range.from, from)} {field(words().range.to, to)}
+                        <DecimalField label=words().range.from value=from invalid=Signal::derive(is_wrong) />
+                        <DecimalField label=words().range.to value=to invalid=Signal::derive(is_wrong) />
                         <button type="submit" class="button" disabled=move || chosen.get().is_none()>
                             {words().range.hold}
                         </button>
                     </div>
-                    <p class="range-wrong" role="status">{move || is_wrong().then_some(words().range.wrong)}</p>
+                    <p class="wrong" role="status">{move || is_wrong().then_some(words().range.wrong)}</p>
                 </form>
             </details>
         </Show>

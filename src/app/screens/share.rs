@@ -4,7 +4,7 @@ use crate::app::browser::{self, Blob, HandedOver, Local};
 use crate::app::client::Answer;
 use crate::app::state::Tab;
 use crate::app::times::{millis, nanoseconds};
-use crate::app::widgets::{Dialog, Icon, Shape};
+use crate::app::widgets::{DecimalField, Dialog, Icon, Shape};
 use crate::app::words::words;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -652,19 +652,8 @@ fn PartFields(
 ) -> impl IntoView {
     let wrong = move || cut.with(|cut| cut.as_ref().err().copied());
     let field = move |label: &'static str, value: RwSignal<String>, concerns: &'static [Wrong]| {
-        view! {
-            <label>
-                <span>{label}</span>
-                <input
-                    type="text"
-                    inputmode="decimal"
-                    autocomplete="off"
-                    aria-invalid=move || wrong().is_some_and(|wrong| concerns.contains(&wrong)).to_string()
-                    prop:value=move || value.get()
-                    on:input:target=move |event| value.set(event.target().value())
-                />
-            </label>
-        }
+        let invalid = Signal::derive(move || wrong().is_some_and(|wrong| concerns.contains(&wrong)));
+        view! { <DecimalField label value invalid /> }
     };
     view! {
         <fieldset disabled=disabled>

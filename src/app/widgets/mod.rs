@@ -1,5 +1,6 @@
 //! Parts that screens are made of; none of them knows what a trace is.
 
+mod decimal_field;
 mod dialog;
 mod icon;
 mod in_turn;
@@ -8,6 +9,7 @@ mod number;
 mod tip;
 mod toast;
 
+pub use decimal_field::DecimalField;
 pub use dialog::Dialog;
 pub use icon::{Icon, Shape};
 pub use in_turn::InTurn;
