@@ -17,13 +17,15 @@ const MAX_READ: usize = 5_000;
 struct Group {
     name: StringId,
     class: u32,
-    /// Whose arguments are read for all.
+    /// Whose arguments are read for all: a slice.
     of: u32,
+    /// The slice of the call that launched it, or [`NONE`].
+    by: u32,
     durations: Durations,
     launch: Launch,
 }
 
-/// What the arguments of a kernel say of its launch.
+/// What the arguments of a kernel and of the call say of its launch.
 #[derive(Default)]
 struct Launch {
     /// Blocks in x, y and z.
@@ -39,7 +41,8 @@ struct Launch {
 }
 
 impl Launch {
-    fn read(raw: &[u8]) -> Launch {
+    /// Adds what the arguments of a kernel, or of the call that launched it, say and was not said before.
+    fn read(&mut self, raw: &[u8]) {
         let mut launch = Launch::default();
         for_each_member(raw, |key, value| {
             let count = || integer(value).and_then(|number| u64::try_from(number).ok());
@@ -56,7 +59,22 @@ impl Launch {
                 _ => {}
             }
         });
-        launch
+        let before = std::mem::take(self);
+        let longer = |a: Vec<i64>, b| if a.is_empty() { b } else { a };
+        *self = Launch {
+            grid: longer(before.grid, launch.grid),
+            block: longer(before.block, launch.block),
+            registers: before.registers.or(launch.registers),
+            shared_bytes: before.shared_bytes.or(launch.shared_bytes),
+            blocks_per_sm: before.blocks_per_sm.or(launch.blocks_per_sm),
+            warps_per_sm: before.warps_per_sm.or(launch.warps_per_sm),
+            occupancy: before.occupancy.or(launch.occupancy),
+        };
+    }
+
+    /// Whether what a call says of its kernel is missing.
+    fn is_incomplete(&self) -> bool {
+        self.grid.is_empty() || self.block.is_empty() || self.shared_bytes.is_none()
     }
 }
 
@@ -89,13 +107,15 @@ fn product(numbers: &[i64]) -> Option<u64> {
 pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
     let gpu = named.gpu;
     let trace = gpu.trace;
-    let mut found: FxHashMap<(StringId, u32, u64), (Vec<i64>, u32)> = FxHashMap::default();
+    let signature = |slice: u32| trace.signatures.get(*trace.slices.offset.get(slice as usize)?);
+    // By name, class and signature: the durations, and the first of them with its launch.
+    let mut found = FxHashMap::default();
     for work in gpu.work.iter().filter(|work| work.kind == Kind::Kernel) {
         let at = work.slice as usize;
-        let hash = trace.signatures.get(trace.slices.offset[at]).unwrap_or(0);
-        let (durations, _) = found
+        let hash = signature(work.slice).or_else(|| signature(work.launch)).unwrap_or(0);
+        let (durations, ..) = found
             .entry((trace.slices.name[at], work.class, hash))
-            .or_insert_with(|| (Vec::new(), work.slice));
+            .or_insert_with(|| (Vec::<i64>::new(), work.slice, work.launch));
         durations.push(work.dur());
     }
     if found.keys().all(|(_, _, hash)| *hash == 0) {
@@ -103,10 +123,11 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
     }
     let mut rows: Vec<Group> = found
         .into_iter()
-        .map(|((name, class, _), (durations, of))| Group {
+        .map(|((name, class, _), (durations, of, by))| Group {
             name,
             class,
             of,
+            by,
             durations: Durations::new(durations),
             launch: Launch::default(),
         })
@@ -117,9 +138,16 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
     order.sort_by_key(|at| trace.slices.offset[rows[*at].of as usize]);
     let mut n_read = 0u64;
     for at in order {
-        if let Some(raw) = trace.args.get(trace.slices.args_of(rows[at].of as usize)) {
-            rows[at].launch = Launch::read(&raw);
+        let Group { of, by, launch, .. } = &mut rows[at];
+        if let Some(raw) = trace.args.get(trace.slices.args_of(*of as usize)) {
+            launch.read(&raw);
             n_read += 1;
+        }
+        if launch.is_incomplete()
+            && signature(*by).is_some()
+            && let Some(raw) = trace.args.get(trace.slices.args_of(*by as usize))
+        {
+            launch.read(&raw);
         }
     }
     if n_read == 0 {
@@ -141,8 +169,8 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
         let by_grid = || Some(product(&row.launch.grid)? as f64 / n_sms? as f64);
         Some((1.0 - row.launch.blocks_per_sm.or_else(by_grid)?).clamp(0.0, 1.0))
     };
-    let mut caption = "Kernels of one name that were launched with equal grids, blocks, registers and shared memory. Occupancy is the \
-                       profiler's estimate."
+    let mut caption = "Kernels of one name that were launched with equal grids, blocks, registers and shared memory, as the kernel says or \
+                       else the call that launched it. Occupancy is the profiler's estimate."
         .to_string();
     if n_not_read > 0 {
         caption

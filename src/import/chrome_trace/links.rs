@@ -104,9 +104,13 @@ pub fn taken_of(linked: Linked, args: &[u8]) -> Taken {
     let taken = match linked {
         Linked::No => Taken::default(),
         Linked::Ids => {
-            let mut keep = false;
-            let link = link_and(args, |key, _| keep |= key.starts_with(b"wait_on_") || is_of_collective(key));
-            Taken { link, signature: None, keep }
+            let (mut hash, mut keep) = (0u64, false);
+            let link = link_and(args, |key, value| match launch_seed(key) {
+                // ROCm writes with the call how the kernel is launched, and not always with the kernel too.
+                Some(seed) => hash = hash.wrapping_add(hash_of(seed, value)),
+                None => keep |= key.starts_with(b"wait_on_") || is_of_collective(key),
+            });
+            Taken { link, signature: (hash != 0).then_some(hash), keep }
         }
         Linked::Kernel => of_kernel(args),
         Linked::Copy => of_copy(args),
@@ -157,19 +161,24 @@ fn hash_of(seed: u8, value: &[u8]) -> u64 {
     hasher.finish() | 1
 }
 
+/// What the hash of a member starts with that says how a kernel is launched.
+fn launch_seed(key: &[u8]) -> Option<u8> {
+    match key {
+        b"grid" => Some(1),
+        b"block" => Some(2),
+        b"registers per thread" => Some(3),
+        b"shared memory" => Some(4),
+        _ => None,
+    }
+}
+
 /// Ids, and a hash of a kernel's launch configuration, if it names one.
 fn of_kernel(args: &[u8]) -> Taken {
     let mut hash = 0u64;
     let mut keep = false;
-    let link = link_and(args, |key, value| {
-        let seed = match key {
-            b"grid" => 1,
-            b"block" => 2,
-            b"registers per thread" => 3,
-            b"shared memory" => 4,
-            key => return keep |= is_of_collective(key),
-        };
-        hash = hash.wrapping_add(hash_of(seed, value));
+    let link = link_and(args, |key, value| match launch_seed(key) {
+        Some(seed) => hash = hash.wrapping_add(hash_of(seed, value)),
+        None => keep |= is_of_collective(key),
     });
     Taken { link, signature: (hash != 0).then_some(hash), keep }
 }
