@@ -27,12 +27,22 @@ fn read(mut session: Session, content: &[u8]) -> Result<Session, ImportError> {
     session.finish().map(|()| session)
 }
 
-fn gather(mut gathering: Gathering, files: &[(String, Vec<u8>)]) -> Result<Session, Failure> {
+fn gather(gathering: Gathering, files: &[(String, Vec<u8>)]) -> Result<Session, Failure> {
+    let mut so_far = gathering.start(Query::default());
     for (name, content) in files {
-        let session = read(gathering.begin(name, content.len() as u64), content);
-        gathering.add(name, session);
+        gathering.begin(&mut so_far, name, content.len() as u64);
+        for chunk in content.chunks(1000) {
+            so_far.feed(chunk);
+            if so_far.has_given_up() {
+                break;
+            }
+        }
+        let read = so_far.finish();
+        gathering.end(&mut so_far, name, read);
     }
-    gathering.finish()
+    gathering.finish(&mut so_far)?;
+    so_far.finish_reports();
+    Ok(so_far)
 }
 
 fn json(session: &mut Session) -> String {
@@ -48,7 +58,7 @@ fn files_that_can_not_be_read_stop_nothing() {
     let empty = ("empty.json".to_string(), Vec::new());
     let useless = ("useless.json".to_string(), b"[7, 8]".to_vec());
     let all = [notes.clone(), good[0].clone(), empty.clone(), useless.clone(), good[1].clone()];
-    let mut session = gather(Gathering::new(Query::default()), &all).unwrap();
+    let mut session = gather(Gathering::new(), &all).unwrap();
 
     let document = session.document().unwrap();
     let names: Vec<&str> = document.left_out.iter().map(|file| file.file_name.as_str()).collect();
@@ -71,10 +81,10 @@ fn files_that_can_not_be_read_stop_nothing() {
     let mut together = Session::together(one_by_one.collect()).unwrap();
     assert_eq!(json(&mut session), json(&mut together));
 
-    let failure = gather(Gathering::new(Query::default()), &[notes, empty]).err().unwrap();
+    let failure = gather(Gathering::new(), &[notes, empty]).err().unwrap();
     assert_eq!(failure.code, "nothing-read");
     assert!(failure.what.contains("notes.txt: ") && failure.what.contains("empty.json: "));
-    assert_eq!(gather(Gathering::new(Query::default()), &[]).err().unwrap().code, "nothing-read");
+    assert_eq!(gather(Gathering::new(), &[]).err().unwrap().code, "nothing-read");
 }
 
 #[test]
@@ -85,7 +95,7 @@ fn what_has_no_room_beside_the_others_is_left_out() {
         session.run().traces[0].ledger.n_records()
     };
     let (first, both) = (n_events(&files[0]), files.iter().map(n_events).sum::<u64>());
-    let limited = |n| gather(Gathering::new(Query::default()).hold_at_most(n), &files);
+    let limited = |n| gather(Gathering::new().hold_at_most(n), &files);
 
     let document = limited(both + 1000).unwrap().document().unwrap();
     assert!(document.left_out.is_empty());
@@ -96,4 +106,38 @@ fn what_has_no_room_beside_the_others_is_left_out() {
         ("rank1.json.gz", "no-room")
     );
     assert_eq!(limited(10).err().unwrap().code, "nothing-read");
+}
+
+/// While several files are read, what has been read of all of them shows; and it makes no difference in the end, whether that was
+/// looked at, or a file was begun twice.
+#[test]
+fn what_has_been_read_of_all_shows_while_reading() {
+    let files = [file("rank0.json.gz"), file("rank1.json.gz")];
+    let gathering = Gathering::new();
+    let mut so_far = gathering.start(Query::default());
+    assert!(so_far.document().is_none());
+    let mut n_records = 0;
+    for (n_before, (name, content)) in files.iter().enumerate() {
+        for _ in 0..2 {
+            gathering.begin(&mut so_far, name, content.len() as u64);
+            so_far.feed(&content[..content.len() / 2]);
+            assert!(so_far.make_partial());
+            let document = so_far.document().unwrap();
+            assert!(document.partial && !document.is_read && document.range.start_ns.is_none());
+            assert_eq!(document.files.len(), if n_before == 0 { 0 } else { n_before + 1 });
+            assert!(!document.reports.is_empty());
+            assert!(document.ledger.records() > n_records);
+        }
+        so_far.feed(&content[content.len() / 2..]);
+        let read = so_far.finish();
+        gathering.end(&mut so_far, name, read);
+        // What showed last still does.
+        assert!(so_far.document().is_some_and(|document| document.partial && !document.reports.is_empty()));
+        n_records = so_far.document().unwrap().ledger.records();
+    }
+    gathering.finish(&mut so_far).unwrap();
+    let early = so_far.document().unwrap();
+    assert!(early.partial && early.is_read && early.reports.iter().any(|report| report.id == "gpu-ranks"));
+    so_far.finish_reports();
+    assert_eq!(so_far.document(), gather(Gathering::new(), &files).unwrap().document());
 }

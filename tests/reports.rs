@@ -213,11 +213,21 @@ fn early_reports_are_part_of_all() {
     let mut session = read();
     assert!(session.finish_early().unwrap());
     let early = session.document().unwrap();
-    assert!(early.partial && !whole.partial);
+    assert!(early.partial && early.is_read && !whole.partial && whole.is_read);
     let is_in = |report: &ReportView| whole.reports.iter().any(|known| known.id == report.id);
     assert!(early.reports.len() >= 3 && early.reports.len() < whole.reports.len());
     assert!(early.reports.iter().all(is_in));
-    session.finish_reports();
+    let mut n_reports = early.reports.len();
+    while session.make_next_report() {
+        // Each stands where it is going to be from then on.
+        let so_far = session.document().unwrap();
+        n_reports += 1;
+        assert!(so_far.partial && so_far.reports.len() == n_reports);
+        let mut all = whole.reports.iter();
+        assert!(so_far.reports.iter().all(|report| all.any(|known| known.id == report.id)));
+    }
+    assert_eq!(session.document().unwrap(), whole);
+    assert!(!session.make_next_report());
     assert_eq!(session.document().unwrap(), whole);
     // Of other traces all reports are made at once.
     let mut small = Session::new("a.json", 2, None, Query::default());

@@ -212,19 +212,38 @@ pub fn listed() -> Vec<(&'static str, &'static str)> {
 
 /// All reports that `run` has data for.
 pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
-    reports_after(run, query, Vec::new(), Found::default()).0
+    let context = Context::new(run, query);
+    let reports = applying(run).map(|analysis| (analysis.run)(&context)).collect();
+    with_conclusions(run, reports)
 }
 
-/// The same after [`early_reports`], which are not made again; and what was found for them.
-pub fn reports_after(run: &Run, query: &Query, early: Vec<Report>, found: Found) -> (Vec<Report>, Found) {
-    let context = Context::with(run, query, found);
-    let mut early = early.into_iter().peekable();
-    let analyses = ANALYSES.iter().filter(|analysis| (analysis.applies)(run));
-    let mut reports: Vec<Report> = analyses
-        .map(|analysis| {
-            early.next_if(|report| report.id == analysis.id).unwrap_or_else(|| (analysis.run)(&context))
-        })
-        .collect();
+/// The reports that cost little beside reading, for as long as reading goes on and while the others are made; and what was
+/// found for them that the others need as well.
+pub fn early_reports(run: &Run, query: &Query) -> (Vec<Report>, Found) {
+    let context = Context::new(run, query);
+    let early = applying(run).filter(|analysis| !is_late(analysis));
+    let reports = early.map(|analysis| (analysis.run)(&context)).collect();
+    (reports, context.into_found())
+}
+
+/// Adds one of those that are no [`early_reports`] to `reports`, at its place; `false` if none is missing. After the last one
+/// [`with_conclusions`] is to be called.
+pub fn add_late_report(run: &Run, query: &Query, reports: &mut Vec<Report>, found: &mut Found) -> bool {
+    let is_missing = |analysis: &&AnalysisInfo| {
+        is_late(analysis) && (analysis.applies)(run) && reports.iter().all(|report| report.id != analysis.id)
+    };
+    let Some(at) = ANALYSES.iter().position(is_missing) else { return false };
+    let context = Context::with(run, query, std::mem::take(found));
+    let report = (ANALYSES[at].run)(&context);
+    *found = context.into_found();
+    let is_behind = |other: &Report| ANALYSES[at..].iter().any(|analysis| analysis.id == other.id);
+    let place = reports.iter().position(is_behind).unwrap_or(reports.len());
+    reports.insert(place, report);
+    true
+}
+
+/// The same reports, and those that are drawn from them.
+pub fn with_conclusions(run: &Run, mut reports: Vec<Report>) -> Vec<Report> {
     for conclusion in CONCLUSIONS {
         if let Some(report) = (conclusion.run)(run, &reports) {
             let is_behind = |report: &Report| conclusion.before.iter().any(|info| info.id == report.id);
@@ -232,17 +251,16 @@ pub fn reports_after(run: &Run, query: &Query, early: Vec<Report>, found: Found)
             reports.insert(at, report);
         }
     }
-    (reports, context.into_found())
+    reports
 }
 
-/// The reports that cost little beside reading, for as long as reading goes on and while the others are made; and what was
-/// found for them that the others need as well.
-pub fn early_reports(run: &Run, query: &Query) -> (Vec<Report>, Found) {
-    let context = Context::new(run, query);
-    let is_late = |analysis: &AnalysisInfo| LATE.iter().any(|late| late.id == analysis.id);
-    let early = ANALYSES.iter().filter(|analysis| !is_late(analysis) && (analysis.applies)(run));
-    let reports = early.map(|analysis| (analysis.run)(&context)).collect();
-    (reports, context.into_found())
+/// The analyses that have something to say of `run`.
+fn applying(run: &Run) -> impl Iterator<Item = &'static AnalysisInfo> {
+    ANALYSES.iter().copied().filter(|analysis| (analysis.applies)(run))
+}
+
+fn is_late(analysis: &AnalysisInfo) -> bool {
+    LATE.iter().any(|late| late.id == analysis.id)
 }
 
 /// What a [`Context`] has worked out that takes long: of use for the same run and query only.

@@ -99,6 +99,7 @@ impl Shown for Compared {
             reports: self.comparison.reports.iter().map(report_view).collect(),
             query: Query::default(),
             partial: false,
+            is_read: true,
             exporters: exporter_views(&self.exporters()),
             span_ns: None,
             range: RangeView::default(),

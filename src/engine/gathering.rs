@@ -4,22 +4,25 @@ use super::Session;
 use super::protocol::{Failure, LeftOutView};
 use crate::analysis::Query;
 use crate::import::{ImportError, MAX_EVENTS_32_BIT};
+use crate::trace::Trace;
 
-/// Collects files that are read by whoever drives it. What can not be read is remembered and stops nothing.
+/// Several files on their way into one [`Session`], which is there from the first byte on and shows what has been read so far.
+/// What can not be read is remembered and stops nothing.
 pub struct Gathering {
-    query: Query,
     /// Events that all files may have, as they stay in memory.
     max_events: Option<u64>,
-    n_events: u64,
-    sessions: Vec<Session>,
-    left_out: Vec<LeftOutView>,
+}
+
+impl Default for Gathering {
+    fn default() -> Gathering {
+        Gathering::new()
+    }
 }
 
 impl Gathering {
-    /// Nothing is read yet. A 32-bit program has room for as many events of all files as of one.
-    pub fn new(query: Query) -> Gathering {
-        let max_events = (usize::BITS == 32).then_some(MAX_EVENTS_32_BIT as u64);
-        Gathering { query, max_events, n_events: 0, sessions: Vec::new(), left_out: Vec::new() }
+    /// A 32-bit program has room for as many events of all files as of one.
+    pub fn new() -> Gathering {
+        Gathering { max_events: (usize::BITS == 32).then_some(MAX_EVENTS_32_BIT as u64) }
     }
 
     /// There is room for so many events of all files.
@@ -28,41 +31,49 @@ impl Gathering {
         self
     }
 
-    /// What the next file is read with: it gives up where the file has more events than there is room for.
-    pub fn begin(&self, file_name: &str, file_bytes: u64) -> Session {
-        let room = self.max_events.map(|max| max.saturating_sub(self.n_events) as usize);
-        Session::new(file_name, file_bytes, None, self.query.clone()).part_of_several(room)
+    /// What the files are going to be read into. Nothing is read yet.
+    pub fn start(&self, query: Query) -> Session {
+        Session::of_several(query)
     }
 
-    /// Takes a file that was read to its end, or the reason why that could not be done.
-    pub fn add(&mut self, file_name: &str, read: Result<Session, ImportError>) {
-        let useful = read.and_then(|session| match session.why_useless() {
-            Some(why) => Err(why),
-            None => Ok(session),
-        });
-        match useful {
-            Ok(session) => {
-                let n_events: u64 = session.run().traces.iter().map(|trace| trace.ledger.n_records()).sum();
-                self.n_events = self.n_events.saturating_add(n_events);
-                self.sessions.push(session);
+    /// The next bytes fed to `so_far` are of that file; it gives up where the file has more events than there is room for beside
+    /// the others. The same file may be begun again.
+    pub fn begin(&self, so_far: &mut Session, file_name: &str, file_bytes: u64) {
+        so_far.leave_file();
+        let n_events = |traces: &[Trace]| traces.iter().map(|trace| trace.ledger.n_records()).sum::<u64>();
+        let n_before = n_events(&so_far.run().traces);
+        let room = self.max_events.map(|max| max.saturating_sub(n_before) as usize);
+        so_far.go_on_with(file_name, file_bytes, room);
+    }
+
+    /// The file is over, or could not be read: `read` is what [`Session::finish`] or [`Session::stop`] said.
+    pub fn end(&self, so_far: &mut Session, file_name: &str, read: Result<(), ImportError>) {
+        match read.and_then(|()| so_far.why_useless().map_or(Ok(()), Err)) {
+            Ok(()) => so_far.take_file(),
+            Err(why) => {
+                so_far.leave_file();
+                self.leave_out(so_far, file_name, why.into());
             }
-            Err(why) => self.leave_out(file_name, why.into()),
+        }
+    }
+
+    /// Adds what is read already, or the reason why that could not be done.
+    pub fn add(&self, so_far: &mut Session, file_name: &str, read: Result<Session, ImportError>) {
+        let useful = read.and_then(|session| session.why_useless().map_or(Ok(session), Err));
+        if let Err(why) = useful.and_then(|session| so_far.take_session(session)) {
+            self.leave_out(so_far, file_name, why.into());
         }
     }
 
     /// Remembers a file that is not among them.
-    pub fn leave_out(&mut self, file_name: &str, why: Failure) {
-        self.left_out.push(LeftOutView { file_name: file_name.to_string(), why });
+    pub fn leave_out(&self, so_far: &mut Session, file_name: &str, why: Failure) {
+        so_far.leave_out(LeftOutView { file_name: file_name.to_string(), why });
     }
 
-    /// All that was read as one, with the reports. An error if that is nothing.
-    pub fn finish(self) -> Result<Session, Failure> {
-        if self.sessions.is_empty() {
-            return Err(nothing_read(self.left_out));
-        }
-        let mut session = Session::together(self.sessions)?;
-        session.set_left_out(self.left_out);
-        Ok(session)
+    /// All files are over. The reports that take little are made; [`Session::finish_reports`] makes the others. An error if
+    /// nothing could be read, and nothing is in `so_far` then.
+    pub fn finish(self, so_far: &mut Session) -> Result<(), Failure> {
+        so_far.end_several().map_err(nothing_read)
     }
 }
 

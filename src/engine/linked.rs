@@ -107,6 +107,7 @@ impl Shown for Linked {
             reports: reports.iter().map(report_view).collect(),
             query: self.query(),
             partial: false,
+            is_read: true,
             exporters: exporter_views(&self.exporters()),
             span_ns: None,
             range: RangeView::default(),

@@ -374,8 +374,10 @@ pub struct DocumentView {
     pub sides: Option<SidesView>,
     pub reports: Vec<ReportView>,
     pub query: Query,
-    /// Made while reading goes on.
+    /// There will be another: reading goes on, or further reports are being made.
     pub partial: bool,
+    /// All is read: what these reports say is final, also if others follow.
+    pub is_read: bool,
     /// Exporters that have something to write for this file.
     pub exporters: Vec<ExporterView>,
     /// Nanoseconds from the first to the last of anything; `None` if nothing has a time, or it is not known.

@@ -41,9 +41,9 @@ pub struct Session {
     again: Option<Rc<dyn Content>>,
     /// Files of the folder of its run, and the checksum of what has been fed.
     beside: Option<(Vec<FileBeside>, Checksum)>,
-    /// One of several files: no reports are made of it alone, and it is given up once it has more events than there is room
-    /// for.
-    is_part: bool,
+    /// Several files are read into it one after the other: how many traces are done with. They stand before that of the file
+    /// being read, and there are only early reports until the last one is read.
+    n_done: Option<usize>,
     /// What was to be read together with this, and could not.
     left_out: Vec<LeftOutView>,
     /// How someone looked at it who handed it on.
@@ -87,7 +87,7 @@ impl Session {
             index_view: None,
             again: None,
             beside: None,
-            is_part: false,
+            n_done: None,
             left_out: Vec::new(),
             sent: None,
             order: RowOrder::default(),
@@ -103,19 +103,57 @@ impl Session {
         session
     }
 
-    /// A file that is going to be put together with others: no reports are made of it alone. With `room`, it is given up once
-    /// it has more events.
-    pub(super) fn part_of_several(mut self, room: Option<usize>) -> Session {
-        self.is_part = true;
-        if let (Some(import), Some(room)) = (&mut self.import, room) {
-            import.hold_at_most(room);
-        }
-        self
+    /// Nothing yet, where several files are going to be read into.
+    pub(super) fn of_several(query: Query) -> Session {
+        Session { n_done: Some(0), partial: true, ..Session::empty(query) }
     }
 
-    /// Says what was to be read together with this, and could not.
-    pub(super) fn set_left_out(&mut self, left_out: Vec<LeftOutView>) {
-        self.left_out = left_out;
+    /// Reads on with another file. With `room`, it is given up once it has more events. What was read of a file that has not
+    /// been taken ([`Session::take_file`]) is let go.
+    pub(super) fn go_on_with(&mut self, file_name: &str, file_bytes: u64, room: Option<usize>) {
+        self.leave_file();
+        let mut import = Import::with_format(file_name, file_bytes, None);
+        if let Some(room) = room {
+            import.hold_at_most(room);
+        }
+        self.import = Some(import);
+    }
+
+    /// The file read last is one of them.
+    pub(super) fn take_file(&mut self) {
+        self.n_done = self.n_done.map(|_| self.run.traces.len());
+    }
+
+    /// Those of another session are among them. An error if they can not be read from their index.
+    pub(super) fn take_session(&mut self, mut other: Session) -> Result<(), ImportError> {
+        other.load()?;
+        self.leave_file();
+        self.run.traces.append(&mut other.run.traces);
+        self.take_file();
+        Ok(())
+    }
+
+    /// The file read last is none of them.
+    pub(super) fn leave_file(&mut self) {
+        (self.import, self.beside) = (None, None);
+        self.run.traces.truncate(self.n_done.unwrap_or(0));
+    }
+
+    /// Remembers what was to be read together with the others, and could not.
+    pub(super) fn leave_out(&mut self, left_out: LeftOutView) {
+        self.left_out.push(left_out);
+    }
+
+    /// All files are read: makes the reports that take little. [`Session::finish_reports`] makes the others. What was left out,
+    /// if there is nothing else.
+    pub(super) fn end_several(&mut self) -> Result<(), Vec<LeftOutView>> {
+        self.leave_file();
+        self.n_done = None;
+        if self.run.traces.is_empty() {
+            return Err(std::mem::take(&mut self.left_out));
+        }
+        self.make_early_reports();
+        Ok(())
     }
 
     /// Says how someone looked at it who handed it on.
@@ -252,13 +290,13 @@ impl Session {
 
     /// Whether it is one of several files, and has more events than there is room for beside the others.
     fn has_no_room(&self) -> bool {
-        self.is_part && self.import.as_ref().is_some_and(Import::is_folding)
+        self.n_done.is_some() && self.import.as_ref().is_some_and(Import::is_folding)
     }
 
     /// Why a file that was read is of no use: nothing in it could be used, though there is something. An empty timeline
     /// (`[]`) is a trace all the same.
     pub fn why_useless(&self) -> Option<ImportError> {
-        let [trace] = &self.run.traces[..] else { return None };
+        let [trace] = self.run.traces.get(self.n_done.unwrap_or(0)..)? else { return None };
         // An index was made of something.
         let ledger = Some(&trace.ledger).filter(|_| self.index_view.is_none())?;
         let is_useless = ledger.kept.records + ledger.repaired.records == 0
@@ -301,6 +339,9 @@ impl Session {
 
     /// What the times of a stretch that can be chosen are counted from.
     fn choosable_from(&self) -> Option<i64> {
+        if self.n_done.is_some() {
+            return None;
+        }
         self.import.as_ref().filter(|import| import.can_hold_only())?;
         self.run.traces.first().and_then(Trace::span).map(|(start, _)| start)
     }
@@ -311,7 +352,7 @@ impl Session {
             return false;
         }
         // The one before is let go first.
-        self.run = Run::default();
+        self.run.traces.truncate(self.n_done.unwrap_or(0));
         match self.import.as_ref().and_then(Import::snapshot) {
             Some(trace) => {
                 self.set_trace(trace, Extent::Early);
@@ -335,21 +376,30 @@ impl Session {
     /// that [`Session::finish_reports`] is to be called. Until then it is as if reading went on.
     pub fn finish_early(&mut self) -> Result<bool, ImportError> {
         self.end(Extent::Early, Import::finish)?;
-        let has_more = !self.is_part && analysis::has_late_reports(&self.run);
+        let has_more = analysis::has_late_reports(&self.run);
         if !has_more {
             self.finish_reports();
         }
         Ok(has_more)
     }
 
+    /// Makes one of the reports that are missing after [`Session::finish_early`]; false if that was not so, and all are there.
+    pub fn make_next_report(&mut self) -> bool {
+        if !self.partial || self.import.is_some() || self.n_done.is_some() {
+            return false;
+        }
+        self.order = RowOrder::default();
+        if analysis::add_late_report(&self.run, &self.query, &mut self.reports, &mut self.found) {
+            return true;
+        }
+        self.reports = analysis::with_conclusions(&self.run, std::mem::take(&mut self.reports));
+        self.partial = false;
+        false
+    }
+
     /// Makes all reports.
     pub fn finish_reports(&mut self) {
-        let found = std::mem::take(&mut self.found);
-        if std::mem::take(&mut self.partial) && !self.is_part && analysis::has_late_reports(&self.run) {
-            self.order = RowOrder::default();
-            let early = std::mem::take(&mut self.reports);
-            (self.reports, self.found) = analysis::reports_after(&self.run, &self.query, early, found);
-        }
+        while self.make_next_report() {}
     }
 
     fn end(
@@ -367,9 +417,11 @@ impl Session {
             });
         }
         if let Some(import) = self.import.take() {
-            // The partial trace is let go before the whole one is put together.
-            self.run = Run::default();
-            self.reports = Vec::new();
+            // The partial trace is let go before the whole one is put together. Of several files the reports so far stay.
+            self.run.traces.truncate(self.n_done.unwrap_or(0));
+            if self.n_done.is_none() {
+                self.reports = Vec::new();
+            }
             let mut trace = end(import)?;
             if let Some((mut files, checksum)) = self.beside.take() {
                 if files[0].n_bytes == trace.ledger.file_bytes {
@@ -386,22 +438,27 @@ impl Session {
     }
 
     fn set_trace(&mut self, trace: Trace, extent: Extent) {
-        self.run = Run::single(trace);
-        self.partial = extent == Extent::Early;
+        self.run.traces.truncate(self.n_done.unwrap_or(0));
+        self.run.traces.push(trace);
         match extent {
-            Extent::All => self.make_reports(),
-            Extent::Early => {
-                self.order = RowOrder::default();
-                let (reports, found) = if self.is_part {
-                    Default::default()
-                } else {
-                    analysis::early_reports(&self.run, &self.query)
-                };
-                self.reports = reports;
-                // While reading goes on the next ones find more.
-                self.found = if self.import.is_some() { Found::default() } else { found };
+            Extent::Early => self.make_early_reports(),
+            // Of several files there will be others.
+            Extent::All if self.n_done.is_some() => {}
+            Extent::All => {
+                self.partial = false;
+                self.make_reports();
             }
         }
+    }
+
+    fn make_early_reports(&mut self) {
+        self.partial = true;
+        self.order = RowOrder::default();
+        let (reports, found) = analysis::early_reports(&self.run, &self.query);
+        self.reports = reports;
+        // While reading goes on the next ones find more.
+        let is_over = self.import.is_none() && self.n_done.is_none();
+        self.found = if is_over { found } else { Found::default() };
     }
 
     /// Gives back the memory of what the reports have found.
@@ -412,9 +469,7 @@ impl Session {
     fn make_reports(&mut self) {
         self.order = RowOrder::default();
         self.found = Found::default();
-        if !self.is_part {
-            self.reports = analysis::reports(&self.run, &self.query);
-        }
+        self.reports = analysis::reports(&self.run, &self.query);
     }
 
     /// Computes the reports again for another query. An error, and nothing happens, if the tables can not be read from
@@ -423,9 +478,13 @@ impl Session {
         if query != self.query {
             self.load()?;
             self.query = query;
-            self.make_reports();
-            // All of a file that is read are there now.
-            self.partial &= self.import.is_some();
+            if self.n_done.is_some() {
+                self.make_early_reports();
+            } else {
+                self.make_reports();
+                // All of a file that is read are there now.
+                self.partial &= self.import.is_some();
+            }
         }
         Ok(())
     }
@@ -511,6 +570,7 @@ impl Shown for Session {
             reports: self.reports.iter().map(report_view).collect(),
             query: self.query.clone(),
             partial: self.partial,
+            is_read: self.import.is_none() && self.n_done.is_none(),
             exporters: exporter_views(&self.exporters()),
             span_ns: self.span_ns(),
             range: RangeView { start_ns: self.choosable_from(), chosen: self.chosen },

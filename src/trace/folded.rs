@@ -2,9 +2,12 @@
 
 use super::Trace;
 use super::flows::FlowTable;
+use super::links::WORK_CATEGORIES;
 use super::slices::{Class, SliceId, SliceKind, SliceTable};
 use super::sums::{Counts, SumsByName, too_long};
-use super::tracks::{TrackId, TrackTable};
+use super::tracks::{ProcessId, TrackId, TrackTable};
+use crate::base::strings::StringId;
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// As many of the longest slices of each class are kept.
@@ -23,6 +26,46 @@ pub struct Folded {
     pub medians: Vec<i64>,
     /// Arrows that were given up, as events.
     pub n_flow_events: u64,
+    /// When GPUs did something.
+    pub work: WorkSpans,
+}
+
+/// When each piece of work of GPUs ran. How a GPU's time divides can only be told of all of them together.
+#[derive(Clone, Default, Debug)]
+pub struct WorkSpans {
+    /// Nanoseconds on the trace's clock.
+    pub start: Vec<i64>,
+    pub end: Vec<i64>,
+    pub name: Vec<StringId>,
+    pub category: Vec<StringId>,
+    /// Which stands for the GPU.
+    pub process: Vec<ProcessId>,
+}
+
+impl WorkSpans {
+    /// Adds those among the slices of `trace`.
+    fn take(&mut self, trace: &Trace) {
+        let slices = &trace.slices;
+        let mut is_work: FxHashMap<StringId, bool> = FxHashMap::default();
+        for i in 0..slices.len() {
+            let category = slices.category[i];
+            let is_work = is_work.entry(category).or_insert_with(|| {
+                trace.strings.get_opt(category).is_some_and(|text| WORK_CATEGORIES.contains(&text))
+            });
+            if !*is_work {
+                continue;
+            }
+            let thread = trace.tracks.thread.get(slices.track[i].0 as usize).copied().flatten();
+            let process = thread.and_then(|thread| trace.threads.process.get(thread.0 as usize));
+            if let Some(process) = process {
+                self.start.push(slices.ts[i]);
+                self.end.push(slices.ts[i].saturating_add(slices.dur[i].max(0)));
+                self.name.push(slices.name[i]);
+                self.category.push(category);
+                self.process.push(*process);
+            }
+        }
+    }
 }
 
 /// Folds slices that are looked at one batch after the other.
@@ -57,6 +100,7 @@ impl Folder {
             }
         });
         self.folded.counts.absorb(&Counts::of(trace));
+        self.folded.work.take(trace);
         self.keep_longest(trace);
         trace.slices = SliceTable::default();
         trace.tracks = TrackTable::default();

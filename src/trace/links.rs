@@ -6,6 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Categories of events that take place on a GPU and keep it busy, as the PyTorch profiler names them today and did in 2021.
+pub const WORK_CATEGORIES: &[&str] =
+    &["kernel", "Kernel", "mtia_ccp_events", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset"];
+
 /// What an event says of its place between computer and GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {

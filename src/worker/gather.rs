@@ -3,12 +3,13 @@
 use crate::index::{self, Opened};
 use crate::reading::Ports;
 use crate::reporter::Reporter;
-use crate::{Given, State, in_run, reading, show};
+use crate::{Given, State, forget_found, in_run, post, post_document, reading};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
-use tracedrop::engine::protocol::{Failure, FileProgress};
+use tracedrop::engine::protocol::{Failure, FileProgress, Response};
 use tracedrop::engine::{Gathering, HandedOn, Session};
 use tracedrop::import::{ImportError, ImportProgress};
+use wasm_bindgen_futures::spawn_local;
 
 /// Reads `files` in this order and shows what they are together. Those that can not be read, or that are not reached when
 /// reading is stopped, are left out, and that is said. The workers behind `ports` help with one after the other.
@@ -16,26 +17,55 @@ pub async fn open(state: Rc<State>, files: Vec<Given>, mut ports: Ports, query: 
     let sizes: Vec<u64> = files.iter().map(|file| file.blob.size() as u64).collect();
     let mut reporter = Reporter::new(sizes.iter().sum());
     let n_files = files.len() as u32;
-    let mut gathering = Gathering::new(query.clone());
+    let gathering = Gathering::new();
+    *state.session.borrow_mut() = Some(gathering.start(query.clone()));
     for (number, (file, size)) in (1..).zip(files.iter().zip(sizes)) {
         let Given { name, blob, .. } = file;
         if state.stop.get() {
-            gathering.leave_out(name, not_reached());
+            with_session(&state, |session| gathering.leave_out(session, name, not_reached()));
             continue;
         }
         reporter.begin(FileProgress { name: name.clone(), number, n_files });
         let mut read = ImportProgress::default();
-        let session = match index::open(blob, name, query.clone(), None).await {
-            Some(Opened::Index(session)) => session.map(|session| *session),
-            Some(Opened::Kept(session, ..)) => Ok(*session),
-            Some(Opened::HandedOn(handed_on)) => trace_of(handed_on),
-            None => read_one(&state, &gathering, file, &mut ports, &mut reporter, &mut read).await,
+        let opened = match index::open(blob, name, query.clone(), None).await {
+            Some(Opened::Index(session)) => Some(session.map(|session| *session)),
+            Some(Opened::Kept(session, ..)) => Some(Ok(*session)),
+            Some(Opened::HandedOn(handed_on)) => Some(trace_of(handed_on)),
+            None => None,
         };
+        match opened {
+            Some(opened) => with_session(&state, |session| gathering.add(session, name, opened)),
+            None => read = read_one(&state, &gathering, file, &mut ports, &mut reporter).await,
+        }
         reporter.end(read, size);
-        gathering.add(name, session);
     }
+    drop(ports);
     reporter.finishing_all();
-    show(&state, gathering.finish());
+    let mut ended = Ok(());
+    with_session(&state, |session| ended = gathering.finish(session));
+    match ended {
+        Ok(()) => {
+            if reporter.has_read_much() {
+                with_session(&state, |session| post_document(session));
+                reading::finish_reports(&state).await;
+            }
+            with_session(&state, |session| {
+                session.finish_reports();
+                post_document(session);
+            });
+            spawn_local(forget_found(state));
+        }
+        Err(failure) => {
+            *state.session.borrow_mut() = None;
+            post(&Response::Failed(failure));
+        }
+    }
+}
+
+fn with_session(state: &State, act: impl FnOnce(&mut Session)) {
+    if let Some(session) = state.session.borrow_mut().as_mut() {
+        act(session);
+    }
 }
 
 /// Reads one of the files, and says how much that was.
@@ -45,17 +75,23 @@ async fn read_one(
     file: &Given,
     ports: &mut Ports,
     reporter: &mut Reporter,
-    progress: &mut ImportProgress,
-) -> Result<Session, ImportError> {
+) -> ImportProgress {
     let Given { name, blob, .. } = file;
     let beside = file.read_beside().await;
-    let begin = || in_run(gathering.begin(name, blob.size() as u64), &beside);
+    let begin = |session: &mut Option<Session>| {
+        if let Some(session) = session {
+            gathering.begin(session, name, blob.size() as u64);
+            in_run(session, &beside);
+        }
+    };
     let result = reading::read(state, blob, ports, &begin, reporter).await;
-    // It is there: `read` has put it there.
-    let mut session = state.session.borrow_mut().take().unwrap_or_else(begin);
-    *progress = session.progress();
-    reading::end(state, &mut session, result)?;
-    Ok(session)
+    let mut progress = ImportProgress::default();
+    with_session(state, |session| {
+        progress = session.progress();
+        let ended = reading::end(state, session, result);
+        gathering.end(session, name, ended);
+    });
+    progress
 }
 
 /// What was handed on, if there is a trace in it.

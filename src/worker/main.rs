@@ -374,11 +374,10 @@ impl Given {
 }
 
 /// The same session, told of the files beside its own.
-fn in_run(mut session: Session, beside: &[FileBeside]) -> Session {
+fn in_run(session: &mut Session, beside: &[FileBeside]) {
     if !beside.is_empty() {
         session.lies_in_run(TRACE_OF_RUN, beside.to_vec());
     }
-    session
 }
 
 /// Opens the file from its index, or reads it and keeps one.
@@ -418,7 +417,9 @@ async fn read_one(
 ) -> bool {
     let n_bytes = blob.size() as u64;
     let mut reporter = Reporter::new(n_bytes);
-    let begin = || in_run(Session::new(name, n_bytes, None, query.clone()), &beside);
+    let begin = |session: &mut Option<Session>| {
+        in_run(session.insert(Session::new(name, n_bytes, None, query.clone())), &beside);
+    };
     let result = reading::read(&state, blob, &mut ports, &begin, &mut reporter).await;
     drop(ports);
     let is_whole = result.is_ok() && !state.stop.get();

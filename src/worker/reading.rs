@@ -36,23 +36,23 @@ impl Drop for Ports {
     }
 }
 
-/// Reads all bytes of the file into the session that `begin` makes, which is where [`State::session`] is then. An error if
-/// the browser can not read on; the session may want no more before all is read.
+/// Reads all bytes of the file into [`State::session`], which `begin` makes ready for it (more than once, if reading has to start
+/// anew). An error if the browser can not read on; the session may want no more before all is read.
 ///
 /// Helpers that are ready for another file stay in `ports`, else they are let go.
 pub async fn read(
     state: &State,
     blob: &Blob,
     ports: &mut Ports,
-    begin: &dyn Fn() -> Session,
+    begin: &dyn Fn(&mut Option<Session>),
     progress: &mut Reporter,
 ) -> Result<(), JsValue> {
     let begin = || {
-        let mut session = begin();
-        if let Some(content) = BlobContent::new(blob) {
+        let mut session = state.session.borrow_mut();
+        begin(&mut session);
+        if let (Some(session), Some(content)) = (session.as_mut(), BlobContent::new(blob)) {
             session.can_read_again(Rc::new(content));
         }
-        *state.session.borrow_mut() = Some(session);
     };
     begin();
     let packing = if ports.0.is_empty() { None } else { packing(blob).await };
@@ -106,15 +106,30 @@ pub async fn end_in_steps(state: &State, result: Result<(), JsValue>) -> Result<
         Some(session) => return end(state, session, result),
         None => return Ok(()),
     }
-    source::wait(FOR_ROWS_MS).await;
-    if let Some(session) = state.session.borrow_mut().as_mut() {
-        session.finish_reports();
-    }
+    finish_reports(state).await;
     Ok(())
 }
 
+/// Makes the reports that are missing one by one, and lets messages in between: who scrolls in those that are there does not wait
+/// for all. The last document is left to the caller to post.
+pub async fn finish_reports(state: &State) {
+    source::wait(FOR_ROWS_MS).await;
+    loop {
+        match state.session.borrow_mut().as_mut() {
+            Some(session) => {
+                if !session.make_next_report() {
+                    return;
+                }
+                post_document(session);
+            }
+            None => return,
+        }
+        source::breathe().await;
+    }
+}
+
 /// Of content of so many bytes some reports are shown while others are made.
-const LARGE_BYTES: u64 = 64 << 20;
+pub const LARGE_BYTES: u64 = 64 << 20;
 /// The page draws a document and asks for the rows that it shows.
 const FOR_ROWS_MS: i32 = 100;
 

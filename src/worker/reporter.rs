@@ -1,5 +1,6 @@
 //! When the page hears of what is read, and of how far it is.
 
+use crate::reading::LARGE_BYTES;
 use crate::{now_ms, post, post_document};
 use tracedrop::engine::Session;
 use tracedrop::engine::protocol::{FileProgress, Progress, Response};
@@ -26,7 +27,7 @@ pub struct Reporter {
     file_bytes: u64,
     /// What is done with, of files before this one.
     before: ImportProgress,
-    /// Which of several files this is. There are no partial reports then.
+    /// Which of several files this is.
     file: Option<FileProgress>,
     start: f64,
     last_progress: f64,
@@ -63,6 +64,11 @@ impl Reporter {
         self.before = self.with_before(ImportProgress { file_bytes, ..read });
     }
 
+    /// Whether the files that are done with are so large that some reports are shown while others are made.
+    pub fn has_read_much(&self) -> bool {
+        self.before.content_bytes >= LARGE_BYTES
+    }
+
     /// All files are done with.
     pub fn finishing_all(&self) {
         post(&Response::Progress(self.add_up(ImportProgress::default(), None, true)));
@@ -70,11 +76,12 @@ impl Reporter {
 
     /// Whether a partial report is worth what it takes: soon after a file is opened, and where one would wait long.
     fn wants_partial(&self, now: f64, read: ImportProgress) -> bool {
+        // A partial report is on all files so far.
+        let read = self.with_before(read);
         let cost = self.partial_cost * read.content_bytes as f64;
         let bytes_left = self.file_bytes.saturating_sub(read.file_bytes) as f64;
         let left = bytes_left * (now - self.start) / (read.file_bytes as f64).max(1.0);
-        self.file.is_none()
-            && now >= self.next_partial
+        now >= self.next_partial
             && cost * PARTIAL_SHARE <= now - self.last_partial
             && cost * PARTIAL_SHARE_LEFT <= left
     }
@@ -94,8 +101,9 @@ impl Reporter {
                 post_document(session);
             }
             let end = now_ms();
-            if read.content_bytes >= LARGE_PART_BYTES {
-                self.partial_cost = (end - start) / read.content_bytes as f64;
+            let n_bytes = self.with_before(read).content_bytes;
+            if n_bytes >= LARGE_PART_BYTES {
+                self.partial_cost = (end - start) / n_bytes as f64;
             }
             (self.last_partial, self.next_partial) = (end, end + NEXT_PARTIAL_MS);
         }

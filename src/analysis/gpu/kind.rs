@@ -90,3 +90,17 @@ impl Kinds {
         self.by_id.iter().flatten().any(|kind| is(*kind))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+    use crate::trace::links::WORK_CATEGORIES;
+
+    #[test]
+    fn work_is_what_the_trace_holds_as_work() {
+        assert!(WORK_CATEGORIES.iter().all(|category| Kind::of(category).is_gpu_work()));
+        let others =
+            ["cpu_op", "cuda_runtime", "cuda_sync", "gpu_user_annotation", "overhead", "python_function"];
+        assert!(others.iter().all(|other| !Kind::of(other).is_gpu_work()));
+    }
+}

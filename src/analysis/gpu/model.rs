@@ -193,11 +193,7 @@ impl<'a> GpuTrace<'a> {
             let number = given.map(i64::from).or_else(|| stream_number(trace, key));
             let stream = *streams.entry((process, number)).or_insert_with(|| {
                 let device = *devices.entry(process).or_insert_with(|| {
-                    let number = match trace.processes.key[process.0 as usize] {
-                        Key::Number(number) => Some(number),
-                        Key::Text(_) => None,
-                    };
-                    self.devices.push(Device { process, number });
+                    self.devices.push(Device { process, number: number_of(trace, process) });
                     self.devices.len() as u32 - 1
                 });
                 self.streams.push(Stream { device, number });
@@ -421,10 +417,7 @@ impl<'a> GpuTrace<'a> {
 
     /// How a device is called.
     pub fn device_label(&self, device: u32) -> String {
-        match self.devices.get(device as usize).and_then(|device| device.number) {
-            Some(number) => format!("GPU {number}"),
-            None => "GPU".to_string(),
-        }
+        label_of(self.devices.get(device as usize).and_then(|device| device.number))
     }
 
     /// How a stream is called.
@@ -459,7 +452,28 @@ impl<'a> GpuTrace<'a> {
 
     /// Whether it moves memory: a copy of an engine, or a kernel that is nothing else.
     pub fn is_copy(&self, work: &Work) -> bool {
-        work.kind == Kind::Copy || (work.kind == Kind::Kernel && self.class(work).is_copy)
+        is_copy(work.kind, self.class(work))
+    }
+}
+
+/// Whether work moves memory: see [`GpuTrace::is_copy`].
+pub fn is_copy(kind: Kind, class: &Class) -> bool {
+    kind == Kind::Copy || (kind == Kind::Kernel && class.is_copy)
+}
+
+/// How a GPU is called that has that number.
+pub fn label_of(number: Option<i64>) -> String {
+    match number {
+        Some(number) => format!("GPU {number}"),
+        None => "GPU".to_string(),
+    }
+}
+
+/// The number of the GPU that a process stands for.
+pub fn number_of(trace: &Trace, process: ProcessId) -> Option<i64> {
+    match trace.processes.key.get(process.0 as usize)? {
+        Key::Number(number) => Some(*number),
+        Key::Text(_) => None,
     }
 }
 

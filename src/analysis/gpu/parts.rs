@@ -1,7 +1,8 @@
 //! Where the time of a GPU went: every nanosecond of a window is in exactly one part.
 
+use super::class::Class;
 use super::kind::Kind;
-use super::model::GpuTrace;
+use super::model::{GpuTrace, is_copy};
 use super::spans::{self, Span};
 use super::steps::NO_STEP;
 use crate::report::chart::{Part, Tone};
@@ -80,24 +81,32 @@ const FILLS: u32 = 1 << 1;
 const COMMUNICATION: u32 = 1 << 2;
 const COPIES: u32 = 1 << 3;
 
+/// Which of them work is.
+fn layer_of(kind: Kind, class: &Class) -> u32 {
+    if is_copy(kind, class) {
+        COPIES
+    } else if kind == Kind::Fill {
+        FILLS
+    } else if class.is_communication {
+        COMMUNICATION
+    } else {
+        KERNELS
+    }
+}
+
 impl Activity {
     /// Of one device.
     pub fn new(gpu: &GpuTrace<'_>, device: u32) -> Activity {
-        let layer = |bit: u32| {
-            gpu.busy(device, |work| {
-                let is = if gpu.is_copy(work) {
-                    COPIES
-                } else if work.kind == Kind::Fill {
-                    FILLS
-                } else if gpu.is_communication(work) {
-                    COMMUNICATION
-                } else {
-                    KERNELS
-                };
-                is == bit
-            })
-        };
-        let layers = [layer(KERNELS), layer(FILLS), layer(COMMUNICATION), layer(COPIES)];
+        let of_device = gpu.work.iter().filter(|work| gpu.streams[work.stream as usize].device == device);
+        Activity::of(of_device.map(|work| ((work.start, work.end), work.kind, gpu.class(work))))
+    }
+
+    /// Of work with its kind and class, in order of start.
+    pub fn of<'a>(work: impl Iterator<Item = (Span, Kind, &'a Class)>) -> Activity {
+        let mut layers: [Vec<Span>; 4] = Default::default();
+        for (span, kind, class) in work {
+            spans::add(&mut layers[layer_of(kind, class).trailing_zeros() as usize], span);
+        }
         let start = layers.iter().filter_map(|layer| layer.first()).map(|span| span.0).min();
         let end = layers.iter().filter_map(|layer| layer.last()).map(|span| span.1).max();
         let [kernels, fills, communication, copies] = layers;

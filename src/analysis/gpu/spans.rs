@@ -8,13 +8,16 @@ pub type Span = (i64, i64);
 /// Spans that do not touch, in order, which cover what `spans` cover. `spans` are in order of their starts.
 pub fn union(spans: impl Iterator<Item = Span>) -> Vec<Span> {
     let mut out: Vec<Span> = Vec::new();
-    for (start, end) in spans {
-        match out.last_mut() {
-            Some(last) if start <= last.1 => last.1 = last.1.max(end),
-            _ => out.push((start, end)),
-        }
-    }
+    spans.for_each(|span| add(&mut out, span));
     out
+}
+
+/// Adds a span that starts behind all that were added before.
+pub fn add(union: &mut Vec<Span>, (start, end): Span) {
+    match union.last_mut() {
+        Some(last) if start <= last.1 => last.1 = last.1.max(end),
+        _ => union.push((start, end)),
+    }
 }
 
 /// Time that spans which do not touch cover, in nanoseconds.

@@ -5,25 +5,24 @@ use crate::analysis::gpu::Named;
 use crate::analysis::gpu::parts::chart_parts;
 use crate::base::units::Unit;
 use crate::report::chart::{Bars, Chart, Plot};
+use std::borrow::Cow;
 
 /// Bars of a strip, at most: more could not be told apart, and each costs the page time.
 const MAX_BARS: usize = 160;
 
+/// Title of [`devices`].
+pub const DEVICES: &str = "Where the time went";
+
 /// One bar a device.
-pub fn devices(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Chart {
+pub fn devices(id: Cow<'static, str>, title: String, devices: &[DeviceTime]) -> Chart {
     let bars = Bars {
-        labels: devices.iter().map(|device| named.gpu.device_label(device.device)).collect(),
+        labels: devices.iter().map(|device| device.label.clone()).collect(),
         parts: chart_parts(devices.iter().map(|device| &device.parts)),
         unit: Unit::Ns,
         is_strip: false,
         what: "GPU".to_string(),
     };
-    Chart {
-        id: named.id("breakdown_chart"),
-        title: named.title("Where the time went"),
-        caption: String::new(),
-        plot: Plot::Bars(bars),
-    }
+    Chart { id, title, caption: String::new(), plot: Plot::Bars(bars) }
 }
 
 /// One bar a step, in order. `None` where there are fewer than two.

@@ -1,6 +1,7 @@
 //! Where the time of the GPU went, as a whole and step by step, and how much a trace can tell.
 
 mod charts;
+mod folded;
 mod grade;
 mod ranges;
 
@@ -12,14 +13,23 @@ use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Facts, Report, Table};
+use crate::trace::Run;
+use std::borrow::Cow;
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "gpu-breakdown", title: "GPU time", applies: gpu::applies, run, reference: None };
+    AnalysisInfo { id: "gpu-breakdown", title: "GPU time", applies, run, reference: None };
+
+fn applies(run: &Run) -> bool {
+    gpu::applies(run) || run.traces.iter().any(folded::has_work)
+}
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     for named in Named::all(context.gpu()) {
         Of { gpu: named.gpu, named: &named }.add(&mut report);
+    }
+    for trace in context.run.traces.iter().filter(|trace| folded::has_work(trace)) {
+        folded::add(trace, &context.query.kernel_rules, &mut report);
     }
     report
 }
@@ -30,11 +40,101 @@ struct Of<'a, 'b> {
     named: &'a Named<'a, 'b>,
 }
 
+/// Title of the table of parts.
+const BREAKDOWN: &str = "Time breakdown";
+
 /// What a device did in all, and in each step.
 struct DeviceTime {
-    device: u32,
+    label: String,
     parts: Parts,
     steps: Vec<(StepWindow, Parts)>,
+}
+
+/// Where the time went, in a sentence.
+fn summary(devices: &[DeviceTime]) -> String {
+    let mut all = Parts::default();
+    devices.iter().for_each(|device| all.add(&device.parts));
+    let Some(busy) = share(all.busy(), all.total) else {
+        return "No work of a GPU was recorded.".to_string();
+    };
+    let percent = |ns: i64| stats::percent(share(ns, all.total).unwrap_or(0.0));
+    let mut text = match devices {
+        [one] => format!("The GPU was busy {:.1} % of {}", 100.0 * busy, format_ns(one.parts.total)),
+        _ => format!("{} GPUs were busy {:.1} % of their time", devices.len(), 100.0 * busy),
+    };
+    text.push_str(&format!(": {} computing", percent(all.computation)));
+    // What is too little to show in a tenth of a percent is not worth a sentence.
+    let worth_saying = |ns: i64| ns.saturating_mul(2000) >= all.total;
+    for (ns, what) in
+        [(all.exposed_communication, "only communicating"), (all.exposed_copies, "only copying")]
+    {
+        if worth_saying(ns) {
+            text.push_str(&format!(", {} {what}", percent(ns)));
+        }
+    }
+    text.push_str(&format!("; idle {}.", percent(all.idle)));
+    text
+}
+
+/// How long the devices were there for the trace, and how much of that they were busy.
+fn push_times(facts: &mut Facts, devices: &[DeviceTime]) {
+    let mut all = Parts::default();
+    devices.iter().for_each(|device| all.add(&device.parts));
+    if !devices.is_empty() {
+        facts
+            .push("gpu_time", "GPU time", all.total, Unit::Ns)
+            .hint("from the start of the first work to the end of the last, added up over GPUs");
+        facts
+            .push("busy", "Busy", share(all.busy(), all.total), Unit::Ratio)
+            .hint("share of that time in which anything ran");
+    }
+}
+
+/// A row for each part of each device's time.
+fn breakdown(id: impl Into<Cow<'static, str>>, title: String, devices: &[DeviceTime]) -> Table {
+    let mut rows: Vec<(String, &str, i64, i64)> = Vec::new();
+    for DeviceTime { label, parts, .. } in devices {
+        for (part, ns) in [
+            ("computation", parts.computation),
+            ("exposed communication", parts.exposed_communication),
+            ("exposed copies", parts.exposed_copies),
+            ("idle", parts.idle),
+        ] {
+            rows.push((label.clone(), part, ns, parts.total));
+        }
+    }
+    let table = Table::new(
+        id,
+        title,
+        vec![
+            Column::key("device", "GPU", texts(rows.iter().map(|row| Some(row.0.as_str())))),
+            Column::key("part", "part", texts(rows.iter().map(|row| Some(row.1)))),
+            integers("time", "time", Unit::Ns, rows.iter().map(|row| row.2)).with_bar().adds_up(),
+            Column::float(
+                "share",
+                "share",
+                Unit::Ratio,
+                rows.iter().map(|row| share(row.2, row.3)).collect(),
+            )
+            .hint("of the time from the GPU's first work to the end of its last"),
+        ],
+    );
+    let mut all = Parts::default();
+    devices.iter().for_each(|device| all.add(&device.parts));
+    let mut caption = "Every nanosecond is in one part: computation first (kernels, fills), then communication and copies where \
+                       nothing else runs, so the parts add up to the whole."
+        .to_string();
+    if all.communication > 0 {
+        caption.push_str(&format!(
+            " Communication took {}, {:.1} % of it hidden behind computation.",
+            format_ns(all.communication),
+            100.0 * share(all.hidden_communication, all.communication).unwrap_or(0.0)
+        ));
+    }
+    if all.copies > all.exposed_copies {
+        caption.push_str(&format!(" Copies took {}.", format_ns(all.copies)));
+    }
+    table.caption(caption)
 }
 
 impl Of<'_, '_> {
@@ -42,7 +142,7 @@ impl Of<'_, '_> {
         let devices = self.devices();
         let grade = grade::Grade::new(self.gpu);
         if report.summary.is_empty() {
-            report.summary = self.summary(&devices);
+            report.summary = summary(&devices);
         }
         report.facts(self.facts(&devices, &grade));
         if self.gpu.has_impossible_times() {
@@ -57,8 +157,9 @@ impl Of<'_, '_> {
                  Operators, Python frames and threads are in the other reports.",
             );
         } else {
-            report.chart(charts::devices(self.named, &devices));
-            report.table(self.breakdown(&devices));
+            let title = |title: &str| self.named.title(title);
+            report.chart(charts::devices(self.named.id("breakdown_chart"), title(charts::DEVICES), &devices));
+            report.table(breakdown(self.named.id("breakdown"), title(BREAKDOWN), &devices));
             if let Some(chart) = charts::steps(self.named, &devices) {
                 report.chart(chart);
             }
@@ -91,49 +192,15 @@ impl Of<'_, '_> {
                 .into_iter()
                 .map(|step| (step, activity.parts(step.window)))
                 .collect();
-            Some(DeviceTime { device, parts: activity.parts(whole), steps })
+            Some(DeviceTime { label: self.gpu.device_label(device), parts: activity.parts(whole), steps })
         };
         (0..self.gpu.devices.len() as u32).filter_map(of_device).collect()
-    }
-
-    fn summary(&self, devices: &[DeviceTime]) -> String {
-        let mut all = Parts::default();
-        devices.iter().for_each(|device| all.add(&device.parts));
-        let Some(busy) = share(all.busy(), all.total) else {
-            return "No work of a GPU was recorded.".to_string();
-        };
-        let percent = |ns: i64| stats::percent(share(ns, all.total).unwrap_or(0.0));
-        let mut text = match devices {
-            [one] => format!("The GPU was busy {:.1} % of {}", 100.0 * busy, format_ns(one.parts.total)),
-            _ => format!("{} GPUs were busy {:.1} % of their time", devices.len(), 100.0 * busy),
-        };
-        text.push_str(&format!(": {} computing", percent(all.computation)));
-        // What is too little to show in a tenth of a percent is not worth a sentence.
-        let worth_saying = |ns: i64| ns.saturating_mul(2000) >= all.total;
-        for (ns, what) in
-            [(all.exposed_communication, "only communicating"), (all.exposed_copies, "only copying")]
-        {
-            if worth_saying(ns) {
-                text.push_str(&format!(", {} {what}", percent(ns)));
-            }
-        }
-        text.push_str(&format!("; idle {}.", percent(all.idle)));
-        text
     }
 
     fn facts(&self, devices: &[DeviceTime], grade: &grade::Grade) -> Facts {
         let gpu = self.gpu;
         let mut facts = Facts::new(self.named.title("GPU"));
-        let mut all = Parts::default();
-        devices.iter().for_each(|device| all.add(&device.parts));
-        if !devices.is_empty() {
-            facts
-                .push("gpu_time", "GPU time", all.total, Unit::Ns)
-                .hint("from the start of the first work to the end of the last, added up over GPUs");
-            facts
-                .push("busy", "Busy", share(all.busy(), all.total), Unit::Ratio)
-                .hint("share of that time in which anything ran");
-        }
+        push_times(&mut facts, devices);
         facts
             .push("grade", "Grade of the trace", grade.letter(), Unit::None)
             .hint("how much it can tell, A to D; reasons are below");
@@ -165,53 +232,6 @@ impl Of<'_, '_> {
             (true, gpu::facts::Vendor::Unknown) => "unknown".to_string(),
             (true, vendor) => format!("{}, model unknown", vendor.name()),
         }
-    }
-
-    /// A row for each part of each device's time.
-    fn breakdown(&self, devices: &[DeviceTime]) -> Table {
-        let mut rows: Vec<(String, &str, i64, i64)> = Vec::new();
-        for DeviceTime { device, parts, .. } in devices {
-            for (part, ns) in [
-                ("computation", parts.computation),
-                ("exposed communication", parts.exposed_communication),
-                ("exposed copies", parts.exposed_copies),
-                ("idle", parts.idle),
-            ] {
-                rows.push((self.gpu.device_label(*device), part, ns, parts.total));
-            }
-        }
-        let table = Table::new(
-            self.named.id("breakdown"),
-            self.named.title("Time breakdown"),
-            vec![
-                Column::key("device", "GPU", texts(rows.iter().map(|row| Some(row.0.as_str())))),
-                Column::key("part", "part", texts(rows.iter().map(|row| Some(row.1)))),
-                integers("time", "time", Unit::Ns, rows.iter().map(|row| row.2)).with_bar().adds_up(),
-                Column::float(
-                    "share",
-                    "share",
-                    Unit::Ratio,
-                    rows.iter().map(|row| share(row.2, row.3)).collect(),
-                )
-                .hint("of the time from the GPU's first work to the end of its last"),
-            ],
-        );
-        let mut all = Parts::default();
-        devices.iter().for_each(|device| all.add(&device.parts));
-        let mut caption = "Every nanosecond is in one part: computation first (kernels, fills), then communication and copies where \
-                           nothing else runs, so the parts add up to the whole."
-            .to_string();
-        if all.communication > 0 {
-            caption.push_str(&format!(
-                " Communication took {}, {:.1} % of it hidden behind computation.",
-                format_ns(all.communication),
-                100.0 * share(all.hidden_communication, all.communication).unwrap_or(0.0)
-            ));
-        }
-        if all.copies > all.exposed_copies {
-            caption.push_str(&format!(" Copies took {}.", format_ns(all.copies)));
-        }
-        table.caption(caption)
     }
 
     /// A row for each step of each device.

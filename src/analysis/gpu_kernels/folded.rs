@@ -85,9 +85,9 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
         );
     }
     report.warning(
-        "The trace has more events than are held at once, so of the GPU there are only sums by name, which are exact. How time divides \
-         into computing and idling, steps, operators, launches, memory and the critical path need all events: record fewer steps, or use \
-         the native command, which holds as many as there is memory for.",
+        "The trace has more events than are held at once, so of the GPU there are only sums by name, which are exact. Steps, \
+         operators, launches, memory and the critical path need all events: record fewer steps, hold only a stretch of time, or use the \
+         native command, which holds as many as there is memory for.",
     );
     let mut columns = vec![Column::key(
         "operation",

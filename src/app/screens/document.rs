@@ -175,8 +175,8 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
         Memo::new(move |_| with_report(document, id, |report| report.title.clone()).unwrap_or_default());
     let summary =
         Memo::new(move |_| with_report(document, id, |report| report.summary.clone()).unwrap_or_default());
-    let partial = Memo::new(move |_| {
-        document.with(|document| document.as_ref().is_some_and(|document| document.partial))
+    let so_far = Memo::new(move |_| {
+        document.with(|document| document.as_ref().is_some_and(|document| !document.is_read))
     });
     let query = Memo::new(move |_| {
         document.with(|document| document.as_ref().map(|document| document.query.clone()).unwrap_or_default())
@@ -246,7 +246,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             <div>
                 <h2>
                     {title}
-                    <Show when=move || partial.get()>
+                    <Show when=move || so_far.get()>
                         <span class="badge">{words().so_far}</span>
                     </Show>
                 </h2>
