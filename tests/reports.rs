@@ -235,6 +235,52 @@ fn early_reports_are_part_of_all() {
     assert!(!small.finish_early().unwrap() && !small.document().unwrap().partial);
 }
 
+/// ROCm says how a kernel is launched with the call, and not always with the kernel.
+#[test]
+fn launch_configurations_are_those_of_the_call_where_the_kernel_has_none() {
+    let event = |category: &str, name: &str, ts: u32, args: &str| {
+        format!(
+            r#"{{"ph":"X","cat":"{category}","name":"{name}","pid":0,"tid":0,"ts":{ts},"dur":4,"args":{{{args}}}}}"#
+        )
+    };
+    let call = |ts, grid: &str, id: u32| {
+        let args = format!(r#""grid":[{grid},1,1],"block":[256,1,1],"shared memory":64,"correlation":{id}"#);
+        event("cuda_runtime", "hipLaunchKernel", ts, &args)
+    };
+    let kernel = |ts, more: &str, id: u32| {
+        event("kernel", "add", ts, &format!(r#""device":2,"stream":0,"correlation":{id}{more}"#))
+    };
+    let own = r#","grid":[7,1,1],"block":[64,1,1]"#;
+    let events = [call(0, "8", 1), call(10, "8", 2), call(20, "9", 3), call(30, "9", 4)].into_iter().chain([
+        kernel(40, "", 1),
+        kernel(50, "", 2),
+        kernel(60, "", 3),
+        kernel(70, own, 4),
+    ]);
+    let text = format!("[{}]", events.collect::<Vec<_>>().join(","));
+    let mut session = Session::new("t.json", text.len() as u64, None, Query::default());
+    session.feed(text.as_bytes());
+    session.finish().unwrap();
+    let report = session.reports().iter().find(|report| report.id == "gpu-kernels").unwrap();
+    let table = report.tables().find(|table| table.id == "configurations").unwrap();
+    let csv = tracedrop::export::csv::table_csv(table, &[0, 1, 2]);
+    let columns = ["grid", "block", "count", "shared_bytes"];
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = lines.next().unwrap();
+    let at = columns.map(|id| head.iter().position(|column| *column == id).unwrap());
+    let mut rows: Vec<[&str; 4]> = lines.map(|row| at.map(|at| row[at])).collect();
+    rows.sort_unstable();
+    let block = ["256 × 1 × 1", "64"];
+    assert_eq!(
+        rows,
+        [
+            ["7 × 1 × 1", "64 × 1 × 1", "1", "64"],
+            ["8 × 1 × 1", block[0], "2", block[1]],
+            ["9 × 1 × 1", block[0], "1", block[1]]
+        ]
+    );
+}
+
 /// A trace whose file can be read again gives the reports that it gives where everything of it is kept.
 #[test]
 fn what_is_kept_of_arguments_is_what_reports_need() {
