@@ -191,6 +191,26 @@ pageTest('reading together is stopped by the button; what was not reached is sai
   rmSync(folder, { recursive: true });
 });
 
+pageTest('while several files are read, what has been read of all of them shows', async (page) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tracedrop-'));
+  const paths = [0, 1, 2].map((rank) => join(folder, `rank${rank}.json`));
+  for (const path of paths) writeFileSync(path, slices(200_000));
+  await page.evaluate(() => {
+    globalThis.seen = new Set();
+    new MutationObserver(() => {
+      const panel = document.querySelector('[role=tabpanel]:not([hidden])');
+      const reading = panel?.querySelector('[data-testid=reading-file]')?.textContent ?? '';
+      const isSoFar = panel?.querySelector('.report:not([hidden]) .report-head .badge')?.textContent === 'so far';
+      if (isSoFar && panel.querySelector('.report:not([hidden]) table')) globalThis.seen.add(reading.match(/File \d of \d/)?.[0]);
+    }).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
+  });
+  await pick(page, paths);
+  assert.match((await read(page))[1], /^Everything was read: 600,000 events/);
+  const seen = await page.evaluate(() => [...globalThis.seen]);
+  assert.ok(seen.includes('File 2 of 3') && seen.includes('File 3 of 3'), seen.join());
+  rmSync(folder, { recursive: true });
+});
+
 const collections = { 'tests/data': PATHS };
 if (existsSync(corpus)) {
   collections.corpus = Array.from({ length: 8 }, (_, rank) => join(corpus, 'dlrm8', `rank${rank}.json.gz`));
