@@ -14,9 +14,8 @@ for (const name of existsSync(folder) ? readdirSync(folder) : []) {
 // Reports on GPUs, as a share of the time of reading the trace they are of.
 const readers = fileURLToPath(new URL('../target/criterion/readers/', import.meta.url));
 for (const name of existsSync(readers) ? readdirSync(readers) : []) {
-  if (!name.endsWith('_gpu')) continue;
-  const file = name.slice(0, -'_gpu'.length);
-  if (existsSync(`${readers}${file}_trace`)) {
-    console.log(`${file}: reports on the GPU take ${((100 * middle(readers + name)) / middle(`${readers}${file}_trace`)).toFixed(0)} % of reading it`);
-  }
+  const [file, what] = name.split('_gpu');
+  if (what === undefined || !existsSync(`${readers}${file}_trace`)) continue;
+  const share = ((100 * middle(readers + name)) / middle(`${readers}${file}_trace`)).toFixed(0);
+  console.log(`${file}: ${what === '' ? 'all reports on the GPU together take' : 'the dearest report on the GPU takes'} ${share} % of reading it`);
 }

@@ -2,11 +2,12 @@
 
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::{SumNs, share};
-use crate::analysis::gpu::{Kind, Named};
+use crate::analysis::gpu::{GpuTrace, Kind, Named};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
+use crate::trace::slices::SliceId;
 use rustc_hash::FxHashMap;
 
 /// How the profiler names frames of modules.
@@ -24,9 +25,10 @@ struct ModuleSums {
 }
 
 impl ModuleSums {
-    /// Work that was launched in it; `is_first` unless it has been counted, `is_own` if no other module is further inside.
-    fn add(&mut self, ns: i64, is_first: bool, is_own: bool) {
-        self.kernels += u64::from(is_first);
+    /// Work that was launched in it, how much and how long; `is_first` unless it has been counted, `is_own` if no other module
+    /// is further inside.
+    fn add(&mut self, (n, ns): (u64, i64), is_first: bool, is_own: bool) {
+        self.kernels += if is_first { n } else { 0 };
         self.inside = self.inside.saturating_add(if is_first { ns } else { 0 });
         self.own = self.own.saturating_add(if is_own { ns } else { 0 });
     }
@@ -43,56 +45,81 @@ fn class(name: &str) -> &str {
     }
 }
 
-/// A module around a launch.
-struct Around<'a> {
-    name: StringId,
-    class: &'a str,
-    /// Whether none inside it has its name, or its class: each is counted once.
-    is_first: bool,
-    is_first_of_class: bool,
+/// The innermost module around every slice.
+struct Innermost {
+    /// By slice: a slice, or [`NONE`].
+    around: Vec<u32>,
+    /// By name: whether it is that of a module.
+    is_name: Vec<bool>,
+}
+
+impl Innermost {
+    /// `None` where no name is that of a module.
+    fn new(gpu: &GpuTrace<'_>) -> Option<Innermost> {
+        let slices = &gpu.trace.slices;
+        let is_name: Vec<bool> = gpu.trace.strings.all().map(|text| text.starts_with(PREFIX)).collect();
+        if !is_name.contains(&true) {
+            return None;
+        }
+        let mut inner = Innermost { around: Vec::with_capacity(slices.len()), is_name };
+        for i in 0..slices.len() {
+            let around = match slices.parent[i].some() {
+                None => NONE,
+                Some(SliceId(parent)) if inner.is_module(gpu, parent as usize) => parent,
+                // What is around others starts before them, so it is known.
+                Some(SliceId(parent)) => inner.around.get(parent as usize).copied().unwrap_or(NONE),
+            };
+            inner.around.push(around);
+        }
+        Some(inner)
+    }
+
+    fn is_module(&self, gpu: &GpuTrace<'_>, slice: usize) -> bool {
+        let slices = &gpu.trace.slices;
+        let is_named = self.is_name.get(slices.name[slice].0 as usize).copied().unwrap_or(false);
+        is_named && gpu.kinds.get(slices.category[slice]) == Kind::Python
+    }
 }
 
 /// A row for each module, and one for each class of them. `None` where no module is recorded around any launch.
 pub fn tables(named: &Named<'_, '_>) -> Option<[Table; 2]> {
     let gpu = named.gpu;
-    let is_module = |i: usize, kind: Kind| kind == Kind::Python && gpu.name(i as u32).starts_with(PREFIX);
     let slices = &gpu.trace.slices;
     let class_of = |name: StringId| class(gpu.trace.strings.get_opt(name).unwrap_or(""));
-    let mut sums: FxHashMap<StringId, ModuleSums> = FxHashMap::default();
-    let mut classes: FxHashMap<&str, ModuleSums> = FxHashMap::default();
-    let mut seen: FxHashMap<u32, Vec<Around<'_>>> = FxHashMap::default();
+    let inner = Innermost::new(gpu)?;
+    // Work by the innermost module around its launch: how much, and how long.
+    let mut by_module: FxHashMap<u32, (u64, i64)> = FxHashMap::default();
     for work in gpu.work.iter().filter(|work| work.launch != NONE) {
-        // All modules around a launch, from the innermost on.
-        let around = seen.entry(work.launch).or_insert_with(|| {
-            let mut modules: Vec<Around<'_>> = Vec::new();
-            let mut at = work.launch;
-            while let Some(module) = gpu.around(at, is_module) {
-                let name = slices.name[module as usize];
-                let class = class_of(name);
-                modules.push(Around {
-                    name,
-                    class,
-                    is_first: modules.iter().all(|inner| inner.name != name),
-                    is_first_of_class: modules.iter().all(|inner| inner.class != class),
-                });
-                at = module;
-            }
-            modules
-        });
-        for (depth, module) in around.iter().enumerate() {
-            sums.entry(module.name).or_default().add(work.dur(), module.is_first, depth == 0);
-            let of_class = classes.entry(module.class).or_default();
-            of_class.add(work.dur(), module.is_first_of_class, depth == 0);
+        let module = inner.around[work.launch as usize];
+        if module != NONE {
+            let (n, ns) = by_module.entry(module).or_default();
+            (*n, *ns) = (*n + 1, ns.saturating_add(work.dur()));
         }
     }
-    if sums.is_empty() {
+    if by_module.is_empty() {
         return None;
     }
-    for i in 0..slices.len() {
+    let mut sums: FxHashMap<StringId, ModuleSums> = FxHashMap::default();
+    let mut classes: FxHashMap<&str, ModuleSums> = FxHashMap::default();
+    let mut around: Vec<(StringId, &str)> = Vec::new();
+    for (innermost, work) in by_module {
+        around.clear();
+        let mut module = innermost;
+        while module != NONE {
+            let name = slices.name[module as usize];
+            let of = (name, class_of(name));
+            // Each name and each class is counted once, however often it is around.
+            let is_first = around.iter().all(|inner| inner.0 != of.0);
+            let is_first_of_class = around.iter().all(|inner| inner.1 != of.1);
+            sums.entry(of.0).or_default().add(work, is_first, around.is_empty());
+            classes.entry(of.1).or_default().add(work, is_first_of_class, around.is_empty());
+            around.push(of);
+            module = inner.around[module as usize];
+        }
+    }
+    for i in (0..slices.len()).filter(|i| inner.is_module(gpu, *i)) {
         let name = slices.name[i];
-        if let Some(sums) = sums.get_mut(&name)
-            && is_module(i, gpu.kinds.get(slices.category[i]))
-        {
+        if let Some(sums) = sums.get_mut(&name) {
             sums.calls += 1;
             if let Some(of_class) = classes.get_mut(class_of(name)) {
                 of_class.calls += 1;

@@ -29,13 +29,12 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-/// What launched work: an operator, or the call itself where there is none around it.
-struct Launcher {
-    slice: u32,
-    spans: Vec<Span>,
-    /// Name of its first work.
-    kernel: StringId,
-    step: u32,
+/// Work, and what launched it: an operator, or the call itself where there is none around it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Launched {
+    launcher: u32,
+    /// Number of the work, which is in order of start.
+    work: u32,
 }
 
 /// Everything of operators of one name.
@@ -53,9 +52,9 @@ const PASS_THROUGH: &str = "execute";
 
 /// The operator that work belongs to: the innermost one around its launch, but none that only passes calls on; the call
 /// itself without one (TraceLens' launcher).
-fn launcher(gpu: &GpuTrace<'_>, launch: u32, op: u32) -> u32 {
+fn launcher(gpu: &GpuTrace<'_>, launch: u32, op: u32, pass_through: Option<StringId>) -> u32 {
     let mut at = op;
-    while at != NONE && gpu.name(at) == PASS_THROUGH {
+    while at != NONE && Some(gpu.trace.slices.name[at as usize]) == pass_through {
         match gpu.op_of(at) {
             Some(outer) => at = outer,
             None => break,
@@ -66,25 +65,18 @@ fn launcher(gpu: &GpuTrace<'_>, launch: u32, op: u32) -> u32 {
 
 fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
     let gpu = named.gpu;
-    let mut launchers: FxHashMap<u32, Launcher> = FxHashMap::default();
+    let mut launched: Vec<Launched> = Vec::with_capacity(gpu.work.len());
     let mut not_known = (0u64, 0i64);
-    for work in &gpu.work {
+    let pass_through = gpu.trace.strings.find(PASS_THROUGH);
+    for (number, work) in (0..).zip(&gpu.work) {
         if work.launch == NONE && work.op == NONE {
             not_known = (not_known.0 + 1, not_known.1.saturating_add(work.dur()));
             continue;
         }
-        let slice = launcher(gpu, work.launch, work.op);
-        let launcher = launchers.entry(slice).or_insert_with(|| Launcher {
-            slice,
-            spans: Vec::new(),
-            kernel: gpu.trace.slices.name[work.slice as usize],
-            step: work.step,
-        });
-        launcher.spans.push((work.start, work.end));
+        launched.push(Launched { launcher: launcher(gpu, work.launch, work.op, pass_through), work: number });
     }
-    let mut launchers: Vec<Launcher> = launchers.into_values().collect();
-    launchers.sort_unstable_by_key(|launcher| launcher.slice);
-    let (rows, instances) = sums(gpu, launchers);
+    launched.sort_unstable();
+    let (rows, instances) = sums(gpu, &launched);
     let mut rows: Vec<(StringId, Sums)> = rows.into_iter().collect();
     let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
     rows.sort_by(|a, b| (b.1.direct, text(a.0)).cmp(&(a.1.direct, text(b.0))));
@@ -169,39 +161,97 @@ fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
     }
 }
 
-/// Sums by name, of what launched work and of the operators around it.
-fn sums(gpu: &GpuTrace<'_>, launchers: Vec<Launcher>) -> (FxHashMap<StringId, Sums>, Vec<Instance>) {
+/// The time that spans cover which mostly come in order.
+struct Covered {
+    /// Start and end of the last piece.
+    last: Span,
+    /// Time of the pieces before it.
+    ns: i64,
+    /// One came that starts before the last piece, so it is not known.
+    is_out_of_order: bool,
+}
+
+impl Covered {
+    fn add(&mut self, (start, end): Span) {
+        if start <= self.last.1 {
+            self.is_out_of_order |= start < self.last.0;
+            self.last.1 = self.last.1.max(end);
+        } else {
+            self.ns = self.ns.saturating_add(self.last.1.saturating_sub(self.last.0));
+            self.last = (start, end);
+        }
+    }
+
+    /// `None` if that is not known.
+    fn total(&self) -> Option<i64> {
+        (!self.is_out_of_order).then(|| self.ns.saturating_add(self.last.1.saturating_sub(self.last.0)))
+    }
+}
+
+/// Sums by name, of what launched work and of the operators around it. `launched` is in order.
+fn sums(gpu: &GpuTrace<'_>, launched: &[Launched]) -> (FxHashMap<StringId, Sums>, Vec<Instance>) {
     let slices = &gpu.trace.slices;
     let mut by_name: FxHashMap<StringId, Sums> = FxHashMap::default();
     // Work of everything below each operator that launched something itself or has such below it.
-    let mut below: FxHashMap<u32, Vec<Span>> = FxHashMap::default();
-    let mut instances = Vec::with_capacity(launchers.len());
-    for launcher in launchers {
-        let spans = spans::union(launcher.spans.iter().copied());
-        let sums = by_name.entry(slices.name[launcher.slice as usize]).or_default();
+    let mut below: FxHashMap<u32, Covered> = FxHashMap::default();
+    let mut instances = Vec::new();
+    let mut spans: Vec<Span> = Vec::new();
+    for of_launcher in launched.chunk_by(|a, b| a.launcher == b.launcher) {
+        let (slice, first) = (of_launcher[0].launcher, &gpu.work[of_launcher[0].work as usize]);
+        spans.clear();
+        for launched in of_launcher {
+            let work = &gpu.work[launched.work as usize];
+            spans::add(&mut spans, (work.start, work.end));
+        }
+        let sums = by_name.entry(slices.name[slice as usize]).or_default();
         sums.calls += 1;
-        sums.work += launcher.spans.len() as u64;
+        sums.work += of_launcher.len() as u64;
         let busy = spans::total(&spans);
         sums.direct = sums.direct.saturating_add(busy);
-        instances.push(Instance {
-            slice: launcher.slice,
-            busy,
-            kernel: launcher.kernel,
-            step: launcher.step,
+        let kernel = slices.name[first.slice as usize];
+        instances.push(Instance { slice, busy, kernel, step: first.step });
+        sums.cpu_own = sums.cpu_own.saturating_add(slices.self_ns[slice as usize].max(0));
+        for_each_around(gpu, slice, |op| {
+            for span in &spans {
+                let new = || Covered { last: *span, ns: 0, is_out_of_order: false };
+                below.entry(op).or_insert_with(new).add(*span);
+            }
         });
-        sums.cpu_own = sums.cpu_own.saturating_add(slices.self_ns[launcher.slice as usize].max(0));
-        let mut at = launcher.slice;
-        below.entry(at).or_default().extend(&spans);
-        while let Some(outer) = gpu.around(at, |_, kind| kind == Kind::Op) {
-            below.entry(outer).or_default().extend(&spans);
-            at = outer;
+    }
+    // Where several streams worked for one operator, or out of order, its spans are put in order first.
+    let mut anew: FxHashMap<u32, Vec<Span>> = FxHashMap::default();
+    anew.extend(
+        below.iter().filter(|(_, covered)| covered.total().is_none()).map(|(op, _)| (*op, Vec::new())),
+    );
+    if !anew.is_empty() {
+        for launched in launched {
+            let work = &gpu.work[launched.work as usize];
+            for_each_around(gpu, launched.launcher, |op| {
+                if let Some(spans) = anew.get_mut(&op) {
+                    spans.push((work.start, work.end));
+                }
+            });
         }
     }
-    for (slice, mut spans) in below {
-        spans.sort_unstable();
-        let total = spans::total(&spans::union(spans.into_iter()));
+    for (slice, covered) in below {
+        let in_order = || {
+            let mut spans = anew.remove(&slice).unwrap_or_default();
+            spans.sort_unstable();
+            spans::total(&spans::union(spans.into_iter()))
+        };
+        let total = covered.total().unwrap_or_else(in_order);
         let subtree = &mut by_name.entry(slices.name[slice as usize]).or_default().subtree;
         *subtree = subtree.saturating_add(total);
     }
     (by_name, instances)
+}
+
+/// Calls `each` with what launched work and with the operators around it, from inside out.
+fn for_each_around(gpu: &GpuTrace<'_>, launcher: u32, mut each: impl FnMut(u32)) {
+    each(launcher);
+    let mut at = launcher;
+    while let Some(outer) = gpu.around(at, |_, kind| kind == Kind::Op) {
+        each(outer);
+        at = outer;
+    }
 }

@@ -1,7 +1,7 @@
 //! Operators with equal inputs: what they should cost, and what they did.
 
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
-use crate::analysis::gpu::{GpuTrace, Named};
+use crate::analysis::gpu::{GpuTrace, Kind, Named};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
@@ -193,7 +193,9 @@ fn groups(gpu: &GpuTrace<'_>, instances: &[Instance]) -> Vec<Group> {
         let name = trace.slices.name[at];
         let needs_step = gpu.name(instance.slice).contains("attention");
         let step = gpu.step(instance.step).filter(|_| needs_step).map_or(StringId::NONE, |step| step.name);
-        let signature = trace.signatures.get(trace.slices.offset[at]).unwrap_or(0);
+        // That of a call is how it launched a kernel.
+        let is_op = gpu.kinds.get(trace.slices.category[at]) == Kind::Op;
+        let signature = trace.signatures.get(trace.slices.offset[at]).filter(|_| is_op).unwrap_or(0);
         let key = Key { name, signature, step };
         let (busy, ..) = found.entry(key).or_insert_with(|| (Vec::new(), instance.slice, instance.kernel));
         busy.push(instance.busy);
