@@ -70,6 +70,8 @@ pub struct AnalysisInfo {
     pub run: fn(&Context<'_>) -> Report,
     /// Byte-for-byte output of the tool whose report this is, where there is one.
     pub reference: Option<ReferenceLayout>,
+    /// It takes long beside reading, so it is made once all is read, after those that do not.
+    pub is_late: bool,
 }
 
 /// What is said of finished reports, in the order in which it is worked out.
@@ -221,7 +223,7 @@ pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
 /// found for them that the others need as well.
 pub fn early_reports(run: &Run, query: &Query) -> (Vec<Report>, Found) {
     let context = Context::new(run, query);
-    let early = applying(run).filter(|analysis| !is_late(analysis));
+    let early = applying(run).filter(|analysis| !analysis.is_late);
     let reports = early.map(|analysis| (analysis.run)(&context)).collect();
     (reports, context.into_found())
 }
@@ -230,7 +232,7 @@ pub fn early_reports(run: &Run, query: &Query) -> (Vec<Report>, Found) {
 /// [`with_conclusions`] is to be called.
 pub fn add_late_report(run: &Run, query: &Query, reports: &mut Vec<Report>, found: &mut Found) -> bool {
     let is_missing = |analysis: &&AnalysisInfo| {
-        is_late(analysis) && (analysis.applies)(run) && reports.iter().all(|report| report.id != analysis.id)
+        analysis.is_late && (analysis.applies)(run) && reports.iter().all(|report| report.id != analysis.id)
     };
     let Some(at) = ANALYSES.iter().position(is_missing) else { return false };
     let context = Context::with(run, query, std::mem::take(found));
@@ -259,10 +261,6 @@ fn applying(run: &Run) -> impl Iterator<Item = &'static AnalysisInfo> {
     ANALYSES.iter().copied().filter(|analysis| (analysis.applies)(run))
 }
 
-fn is_late(analysis: &AnalysisInfo) -> bool {
-    LATE.iter().any(|late| late.id == analysis.id)
-}
-
 /// What a [`Context`] has worked out that takes long: of use for the same run and query only.
 #[derive(Default)]
 pub struct Found {
@@ -271,20 +269,8 @@ pub struct Found {
 
 /// Whether there are more reports on `run` than the early ones.
 pub fn has_late_reports(run: &Run) -> bool {
-    LATE.iter().any(|analysis| (analysis.applies)(run))
+    applying(run).any(|analysis| analysis.is_late)
 }
-
-/// Reports that are no [`early_reports`].
-const LATE: &[&AnalysisInfo] = &[
-    &gpu_kernels::INFO,
-    &gpu_ops::INFO,
-    &gpu_layers::INFO,
-    &gpu_idle::INFO,
-    &gpu_cpu::INFO,
-    &gpu_critical_path::INFO,
-    &gpu_communication::INFO,
-    &gpu_memory::INFO,
-];
 
 /// Everything there is to say of `run`, with its reports.
 ///

@@ -13,7 +13,7 @@ use crate::report::{Column, Report, Table};
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "counters", title: "Counters", applies, run, reference: None };
+    AnalysisInfo { id: "counters", title: "Counters", applies, run, reference: None, is_late: false };
 
 fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| !trace.counter_series.is_empty())

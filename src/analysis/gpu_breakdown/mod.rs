@@ -17,7 +17,7 @@ use crate::trace::Run;
 use std::borrow::Cow;
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "gpu-breakdown", title: "GPU time", applies, run, reference: None };
+    AnalysisInfo { id: "gpu-breakdown", title: "GPU time", applies, run, reference: None, is_late: false };
 
 fn applies(run: &Run) -> bool {
     gpu::applies(run) || run.traces.iter().any(folded::has_work)

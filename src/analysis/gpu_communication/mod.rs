@@ -12,8 +12,14 @@ use crate::report::{Column, Report, Table};
 use crate::trace::{Run, Trace};
 use rustc_hash::FxHashMap;
 
-pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "gpu-communication", title: "Communication", applies, run, reference: None };
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "gpu-communication",
+    title: "Communication",
+    applies,
+    run,
+    reference: None,
+    is_late: true,
+};
 
 /// Most traces are of one GPU, which talks to nobody: without any of these words in any name there is nothing to say.
 fn applies(run: &Run) -> bool {

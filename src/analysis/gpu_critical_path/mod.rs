@@ -46,6 +46,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     applies: gpu_kernels::applies,
     run,
     reference: None,
+    is_late: true,
 };
 
 fn run(context: &Context<'_>) -> Report {

@@ -21,6 +21,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     applies: gpu_kernels::applies,
     run,
     reference: None,
+    is_late: true,
 };
 
 /// Gaps shorter than this are what one piece of work needs to follow another: the limit that HTA applies (it documents it

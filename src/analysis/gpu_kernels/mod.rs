@@ -21,8 +21,14 @@ use crate::report::{Column, Facts, Report, Table};
 use crate::trace::Run;
 use rustc_hash::FxHashMap;
 
-pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "gpu-kernels", title: "Kernels", applies: has_work_or_counters, run, reference: None };
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "gpu-kernels",
+    title: "Kernels",
+    applies: has_work_or_counters,
+    run,
+    reference: None,
+    is_late: true,
+};
 
 /// Whether there is work of a GPU in any trace.
 pub fn applies(run: &Run) -> bool {

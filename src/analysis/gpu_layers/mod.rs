@@ -14,8 +14,14 @@ use super::{AnalysisInfo, Context};
 use crate::base::units::counted;
 use crate::report::Report;
 
-pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "gpu-layers", title: "Layers", applies: gpu_kernels::applies, run, reference: None };
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "gpu-layers",
+    title: "Layers",
+    applies: gpu_kernels::applies,
+    run,
+    reference: None,
+    is_late: true,
+};
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);

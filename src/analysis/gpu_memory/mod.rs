@@ -14,8 +14,14 @@ use crate::report::{Column, Report, Table};
 use crate::trace::links::LinkTable;
 use rustc_hash::FxHashMap;
 
-pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "gpu-memory", title: "GPU memory", applies: gpu::applies, run, reference: None };
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "gpu-memory",
+    title: "GPU memory",
+    applies: gpu::applies,
+    run,
+    reference: None,
+    is_late: true,
+};
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);

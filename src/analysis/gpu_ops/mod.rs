@@ -18,8 +18,14 @@ use crate::report::{Column, Report, Table};
 use rustc_hash::FxHashMap;
 use shapes::Instance;
 
-pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "gpu-ops", title: "Operators", applies: gpu_kernels::applies, run, reference: None };
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "gpu-ops",
+    title: "Operators",
+    applies: gpu_kernels::applies,
+    run,
+    reference: None,
+    is_late: true,
+};
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);

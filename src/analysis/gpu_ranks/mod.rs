@@ -20,7 +20,7 @@ use crate::report::{Facts, Report};
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "gpu-ranks", title: "Ranks", applies, run, reference: None };
+    AnalysisInfo { id: "gpu-ranks", title: "Ranks", applies, run, reference: None, is_late: false };
 
 fn applies(run: &Run) -> bool {
     let has_work = |trace: &&Trace| gpu::has_work(trace);

@@ -21,6 +21,7 @@ pub static INFO: AnalysisInfo = AnalysisInfo {
     applies: |run| run.traces.iter().any(|trace| !trace.profiles.is_empty()),
     run: report,
     reference: None,
+    is_late: false,
 };
 
 /// Runs shown with tables of their own; files hold one or a few.

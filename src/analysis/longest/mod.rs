@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "longest", title: "Longest slices", applies, run, reference: None };
+    AnalysisInfo { id: "longest", title: "Longest slices", applies, run, reference: None, is_late: false };
 
 /// Longest arguments shown, in characters.
 const ARGS_CHARS: usize = 400;

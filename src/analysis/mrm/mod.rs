@@ -18,7 +18,7 @@ use crate::trace::accesses::PAGE_BITS;
 use tables::Source;
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "mrm", title: "Memory by kind", applies, run, reference: None };
+    AnalysisInfo { id: "mrm", title: "Memory by kind", applies, run, reference: None, is_late: false };
 
 /// Whether there are accesses to memory in any trace.
 pub fn applies(run: &Run) -> bool {

@@ -13,7 +13,7 @@ use crate::trace::Run;
 use crate::trace::accesses::RegionType;
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "mrm-kv", title: "Key/value cache", applies, run, reference: None };
+    AnalysisInfo { id: "mrm-kv", title: "Key/value cache", applies, run, reference: None, is_late: false };
 
 /// Which kind an access is of may only come out when it is labelled, so the cache may turn out to be empty.
 fn applies(run: &Run) -> bool {

@@ -21,7 +21,7 @@ use crate::trace::{Run, Trace};
 use rustc_hash::FxHashMap;
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "mrm-run", title: "Run directory", applies, run, reference: None };
+    AnalysisInfo { id: "mrm-run", title: "Run directory", applies, run, reference: None, is_late: false };
 
 fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| !trace.beside.is_empty())

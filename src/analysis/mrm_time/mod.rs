@@ -12,8 +12,14 @@ use crate::report::{Column, Report, Table};
 use crate::trace::accesses::{Op, PAGE_BITS};
 use rustc_hash::FxHashMap;
 
-pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "mrm-time", title: "Memory over time", applies: mrm::applies, run, reference: None };
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "mrm-time",
+    title: "Memory over time",
+    applies: mrm::applies,
+    run,
+    reference: None,
+    is_late: false,
+};
 
 /// Stretches of time.
 const N_TIMES: usize = 120;

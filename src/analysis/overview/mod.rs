@@ -9,7 +9,7 @@ use crate::trace::sums::{Activity, Counts};
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "overview", title: "Overview", applies, run, reference: None };
+    AnalysisInfo { id: "overview", title: "Overview", applies, run, reference: None, is_late: false };
 
 /// An empty timeline gets an overview too: it says that there is nothing.
 fn applies(run: &Run) -> bool {

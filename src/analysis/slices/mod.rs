@@ -26,8 +26,14 @@ pub use sums::SliceSums;
 use sums::by_self_time;
 use sums::{Row, Sums};
 
-pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "slices", title: "Slices by name", applies: timeline::applies, run, reference: None };
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "slices",
+    title: "Slices by name",
+    applies: timeline::applies,
+    run,
+    reference: None,
+    is_late: false,
+};
 
 /// The `n_rows` names with the most self time on threads, for another report to lead with, and a sentence on the
 /// first of them. `None` if no thread has slices.

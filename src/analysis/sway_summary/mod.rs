@@ -19,6 +19,7 @@ pub static INFO: AnalysisInfo = AnalysisInfo {
     applies,
     run: report,
     reference: Some(reference_layout),
+    is_late: false,
 };
 
 /// `id` of the format whose files get this report even when no call could be read from them.
