@@ -43,6 +43,9 @@ impl Work {
     }
 }
 
+/// So many calls behind the last one are looked at before all are.
+const CALLS_NEAR: usize = 16;
+
 /// No slice, no row.
 pub const NONE: u32 = u32::MAX;
 
@@ -236,9 +239,10 @@ impl<'a> GpuTrace<'a> {
         let mut work = std::mem::take(&mut self.work);
         // Kernels of a graph come one after the other and share their launch.
         let mut last = (NONE, NONE, NO_STEP);
+        let mut near = 0;
         for work in &mut work {
             let Some(link) = self.link_of(work) else { continue };
-            if let Some(call) = self.call(link.correlation) {
+            if let Some(call) = self.call_near(link.correlation, &mut near) {
                 if last.0 != call {
                     last = (call, self.op_of(call).unwrap_or(NONE), self.step_of(call));
                 }
@@ -257,12 +261,13 @@ impl<'a> GpuTrace<'a> {
     /// The operator of each External id, as calls that were recorded tell.
     fn ops_by_external_id(&self) -> FxHashMap<i64, u32> {
         let links = &self.trace.links;
+        let mut near = 0;
         let is_needed = |work: &Work| {
             self.link_of(work).is_some_and(|link| {
                 link.external != LinkTable::NONE
                     && link.external > 0
                     && link.external != link.correlation
-                    && self.call(link.correlation).is_none()
+                    && self.call_near(link.correlation, &mut near).is_none()
             })
         };
         let mut ops = FxHashMap::default();
@@ -345,11 +350,21 @@ impl<'a> GpuTrace<'a> {
 
     /// The call of a correlation.
     pub fn call(&self, correlation: i64) -> Option<u32> {
+        self.call_near(correlation, &mut 0)
+    }
+
+    /// The same. `near` is where the last one was found, as work mostly runs in the order of its launches.
+    fn call_near(&self, correlation: i64, near: &mut usize) -> Option<u32> {
         if correlation == LinkTable::NONE || correlation == 0 {
             return None;
         }
-        let at = self.calls.binary_search_by_key(&correlation, |call| call.correlation).ok()?;
-        Some(self.calls[at].slice)
+        let next = self.calls.get(*near..).unwrap_or_default().iter().take(CALLS_NEAR);
+        let ahead = next.take_while(|call| call.correlation <= correlation).count();
+        *near = match ahead {
+            1.. if self.calls[*near + ahead - 1].correlation == correlation => *near + ahead - 1,
+            _ => self.calls.binary_search_by_key(&correlation, |call| call.correlation).ok()?,
+        };
+        Some(self.calls[*near].slice)
     }
 
     /// The innermost slice around `slice` on its thread for which `is` holds; `slice` itself is not asked.
