@@ -72,29 +72,76 @@ pub enum Cells {
     Bool(Vec<Option<bool>>),
 }
 
-/// Text cells in one arena.
-#[derive(Clone, PartialEq, Debug, Default)]
+/// Byte range of a text in the arena.
+type Range = (usize, usize);
+
+/// Text cells in one arena. Names and paths come again and again in long columns, so those that came lately are not put there
+/// once more.
+#[derive(Clone, Debug, Default)]
 pub struct TextCells {
     arena: String,
-    /// Byte range of each cell; `usize::MAX` as start marks a missing one.
-    ranges: Vec<(usize, usize)>,
+    /// Byte range of each cell; [`MISSING`] for none.
+    ranges: Vec<Range>,
+    /// Texts that came lately, each at the place that [`slot_of`] gives; empty in short columns.
+    recent: Vec<Range>,
+}
+
+const MISSING: Range = (usize::MAX, usize::MAX);
+/// Columns of fewer rows remember no texts.
+const MIN_REMEMBERED: usize = 64;
+/// A power of two.
+const N_RECENT: usize = 1024;
+
+/// Where among the recent ones a text is looked for: by its length and both of its ends, which is what names differ in.
+fn slot_of(text: &[u8]) -> usize {
+    let word = |bytes: Option<&[u8; 8]>| bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let (head, tail) = match text.len() {
+        8.. => (word(text.first_chunk()), word(text.last_chunk())),
+        _ => (text.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)), 0),
+    };
+    let mixed = (head ^ tail.rotate_left(29) ^ text.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> (u64::BITS - N_RECENT.ilog2())) as usize
+}
+
+impl PartialEq for TextCells {
+    fn eq(&self, other: &TextCells) -> bool {
+        self.len() == other.len() && (0..self.len()).all(|row| self.get(row) == other.get(row))
+    }
 }
 
 impl TextCells {
     pub fn push(&mut self, text: Option<&str>) {
-        match text {
-            Some(text) => {
-                let start = self.arena.len();
-                self.arena.push_str(text);
-                self.ranges.push((start, self.arena.len()));
-            }
-            None => self.ranges.push((usize::MAX, usize::MAX)),
+        let range = text.map_or(MISSING, |text| self.place(text));
+        self.ranges.push(range);
+    }
+
+    /// Where a text lies from now on.
+    fn place(&mut self, text: &str) -> Range {
+        if self.ranges.len() < MIN_REMEMBERED {
+            return self.append(text);
         }
+        if self.recent.is_empty() {
+            self.recent = vec![(0, 0); N_RECENT];
+        }
+        let slot = slot_of(text.as_bytes());
+        let (start, end) = self.recent[slot];
+        if self.arena.as_bytes()[start..end] == *text.as_bytes() {
+            return (start, end);
+        }
+        let range = self.append(text);
+        self.recent[slot] = range;
+        range
+    }
+
+    fn append(&mut self, text: &str) -> Range {
+        let start = self.arena.len();
+        self.arena.push_str(text);
+        (start, self.arena.len())
     }
 
     pub fn get(&self, row: usize) -> Option<&str> {
         match self.ranges[row] {
-            (usize::MAX, _) => None,
+            MISSING => None,
             (start, end) => Some(&self.arena[start..end]),
         }
     }
@@ -303,5 +350,35 @@ impl Table {
 
     pub fn column(&self, id: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.id == id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn texts_come_back_as_they_were(
+            texts in proptest::collection::vec(proptest::option::of("[a-cé]{0,12}"), 0..300),
+        ) {
+            let cells: TextCells = texts.iter().map(Option::as_deref).collect();
+            prop_assert_eq!(cells.len(), texts.len());
+            for (row, text) in texts.iter().enumerate() {
+                prop_assert_eq!(cells.get(row), text.as_deref());
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_come_again_are_there_once() {
+        let names: Vec<String> = (0..20).map(|number| format!("/srv/app/module_{number}.py")).collect();
+        let cells: TextCells = (0..10_000).map(|row| names[row % names.len()].as_str()).collect();
+        assert!(cells.arena.len() < 100 * names[0].len());
+        assert!((0..10_000).all(|row| cells.get(row) == Some(names[row % names.len()].as_str())));
+        // How they lie there makes no difference.
+        let again: TextCells = (0..10_000).map(|row| cells.get(row)).collect();
+        assert_eq!(cells, again);
     }
 }

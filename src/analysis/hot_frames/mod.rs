@@ -335,20 +335,19 @@ impl<'a> View<'a> {
         let (mut functions, mut names) = (TextCells::default(), TextCells::default());
         let (mut spans, mut kinds, mut paths) =
             (TextCells::default(), TextCells::default(), TextCells::default());
+        let mut span = String::new();
         for row in &rows {
             let (path, func) =
                 (self.strings.get_opt(frames.path[*row]), self.strings.get_opt(frames.func[*row]));
             functions.push(function_name(self.profile, *row, self.strings).as_deref());
             names.push(path.map(places::display_name));
-            spans.push(
-                places::span(
-                    frames.line.get(*row),
-                    frames.end_line.get(*row),
-                    frames.col.get(*row),
-                    frames.end_col.get(*row),
-                )
-                .as_deref(),
-            );
+            spans.push(places::span(
+                &mut span,
+                frames.line.get(*row),
+                frames.end_line.get(*row),
+                frames.col.get(*row),
+                frames.end_col.get(*row),
+            ));
             kinds.push(Some(if frames.has_frame[*row] { places::kind(path, func) } else { "unknown" }));
             paths.push(path);
         }

@@ -1,5 +1,7 @@
 //! What a path and a function name say of a frame: its kind, its short name, its package.
 
+use std::fmt::Write;
+
 /// Part after the last `/` or `\`; all of it where there is nothing after.
 pub fn display_name(path: &str) -> &str {
     match path.rfind(['/', '\\']) {
@@ -73,23 +75,36 @@ fn directory(path: &str) -> &str {
     }
 }
 
-/// The place in the source: `10`, `10–12`, `10:17–40` (columns from 0, end exclusive), `10:17–12:4`.
+/// The place in the source: `10`, `10–12`, `10:17–40` (columns from 0, end exclusive), `10:17–12:4`. It is written to `text`
+/// in place of what was there; profiles have millions of places.
 pub fn span(
+    text: &mut String,
     line: Option<i128>,
     end_line: Option<i128>,
     col: Option<i128>,
     end_col: Option<i128>,
-) -> Option<String> {
+) -> Option<&str> {
+    text.clear();
     let line = line.filter(|line| *line != 0)?;
-    let mut text = line.to_string();
+    let mut number = |before: &str, number: i128| {
+        text.push_str(before);
+        // Divisions of 128 bits take long, and no source needs them.
+        let written = match i64::try_from(number) {
+            Ok(number) => write!(text, "{number}"),
+            Err(_) => write!(text, "{number}"),
+        };
+        debug_assert!(written.is_ok());
+    };
+    number("", line);
     if let Some(col) = col {
-        text += &format!(":{col}");
+        number(":", col);
     }
-    match (end_line.filter(|end| *end != line), end_col.filter(|_| col.is_some())) {
-        (Some(end), Some(end_col)) => text += &format!("–{end}:{end_col}"),
-        (Some(end), None) => text += &format!("–{end}"),
-        (None, Some(end_col)) => text += &format!("–{end_col}"),
-        (None, None) => {}
+    let end_line = end_line.filter(|end| *end != line);
+    if let Some(end) = end_line {
+        number("–", end);
+    }
+    if let Some(end_col) = end_col.filter(|_| col.is_some()) {
+        number(if end_line.is_some() { ":" } else { "–" }, end_col);
     }
     Some(text)
 }
@@ -120,7 +135,9 @@ mod tests {
 
     #[test]
     fn spans_with_parts_missing() {
-        let text = |line, end_line, col, end_col| span(line, end_line, col, end_col).unwrap_or_default();
+        let text = |line, end_line, col, end_col| {
+            span(&mut "before".to_string(), line, end_line, col, end_col).unwrap_or_default().to_string()
+        };
         assert_eq!(text(Some(10), Some(10), Some(17), Some(40)), "10:17–40");
         assert_eq!(text(Some(10), Some(12), Some(17), Some(4)), "10:17–12:4");
         assert_eq!(text(Some(10), Some(12), None, None), "10–12");

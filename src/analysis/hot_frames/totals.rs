@@ -62,11 +62,32 @@ pub fn files(run: &ProfileRun) -> Vec<Total<StringId>> {
 
 /// Totals by line of a file.
 pub fn lines(run: &ProfileRun) -> Vec<Total<LineKey>> {
-    group(run, |row| {
+    let key_of = |row: usize| {
         let line = run.frames.line.get(row);
         let func = if line.unwrap_or(0) == 0 { run.frames.func[row] } else { StringId::NONE };
         (run.frames.path[row], line, func)
-    })
+    };
+    let mut groups = ByLine::default();
+    group_by(run, key_of, |key, next| groups.number_of(key, next))
+}
+
+/// Numbers of groups of frames by line.
+#[derive(Default)]
+struct ByLine {
+    /// Nearly all lines are numbers of 32 bits and are looked up as one word with their path, in a fraction of the memory.
+    short: FxHashMap<u64, u32>,
+    other: FxHashMap<LineKey, u32>,
+}
+
+impl ByLine {
+    fn number_of(&mut self, key: LineKey, next: u32) -> u32 {
+        match key.1.map(u32::try_from) {
+            Some(Ok(line @ 1..)) => {
+                *self.short.entry(u64::from(key.0.0) << 32 | u64::from(line)).or_insert(next)
+            }
+            _ => *self.other.entry(key).or_insert(next),
+        }
+    }
 }
 
 /// Totals by package, as far as paths tell it.
@@ -79,14 +100,23 @@ pub fn packages<'a>(run: &ProfileRun, strings: &'a StringTable) -> Vec<Total<&'a
 }
 
 /// By self descending; ties in the order of the smallest frame id.
-fn group<Key: Hash + Eq + Copy>(run: &ProfileRun, mut key_of: impl FnMut(usize) -> Key) -> Vec<Total<Key>> {
+fn group<Key: Hash + Eq + Copy>(run: &ProfileRun, key_of: impl FnMut(usize) -> Key) -> Vec<Total<Key>> {
+    let mut groups: FxHashMap<Key, u32> = FxHashMap::default();
+    group_by(run, key_of, |key, next| *groups.entry(key).or_insert(next))
+}
+
+/// The same where `number_of` gives the number of the group of a key, which is the second argument if there is none.
+fn group_by<Key: Copy>(
+    run: &ProfileRun,
+    mut key_of: impl FnMut(usize) -> Key,
+    mut number_of: impl FnMut(Key, u32) -> u32,
+) -> Vec<Total<Key>> {
     let frames = &run.frames;
-    let mut group_of: FxHashMap<Key, usize> = FxHashMap::default();
     let mut totals: Vec<Total<Key>> = Vec::new();
     // Rows are in the order of ids, so groups come in the order of their smallest.
     for row in 0..frames.len() {
         let key = key_of(row);
-        let group = *group_of.entry(key).or_insert(totals.len());
+        let group = number_of(key, totals.len() as u32) as usize;
         if group == totals.len() {
             let first_row = row as u32;
             totals.push(Total {
@@ -104,8 +134,10 @@ fn group<Key: Hash + Eq + Copy>(run: &ProfileRun, mut key_of: impl FnMut(usize) 
         total.sum_cumulative += u128::from(frames.cumulative[row]);
         total.n_frames += 1;
     }
-    totals.sort_by_key(|total| std::cmp::Reverse(total.self_samples));
-    totals
+    // Numbers are moved about in place of the totals, which are large.
+    let mut order: Vec<u32> = (0..totals.len() as u32).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(totals[*at as usize].self_samples));
+    order.into_iter().map(|at| totals[at as usize]).collect()
 }
 
 /// Rows of the frames by self descending, ties by id.
