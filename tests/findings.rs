@@ -103,16 +103,32 @@ fn numbers_are_those_of_the_tables() {
     let idle = table(&reports, "gpu-idle", "idle");
     let cause = &idle.column("cause").unwrap().cells;
     let row = (0..idle.n_rows()).find(|row| cause.get(*row) == "waiting for the host".into()).unwrap();
-    let time = idle.column("time").unwrap().cells.get(row);
-    assert_eq!(time, Value::Integer(host.time.unwrap()));
+    let cell = |table: &tracedrop::report::Table, column: &str, row| {
+        table.column(column).unwrap().cells.get(row).as_f64().unwrap()
+    };
+    // Once the call has ended the host is not waited for any more.
+    let until_launched = cell(idle, "until_launched", row);
+    assert_eq!(until_launched, host.time.unwrap() as f64);
+    assert!(until_launched <= cell(idle, "time", row));
     let phases = table(&reports, "gpu-idle", "idle_by_phase");
     let decode = (0..phases.n_rows()).find(|row| {
         phases.column("phase").unwrap().cells.get(*row) == "decode".into()
             && phases.column("cause").unwrap().cells.get(*row) == "waiting for the host".into()
     });
-    let share = phases.column("share").unwrap().cells.get(decode.unwrap()).as_f64().unwrap();
+    let of = |column: &str| cell(phases, column, decode.unwrap());
+    let share = of("share") * of("until_launched") / of("time");
     assert!(host.text.contains(&format!("{:.1} % of decode time", 100.0 * share)), "{}", host.text);
     assert!(host.text.ends_with("while schedule ran."), "{}", host.text);
+    // What ran meanwhile is a share of the same waiting.
+    let cpu = table(&reports, "gpu-cpu", "cpu");
+    let waited: Vec<f64> = (0..cpu.n_rows()).map(|row| cell(cpu, "waited", row)).collect();
+    let most = waited.iter().copied().fold(0.0, f64::max);
+    assert!(
+        host.text.contains(&format!("{:.1} % of the waiting", 100.0 * most / until_launched)),
+        "{}",
+        host.text
+    );
+    assert!(waited.iter().sum::<f64>() <= until_launched + 1.0);
 }
 
 /// Idle time by phase adds up to what the phases have of it.

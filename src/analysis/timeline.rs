@@ -1,6 +1,7 @@
 //! What the reports on timelines share: the extent of a trace, names across traces, classes of slices.
 
 use crate::base::strings::StringId;
+use crate::report::chart::Lines;
 use crate::report::{Cells, Column, Table, TextCells};
 use crate::trace::tracks::Key;
 use crate::trace::{Run, Trace};
@@ -118,6 +119,28 @@ pub fn integers(
     values: impl IntoIterator<Item = i64>,
 ) -> Column {
     Column::new(id, label, unit, Cells::Integer(values.into_iter().map(Some).collect()))
+}
+
+/// The values of a picture of lines over time, a row for each: `name` is the column of what a line is of, `value` that of the values,
+/// which are whole numbers.
+pub fn over_time(
+    id: impl Into<std::borrow::Cow<'static, str>>,
+    title: String,
+    lines: &Lines,
+    [name, value]: [(&'static str, &str); 2],
+) -> Table {
+    let rows = || lines.lines.iter().flat_map(|line| line.points.iter().map(move |point| (line, point)));
+    Table::new(
+        id,
+        title,
+        vec![
+            Column::key(name.0, name.1, texts(rows().map(|row| Some(row.0.name.as_str())))),
+            integers("start", "start", crate::base::units::Unit::NsOffset, rows().map(|row| row.1.0))
+                .as_key(),
+            integers(value.0, value.1, lines.unit, rows().map(|row| row.1.1 as i64)).with_bar(),
+        ],
+    )
+    .caption("A value holds until the next one. Of long recordings it is the largest of its stretch.")
 }
 
 /// Cuts rows that would be too many to show and says in the table how many those were.

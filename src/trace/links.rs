@@ -110,7 +110,7 @@ impl LinkTable {
 }
 
 /// What tells operators with equal inputs from others: a hash of the texts of their shapes, types, strides and scalars; and
-/// kernels that were launched alike: one of their grid, block, registers and shared memory (also of the call, where ROCm has it). Of copies it is the bandwidth
+/// kernels that were launched alike: one of their grid, block, registers and shared memory (grid and block also of calls, where ROCm has them). Of copies it is the bandwidth
 /// that they claim, as the bits of a double, in GB/s.
 /// With it one of each kind is read from the file again, not all of them.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]

@@ -123,14 +123,28 @@ fn configurations_are_those_of_the_file() {
     for recording in recordings().filter(|recording| recording.bytes.len() < 30_000_000) {
         let Ok(file) = serde_json::from_slice::<Value>(&recording.bytes) else { continue };
         let mut wanted: BTreeMap<Vec<String>, i128> = BTreeMap::new();
-        for event in file["traceEvents"].as_array().unwrap() {
+        let events = file["traceEvents"].as_array().unwrap();
+        // ROCm has grid and block with the call, and not always with the kernel.
+        let mut calls: BTreeMap<i64, &Value> = BTreeMap::new();
+        for event in events {
+            let is_call = matches!(event["cat"].as_str(), Some("cuda_runtime" | "cuda_driver" | "Runtime"));
+            if let (true, Some(correlation)) = (is_call, event["args"]["correlation"].as_i64()) {
+                let first = calls.entry(correlation).or_insert(event);
+                if event["ts"].as_f64() < first["ts"].as_f64() {
+                    *first = event;
+                }
+            }
+        }
+        for event in events {
             let is_kernel = matches!(event["cat"].as_str(), Some("kernel" | "Kernel"));
             if !is_kernel || event["ph"] != "X" {
                 continue;
             }
             let args = &event["args"];
             let dims = |key: &str| {
-                let numbers = args[key].as_array().map(Vec::as_slice).unwrap_or_default();
+                let of_call = args["correlation"].as_i64().and_then(|correlation| calls.get(&correlation));
+                let given = args[key].as_array().or_else(|| of_call?["args"][key].as_array());
+                let numbers = given.map(Vec::as_slice).unwrap_or_default();
                 numbers.iter().map(Value::to_string).collect::<Vec<_>>().join(" × ")
             };
             let number = |key: &str| args[key].as_u64().map_or(String::new(), |number| number.to_string());

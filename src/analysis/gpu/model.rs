@@ -405,6 +405,12 @@ impl<'a> GpuTrace<'a> {
         self.steps.at(self.trace.slices.ts[call as usize], process)
     }
 
+    /// When a slice had ended, in nanoseconds on the trace's clock.
+    pub fn end_of(&self, slice: u32) -> i64 {
+        let slices = &self.trace.slices;
+        slices.ts[slice as usize].saturating_add(slices.dur[slice as usize].max(0))
+    }
+
     /// Name of a slice; empty if it has none.
     pub fn name(&self, slice: u32) -> &'a str {
         self.trace.strings.get_opt(self.trace.slices.name[slice as usize]).unwrap_or("")

@@ -1,6 +1,7 @@
 //! Numbers and titles where several traces are read together.
 
 use super::model::GpuTrace;
+use crate::report::Report;
 use std::borrow::Cow;
 
 /// A trace, and its number if there are several: tables of each carry it in their ids, and the file's name in their titles.
@@ -14,6 +15,22 @@ impl<'a, 'b> Named<'a, 'b> {
     pub fn all(traces: &'a [GpuTrace<'b>]) -> impl Iterator<Item = Named<'a, 'b>> {
         let several = traces.len() > 1;
         traces.iter().enumerate().map(move |(number, gpu)| Named { gpu, number: several.then_some(number) })
+    }
+
+    /// Adds to `report` what `add` has to say of each of `traces`. What the report says first is of the first trace, and names it
+    /// where there are several.
+    pub fn each(
+        traces: &'a [GpuTrace<'b>],
+        report: &mut Report,
+        mut add: impl FnMut(&Named<'a, 'b>, &mut Report),
+    ) {
+        for named in Named::all(traces) {
+            let is_first_word = report.summary.is_empty();
+            add(&named, report);
+            if is_first_word && named.number.is_some() && !report.summary.is_empty() {
+                report.summary = format!("{}: {}", named.gpu.trace.source.file_name, report.summary);
+            }
+        }
     }
 
     /// The id of a table of this trace.

@@ -2,7 +2,7 @@
 
 use super::class::Class;
 use super::kind::Kind;
-use super::model::{GpuTrace, is_copy};
+use super::model::{GpuTrace, Work, is_copy};
 use super::spans::{self, Span};
 use super::steps::NO_STEP;
 use crate::report::chart::{Part, Tone};
@@ -35,6 +35,24 @@ impl Parts {
     /// Time in which anything runs.
     pub fn busy(&self) -> i64 {
         self.total.saturating_sub(self.idle)
+    }
+
+    /// Adds a piece of time in which all in `mask` runs.
+    fn count(&mut self, ns: i64, mask: u32) {
+        let add = |sum: &mut i64, counts: bool| *sum = sum.saturating_add(if counts { ns } else { 0 });
+        add(&mut self.total, true);
+        let has = |bits: u32| mask & bits != 0;
+        let part = match deciding(mask) {
+            COMPUTATION => &mut self.computation,
+            COMMUNICATION => &mut self.exposed_communication,
+            COPIES => &mut self.exposed_copies,
+            _ => &mut self.idle,
+        };
+        add(part, true);
+        add(&mut self.kernels_only, has(KERNELS));
+        add(&mut self.communication, has(COMMUNICATION));
+        add(&mut self.hidden_communication, has(COMMUNICATION) && has(COMPUTATION));
+        add(&mut self.copies, has(COPIES));
     }
 
     pub fn add(&mut self, other: &Parts) {
@@ -80,6 +98,13 @@ const KERNELS: u32 = 1;
 const FILLS: u32 = 1 << 1;
 const COMMUNICATION: u32 = 1 << 2;
 const COPIES: u32 = 1 << 3;
+const COMPUTATION: u32 = KERNELS | FILLS;
+const N_LAYERS: u32 = 4;
+
+/// What of all that runs says which part the time is; 0 where nothing runs.
+fn deciding(mask: u32) -> u32 {
+    [COMPUTATION, COMMUNICATION, COPIES].into_iter().find(|bits| mask & bits != 0).unwrap_or(0)
+}
 
 /// Which of them work is.
 fn layer_of(kind: Kind, class: &Class) -> u32 {
@@ -97,7 +122,13 @@ fn layer_of(kind: Kind, class: &Class) -> u32 {
 impl Activity {
     /// Of one device.
     pub fn new(gpu: &GpuTrace<'_>, device: u32) -> Activity {
-        let of_device = gpu.work.iter().filter(|work| gpu.streams[work.stream as usize].device == device);
+        Activity::of_some(gpu, device, |_| true)
+    }
+
+    /// Of that work of one device for which `is` holds.
+    pub fn of_some(gpu: &GpuTrace<'_>, device: u32, is: impl Fn(&Work) -> bool) -> Activity {
+        let of_device =
+            gpu.work.iter().filter(|work| gpu.streams[work.stream as usize].device == device && is(work));
         Activity::of(of_device.map(|work| ((work.start, work.end), work.kind, gpu.class(work))))
     }
 
@@ -113,41 +144,52 @@ impl Activity {
         Activity { kernels, fills, communication, copies, window: start.zip(end) }
     }
 
+    fn layers(&self) -> [&[Span]; N_LAYERS as usize] {
+        [&self.kernels, &self.fills, &self.communication, &self.copies]
+    }
+
     /// What it did in `window`.
     pub fn parts(&self, window: Span) -> Parts {
         let mut parts = Parts::default();
-        let layers = [&self.kernels[..], &self.fills, &self.communication, &self.copies];
-        spans::pieces(layers, window, |(start, end), mask| {
-            let ns = end.saturating_sub(start);
-            let add = |sum: &mut i64, counts: bool| *sum = sum.saturating_add(if counts { ns } else { 0 });
-            add(&mut parts.total, true);
-            let has = |bits: u32| mask & bits != 0;
-            let part = if has(KERNELS | FILLS) {
-                &mut parts.computation
-            } else if has(COMMUNICATION) {
-                &mut parts.exposed_communication
-            } else if has(COPIES) {
-                &mut parts.exposed_copies
-            } else {
-                &mut parts.idle
-            };
-            add(part, true);
-            add(&mut parts.kernels_only, has(KERNELS));
-            add(&mut parts.communication, has(COMMUNICATION));
-            add(&mut parts.hidden_communication, has(COMMUNICATION) && has(KERNELS | FILLS));
-            add(&mut parts.copies, has(COPIES));
+        spans::pieces(self.layers(), window, |(start, end), mask| {
+            parts.count(end.saturating_sub(start), mask)
+        });
+        parts
+    }
+
+    /// The same where `other` went on beside it: what is its own, idle time included, and what is `other`'s alone. Time goes to
+    /// whose work decides what part it is.
+    pub fn parts_beside(&self, other: &Activity, window: Span) -> [Parts; 2] {
+        let [a, b, c, d] = self.layers();
+        let [e, f, g, h] = other.layers();
+        let mut parts = [Parts::default(); 2];
+        spans::pieces([a, b, c, d, e, f, g, h], window, |(start, end), mask| {
+            let (own, others) = (mask & ((1 << N_LAYERS) - 1), mask >> N_LAYERS);
+            let deciding = deciding(own | others);
+            let is_others = deciding != 0 && own & deciding == 0;
+            parts[usize::from(is_others)].count(end.saturating_sub(start), own | others);
         });
         parts
     }
 }
 
+/// Stands for all work that was launched in no step, where there are steps.
+pub const OUTSIDE_STEPS: u32 = NO_STEP - 1;
+
 /// The part of a device's time that is a step's: from the start of its first work to that of the next step's.
 #[derive(Clone, Copy, Debug)]
 pub struct StepWindow {
-    /// [`NO_STEP`] for what comes before the first step.
+    /// [`NO_STEP`] for what comes before the first step; [`OUTSIDE_STEPS`].
     pub step: u32,
     pub device: u32,
     pub window: Span,
+}
+
+impl StepWindow {
+    /// When it starts, in nanoseconds; work of no step is all over the trace.
+    pub fn start(&self) -> Option<i64> {
+        (self.step != OUTSIDE_STEPS).then_some(self.window.0)
+    }
 }
 
 /// Windows of all steps of a device, in order; together they are the window of the device. None if it did nothing in any

@@ -2,7 +2,7 @@
 
 use super::DeviceTime;
 use crate::analysis::gpu::Named;
-use crate::analysis::gpu::parts::chart_parts;
+use crate::analysis::gpu::parts::{OUTSIDE_STEPS, Parts, StepWindow, chart_parts};
 use crate::base::units::Unit;
 use crate::report::chart::{Bars, Chart, Plot};
 use std::borrow::Cow;
@@ -27,7 +27,9 @@ pub fn devices(id: Cow<'static, str>, title: String, devices: &[DeviceTime]) -> 
 
 /// One bar a step, in order. `None` where there are fewer than two.
 pub fn steps(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
-    let rows: Vec<_> = devices.iter().flat_map(|device| &device.steps).collect();
+    // What belongs to no step has no place in their order.
+    let is_in_order = |row: &&(StepWindow, Parts)| row.0.step != OUTSIDE_STEPS;
+    let rows: Vec<_> = devices.iter().flat_map(|device| &device.steps).filter(is_in_order).collect();
     let step = |number| named.gpu.step(number);
     if rows.iter().filter(|row| step(row.0.step).is_some()).count() < 2 {
         return None;

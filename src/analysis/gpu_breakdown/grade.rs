@@ -15,7 +15,7 @@ pub const HINT: &str = "A has launches, operators, Python frames and steps for a
                         of kernels; B launches and two of the others; C launches for half of the time; D less";
 
 /// A part of the time of kernels that counts as all of it.
-const ENOUGH: f64 = 0.95;
+pub const ENOUGH: f64 = 0.95;
 
 /// Operators whose arguments are looked at for shapes.
 const N_LOOKED_AT: usize = 64;

@@ -5,9 +5,13 @@ mod folded;
 mod grade;
 mod ranges;
 
+pub use grade::ENOUGH;
+
 use super::gpu::annotation::Phase;
-use super::gpu::parts::{Activity, Parts, StepWindow, step_windows};
+use super::gpu::parts::{Activity, OUTSIDE_STEPS, Parts, StepWindow, step_windows};
+use super::gpu::spans::Span;
 use super::gpu::stats::{self, Durations, share};
+use super::gpu::steps::NO_STEP;
 use super::gpu::{self, GpuTrace, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
@@ -25,9 +29,7 @@ fn applies(run: &Run) -> bool {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    for named in Named::all(context.gpu()) {
-        Of { gpu: named.gpu, named: &named }.add(&mut report);
-    }
+    Named::each(context.gpu(), &mut report, |named, report| Of { gpu: named.gpu, named }.add(report));
     for trace in context.run.traces.iter().filter(|trace| folded::has_work(trace)) {
         folded::add(trace, &context.query.kernel_rules, &mut report);
     }
@@ -188,13 +190,37 @@ impl Of<'_, '_> {
         let of_device = |device: u32| {
             let activity = Activity::new(self.gpu, device);
             let whole = activity.window?;
-            let steps = step_windows(self.gpu, device, whole)
-                .into_iter()
-                .map(|step| (step, activity.parts(step.window)))
-                .collect();
+            let steps = self.times_of_steps(device, whole, &activity);
             Some(DeviceTime { label: self.gpu.device_label(device), parts: activity.parts(whole), steps })
         };
         (0..self.gpu.devices.len() as u32).filter_map(of_device).collect()
+    }
+
+    /// Each step's time; what ran of no step alone is a row of its own, behind them.
+    fn times_of_steps(&self, device: u32, whole: Span, activity: &Activity) -> Vec<(StepWindow, Parts)> {
+        let windows = step_windows(self.gpu, device, whole);
+        let outside = Activity::of_some(self.gpu, device, |work| work.step == NO_STEP);
+        if outside.window.is_none() {
+            return windows.into_iter().map(|step| (step, activity.parts(step.window))).collect();
+        }
+        let inside = Activity::of_some(self.gpu, device, |work| work.step != NO_STEP);
+        let mut of_none = Parts::default();
+        let mut steps = Vec::with_capacity(windows.len() + 1);
+        for step in windows {
+            // Before the first step there is nothing else.
+            let parts = if step.step == NO_STEP {
+                activity.parts(step.window)
+            } else {
+                let [own, others] = inside.parts_beside(&outside, step.window);
+                of_none.add(&others);
+                own
+            };
+            steps.push((step, parts));
+        }
+        if of_none.total > 0 {
+            steps.push((StepWindow { step: OUTSIDE_STEPS, device, window: whole }, of_none));
+        }
+        steps
     }
 
     fn facts(&self, devices: &[DeviceTime], grade: &grade::Grade) -> Facts {
@@ -247,6 +273,7 @@ impl Of<'_, '_> {
         let step = |row: &(StepWindow, Parts)| gpu.step(row.0.step);
         let name = |row: &&&(StepWindow, Parts)| match step(row) {
             Some(step) => gpu.name(step.slice),
+            None if row.0.step == OUTSIDE_STEPS => "(outside steps)",
             None => "(before the first step)",
         };
         let part = |get: fn(&Parts) -> i64| rows.iter().map(move |row| get(&row.1)).collect::<Vec<_>>();
@@ -272,15 +299,15 @@ impl Of<'_, '_> {
                     rows.iter().map(|row| step(row)?.what.tokens()).collect(),
                 )
                 .hint("as the annotation says: new tokens of prompts, and generated ones"),
-                integers(
+                Column::integer(
                     "start",
                     "GPU start",
                     Unit::NsOffset,
-                    rows.iter().map(|row| row.0.window.0.saturating_sub(start)),
+                    rows.iter().map(|row| row.0.start().map(|at| at.saturating_sub(start))).collect(),
                 ),
                 integers("gpu_time", "GPU time", Unit::Ns, part(|parts| parts.total))
                     .with_bar()
-                    .hint("from its first work on the GPU to the first of the next step"),
+                    .hint("from its first work on the GPU to the first of the next step, without what ran of no step alone"),
                 integers("computation", "computation", Unit::Ns, part(|parts| parts.computation)),
                 integers(
                     "exposed_communication",
@@ -309,7 +336,8 @@ impl Of<'_, '_> {
             ],
         );
         let caption = "Work belongs to the step in which it was launched. The times of a step are those of the GPU from its first work to \
-                       the first of the next step, so they add up to the whole.";
+                       the first of the next step, so they add up to the whole; time in which only work ran that was launched in no step is none of \
+                       theirs.";
         Some(with_left_out(table.caption(caption), n_left_out))
     }
 

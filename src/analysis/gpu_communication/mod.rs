@@ -41,9 +41,7 @@ fn applies(run: &Run) -> bool {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    for named in Named::all(context.gpu()) {
-        add(&named, &mut report);
-    }
+    Named::each(context.gpu(), &mut report, |named, report| add(named, report));
     report
 }
 

@@ -24,9 +24,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    for named in Named::all(context.gpu()) {
-        add(&named, &mut report);
-    }
+    Named::each(context.gpu(), &mut report, |named, report| add(named, report));
     report
 }
 
@@ -97,7 +95,7 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     .sorted_by("waited", true)
     .caption(
         "Own times of everything on CPU threads. Where the GPU had nothing to run and the next work was launched only afterwards, \
-         what the launching thread did in between is what the GPU waited for.",
+         what the launching thread did until the call had ended that launched it is what the GPU waited for.",
     )
     .if_empty("Nothing on the CPU was recorded.");
     report.table(with_left_out(table, n_left_out));
@@ -117,9 +115,9 @@ fn waits(gpu: &GpuTrace<'_>) -> FxHashMap<TrackId, Vec<Span>> {
             && work.launch != NONE
         {
             let launch = work.launch as usize;
-            // Up to the call; the rest of the gap is the launch itself.
-            let until = slices.ts[launch].min(work.start);
-            if until > end {
+            // Up to the end of the call: some load code first, or wait for room in a queue.
+            let until = gpu.end_of(work.launch).min(work.start);
+            if slices.ts[launch] > end && until > end {
                 waits.entry(slices.track[launch]).or_default().push((end, until));
             }
         }

@@ -51,9 +51,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    for named in Named::all(context.gpu()) {
-        add(&named, &context.query.path, &mut report);
-    }
+    Named::each(context.gpu(), &mut report, |named, report| add(named, &context.query.path, report));
     report
 }
 

@@ -12,9 +12,12 @@ mod transfers;
 mod work;
 
 use super::ConclusionInfo;
+use super::gpu::stats::percent;
 use super::{gpu_breakdown, gpu_ranks};
-use crate::report::{Block, Facts, Finding, Findings, Report, Stakes};
+use crate::base::units::{Unit, counted};
+use crate::report::{Block, Facts, Finding, Findings, Report, Stakes, Value};
 use crate::trace::{Run, Trace};
+use gpu_breakdown::ENOUGH;
 use reader::Reader;
 
 pub const INFO: ConclusionInfo = ConclusionInfo {
@@ -49,6 +52,7 @@ const RULES: &[Rule] = &[
     idle::waits_for_host,
     idle::waits_for_launches,
     idle::gaps_between_kernels,
+    idle::waits_on_gpu,
     idle::unknown_launches,
     transfers::exposed_communication,
     transfers::uneven_collectives,
@@ -100,6 +104,9 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     let find = |id: &str| reports.iter().find(|report| report.id == id);
     let lead = find(gpu_ranks::INFO.id).or_else(|| find(gpu_breakdown::INFO.id))?;
     report.summary = lead.summary.clone();
+    if let Some(facts) = find(gpu_breakdown::INFO.id).and_then(grade_of) {
+        report.facts(facts);
+    }
     if let Some(chart) = lead.blocks.iter().find(|block| matches!(block, Block::Chart(_))) {
         report.blocks.push(chart.clone());
     }
@@ -117,6 +124,34 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         );
     }
     Some(report)
+}
+
+/// How much the first trace can tell, as the report on GPU time has it, and what it lacks.
+fn grade_of(report: &Report) -> Option<Facts> {
+    let graded = report.blocks.iter().find_map(|block| match block {
+        Block::Facts(facts) => facts.facts.iter().find(|fact| fact.id == "grade"),
+        _ => None,
+    })?;
+    let coverage = report.tables().find(|table| table.id == "coverage")?;
+    let cell =
+        |column: &str, row| coverage.column(column).map_or(Value::Missing, |column| column.cells.get(row));
+    // As far as they are there, in percent of the time of kernels.
+    let lack = |row| match (cell("what", row), cell("there", row), cell("coverage", row)) {
+        (Value::Text(what), Value::Bool(true), Value::Float(share)) if share < ENOUGH => {
+            Some(format!("{what} (there for {})", percent(share)))
+        }
+        (Value::Text(what), Value::Bool(false), _) => Some(what),
+        _ => None,
+    };
+    let lacking: Vec<String> = (0..coverage.n_rows()).filter_map(lack).collect();
+    let mut facts = Facts::new("What the trace can tell");
+    facts.facts.push(graded.clone());
+    if !lacking.is_empty() {
+        facts.push("lacks", "Lacks", lacking.join(", "), Unit::None).hint(
+            "“What the trace can tell” in GPU time has the reasons, and what can not be said without it",
+        );
+    }
+    Some(facts)
 }
 
 /// Of what was found in several traces, where it weighs most.
@@ -137,7 +172,8 @@ fn worst_of_each(findings: &mut Vec<Finding>) {
         kept.push(finding.id.clone());
         let n = seen.iter().find(|(id, _)| *id == finding.id).map_or(1, |(_, n)| *n);
         if n > 1 {
-            finding.text.push_str(&format!(" So it is in {} other files, where it weighs less.", n - 1));
+            let others = counted(n as u64 - 1, "other file", "other files");
+            finding.text.push_str(&format!(" So it is in {others}, where it weighs less."));
         }
         true
     });

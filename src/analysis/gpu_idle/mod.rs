@@ -51,7 +51,7 @@ impl Cause {
         match self {
             Cause::Host => HOST,
             Cause::Kernel => BETWEEN_KERNELS,
-            Cause::Other => "other",
+            Cause::Other => OTHER,
             Cause::Unknown => UNKNOWN,
         }
     }
@@ -60,7 +60,11 @@ impl Cause {
 /// Causes as tables name them.
 pub const HOST: &str = "waiting for the host";
 pub const BETWEEN_KERNELS: &str = "between kernels";
+pub const OTHER: &str = "other";
 pub const UNKNOWN: &str = "launch not recorded";
+
+const UNTIL_LAUNCHED_HINT: &str = "of the time, until the call that launched the next work had ended; from then on that work waited \
+                                   on the GPU, for an event, another stream or a resource";
 
 /// Time in which nothing ran, before `next`.
 #[derive(Clone, Copy)]
@@ -68,6 +72,8 @@ struct Gap {
     start: i64,
     end: i64,
     cause: Cause,
+    /// Of [`Cause::Host`]: nanoseconds until the call that launched `next` had ended. What is left it waited on the GPU.
+    until_launched: i64,
     /// Numbers of the work before and after.
     previous: usize,
     next: usize,
@@ -81,9 +87,7 @@ impl Gap {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    for named in Named::all(context.gpu()) {
-        add(&named, &mut report);
-    }
+    Named::each(context.gpu(), &mut report, |named, report| add(named, report));
     report
 }
 
@@ -127,21 +131,22 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
         report.table(table);
     }
     let queues = queue::Queue::all(gpu);
-    if let Some(chart) = queue::chart(named, &queues) {
-        report.chart(chart);
+    let over_time = queue::over_time(named, &queues);
+    if let Some((chart, _)) = &over_time {
+        report.chart(chart.clone());
     }
     report.table(queue::table(named, &queues));
+    if let Some((_, table)) = over_time {
+        report.table(table);
+    }
 }
 
 fn summary(by_device: &[Vec<Gap>]) -> String {
-    let sum = |is: &dyn Fn(Cause) -> bool| -> i64 {
-        by_device.iter().flatten().filter(|gap| is(gap.cause)).map(Gap::ns).sum_ns()
-    };
-    let idle = sum(&|_| true);
-    let host = sum(&|cause| cause == Cause::Host);
+    let idle = by_device.iter().flatten().map(Gap::ns).sum_ns();
+    let host = by_device.iter().flatten().map(|gap| gap.until_launched).sum_ns();
     match share(host, idle) {
         Some(share) => format!(
-            "Nothing ran for {} between the first and the last work; {:.1} % of that the GPU waited for the host.",
+            "Nothing ran for {} between the first and the last work; for {:.1} % of that the next work had not been launched.",
             format_ns(idle),
             100.0 * share
         ),
@@ -160,7 +165,11 @@ fn gaps(gpu: &GpuTrace<'_>, n: usize, group: impl Fn(&Work) -> usize) -> Vec<Vec
             && work.start > end
         {
             let cause = cause(gpu, work, end);
-            out[group].push(Gap { start: end, end: work.start, cause, previous, next: i });
+            let until_launched = match cause {
+                Cause::Host => gpu.end_of(work.launch).min(work.start).saturating_sub(end),
+                _ => 0,
+            };
+            out[group].push(Gap { start: end, end: work.start, cause, until_launched, previous, next: i });
         }
         if last[group].is_none_or(|(end, _)| work.end > end) {
             last[group] = Some((work.end, i));
@@ -188,13 +197,15 @@ fn cause_table(
     labels: &[String],
     gaps: &[Vec<Gap>],
 ) -> Table {
-    let mut rows: Vec<(&str, &str, Durations, i64)> = Vec::new();
+    let mut rows: Vec<(&str, &str, Durations, i64, Option<i64>)> = Vec::new();
     for (label, gaps) in labels.iter().zip(gaps) {
         let total: i64 = gaps.iter().map(Gap::ns).sum_ns();
         for cause in CAUSES {
             let of_cause: Vec<i64> = gaps.iter().filter(|gap| gap.cause == cause).map(Gap::ns).collect();
             if !of_cause.is_empty() {
-                rows.push((label, cause.name(), Durations::new(of_cause), total));
+                let until_launched = gaps.iter().map(|gap| gap.until_launched).sum_ns();
+                let until_launched = Some(until_launched).filter(|_| cause == Cause::Host);
+                rows.push((label, cause.name(), Durations::new(of_cause), total, until_launched));
             }
         }
     }
@@ -212,6 +223,13 @@ fn cause_table(
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.2.total(), row.3)).collect(),
             ),
+            Column::integer(
+                "until_launched",
+                "until launched",
+                Unit::Ns,
+                rows.iter().map(|row| row.4).collect(),
+            )
+            .hint(UNTIL_LAUNCHED_HINT),
             Column::integer("p50", "p50", Unit::Ns, rows.iter().map(|row| row.2.quantile(0.5)).collect()),
             Column::integer("p99", "p99", Unit::Ns, rows.iter().map(|row| row.2.quantile(0.99)).collect()),
             Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.2.max()).collect()),
@@ -237,7 +255,7 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
     let name = |number: usize| gpu.name(work(number).slice).to_string();
     let meanwhile = |gap: &Gap| {
         let launch = work(gap.next).launch;
-        let until = gpu.trace.slices.ts.get(launch as usize).map_or(gap.end, |call| gap.end.min(*call));
+        let until = if launch == NONE { gap.end } else { gap.end.min(gpu.end_of(launch)) };
         let slice = meanwhile::busiest(gpu, launch, (gap.start, until))?;
         Some(gpu.name(slice).to_string())
     };
@@ -267,6 +285,15 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
             .as_key(),
             integers("time", "time", Unit::Ns, rows.iter().map(|gap| gap.ns())).with_bar(),
             Column::text("cause", "cause", texts(rows.iter().map(|gap| Some(gap.cause.name())))),
+            Column::integer(
+                "until_launched",
+                "until launched",
+                Unit::Ns,
+                rows.iter()
+                    .map(|gap| Some(gap.until_launched).filter(|_| gap.cause == Cause::Host))
+                    .collect(),
+            )
+            .hint(UNTIL_LAUNCHED_HINT),
             Column::text("meanwhile", "on the CPU meanwhile", texts(rows.iter().map(|gap| meanwhile(gap))))
                 .hint("what took most of the gap for itself on the thread that launched what came next"),
             Column::text("next", "next on the GPU", texts(rows.iter().map(|gap| Some(name(gap.next))))),

@@ -1,6 +1,6 @@
 //! Idle time by what the steps did.
 
-use super::{CAUSES, Cause, Gap};
+use super::{CAUSES, Cause, Gap, UNTIL_LAUNCHED_HINT};
 use crate::analysis::gpu::Named;
 use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::parts::{StepWindow, step_windows};
@@ -13,6 +13,7 @@ struct Row {
     phase: Phase,
     cause: Cause,
     gaps: Durations,
+    until_launched: Option<i64>,
     /// Time of all steps of the phase.
     time: i64,
 }
@@ -21,7 +22,7 @@ struct Row {
 /// first work on the GPU to the first of the next one.
 pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
     let gpu = named.gpu;
-    let mut found: Vec<(Phase, Cause, i64)> = Vec::new();
+    let mut found: Vec<(Phase, &Gap)> = Vec::new();
     let mut times: Vec<(Phase, i64)> = Vec::new();
     for (device, gaps) in by_device.iter().enumerate() {
         let device = device as u32;
@@ -43,7 +44,7 @@ pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
             let behind = windows.partition_point(|step| step.window.0 <= gap.start);
             let step = behind.checked_sub(1).map(|at| &windows[at]);
             if let Some(phase) = step.and_then(phase) {
-                found.push((phase, gap.cause, gap.ns()));
+                found.push((phase, gap));
             }
         }
     }
@@ -51,10 +52,12 @@ pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
     for phase in [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle] {
         let time = times.iter().filter(|of| of.0 == phase).map(|of| of.1).sum_ns();
         for cause in CAUSES {
-            let gaps: Vec<i64> =
-                found.iter().filter(|gap| gap.0 == phase && gap.1 == cause).map(|gap| gap.2).collect();
+            let own = || found.iter().filter(|of| of.0 == phase && of.1.cause == cause).map(|of| of.1);
+            let gaps: Vec<i64> = own().map(Gap::ns).collect();
             if !gaps.is_empty() {
-                rows.push(Row { phase, cause, gaps: Durations::new(gaps), time });
+                let until_launched =
+                    (cause == Cause::Host).then(|| own().map(|gap| gap.until_launched).sum_ns());
+                rows.push(Row { phase, cause, gaps: Durations::new(gaps), until_launched, time });
             }
         }
     }
@@ -76,6 +79,13 @@ pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
                 rows.iter().map(|row| share(row.gaps.total(), row.time)).collect(),
             )
             .hint("of the GPU time of its steps"),
+            Column::integer(
+                "until_launched",
+                "until launched",
+                Unit::Ns,
+                rows.iter().map(|row| row.until_launched).collect(),
+            )
+            .hint(UNTIL_LAUNCHED_HINT),
             Column::integer("p50", "p50", Unit::Ns, rows.iter().map(|row| row.gaps.quantile(0.5)).collect()),
             Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.gaps.max()).collect()),
         ],

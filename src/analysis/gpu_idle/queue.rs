@@ -3,7 +3,7 @@
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::SumNs;
 use crate::analysis::gpu::{GpuTrace, Named};
-use crate::analysis::timeline::texts;
+use crate::analysis::timeline::{self, texts};
 use crate::base::units::Unit;
 use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Table};
@@ -92,8 +92,8 @@ const MAX_POINTS: usize = 800;
 /// Streams with a line of their own.
 const MAX_LINES: usize = 6;
 
-/// Queues over time. `None` where nothing was queued.
-pub fn chart(named: &Named<'_, '_>, queues: &[Queue]) -> Option<Chart> {
+/// Queues over time, as a picture and as a table. `None` where nothing was queued.
+pub fn over_time(named: &Named<'_, '_>, queues: &[Queue]) -> Option<(Chart, Table)> {
     let gpu = named.gpu;
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
     let mut queues: Vec<(usize, &Queue)> = queues.iter().enumerate().collect();
@@ -122,12 +122,11 @@ pub fn chart(named: &Named<'_, '_>, queues: &[Queue]) -> Option<Chart> {
         0 => String::new(),
         n => format!("The streams with the most launches; {n} more are in the table."),
     };
-    Some(Chart {
-        id: named.id("queue_chart"),
-        title: named.title("Work in the queue over time"),
-        caption,
-        plot: Plot::Lines(Lines { lines, unit: Unit::Count, over: Over::Time }),
-    })
+    let lines = Lines { lines, unit: Unit::Count, over: Over::Time };
+    let title = named.title("Work in the queue over time");
+    let columns = [("stream", "stream"), ("queued", "in the queue")];
+    let table = timeline::over_time(named.id("queue_over_time"), title.clone(), &lines, columns);
+    Some((Chart { id: named.id("queue_chart"), title, caption, plot: Plot::Lines(lines) }, table))
 }
 
 /// Queues of all streams.

@@ -1,9 +1,11 @@
 //! Pictures of kernels.
 
-use crate::analysis::gpu::stats::Durations;
+use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::{Kind, Named, Work};
+use crate::analysis::timeline::integers;
 use crate::base::units::{Unit, format_ns};
 use crate::report::chart::{Bars, Chart, Part, Plot, Tone};
+use crate::report::{Column, Table};
 
 /// Operations with a bar of their own.
 const N_BARS: usize = 12;
@@ -27,17 +29,44 @@ pub fn operations(named: &Named<'_, '_>, rows: &[(&str, Durations)]) -> Chart {
     }
 }
 
-/// How many kernels take how long, and how much time those take together, with bins that double. `None` without kernels.
-pub fn durations(named: &Named<'_, '_>) -> Option<Chart> {
+/// How many kernels take how long, and how much time those take together, with bins that double, as a picture and as a table.
+/// `None` without kernels.
+pub fn durations(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
     let kernels = || named.gpu.work.iter().filter(|work| work.kind == Kind::Kernel).map(Work::dur);
     // Bin 0 is below 2 ns.
     let bin = |dur: i64| (63 - (dur.max(1) as u64).leading_zeros()) as usize;
     let first = kernels().map(bin).min()?;
     let last = kernels().map(bin).max()?;
-    let mut times = vec![0.0; last - first + 1];
+    let mut bins = vec![(0u64, 0i64); last - first + 1];
     for dur in kernels() {
-        times[bin(dur) - first] += dur as f64;
+        let (n, time) = &mut bins[bin(dur) - first];
+        (*n, *time) = (*n + 1, time.saturating_add(dur));
     }
+    let total = bins.iter().map(|bin| bin.1).sum_ns();
+    let length = |bin: usize| if bin == 0 { 0 } else { 1i64 << bin };
+    let table = Table::new(
+        named.id("durations"),
+        named.title("Kernels by length"),
+        vec![
+            integers("from", "from", Unit::Ns, (first..=last).map(length)).as_key(),
+            integers(
+                "below",
+                "to below",
+                Unit::Ns,
+                (first..=last).map(|bin| 1i64.checked_shl(bin as u32 + 1).unwrap_or(i64::MAX)),
+            ),
+            Column::counts("kernels", "kernels", Unit::Count, bins.iter().map(|bin| bin.0)),
+            integers("time", "time", Unit::Ns, bins.iter().map(|bin| bin.1)).with_bar(),
+            Column::float(
+                "share",
+                "share",
+                Unit::Ratio,
+                bins.iter().map(|bin| share(bin.1, total)).collect(),
+            ),
+        ],
+    )
+    .caption("Each row is for kernels up to twice as long as those of the row before.");
+    let times: Vec<f64> = bins.iter().map(|bin| bin.1 as f64).collect();
     let label = |bin: usize| {
         format!(
             "{} to {}",
@@ -52,12 +81,13 @@ pub fn durations(named: &Named<'_, '_>) -> Option<Chart> {
         is_strip: true,
         what: "longer kernels".to_string(),
     };
-    Some(Chart {
+    let chart = Chart {
         id: named.id("durations_chart"),
         title: named.title("Time by length of kernels"),
         caption: "The time that kernels of a length take together; each bar is for kernels up to twice as long as the one before. Much time on \
                   the left means many short kernels, which cost more to launch than to run."
             .to_string(),
         plot: Plot::Bars(bars),
-    })
+    };
+    Some((chart, table))
 }

@@ -41,8 +41,8 @@ struct Launch {
 }
 
 impl Launch {
-    /// Adds what the arguments of a kernel, or of the call that launched it, say and was not said before.
-    fn read(&mut self, raw: &[u8]) {
+    /// What the arguments of a kernel say.
+    fn read(raw: &[u8]) -> Launch {
         let mut launch = Launch::default();
         for_each_member(raw, |key, value| {
             let count = || integer(value).and_then(|number| u64::try_from(number).ok());
@@ -59,22 +59,16 @@ impl Launch {
                 _ => {}
             }
         });
-        let before = std::mem::take(self);
-        let longer = |a: Vec<i64>, b| if a.is_empty() { b } else { a };
-        *self = Launch {
-            grid: longer(before.grid, launch.grid),
-            block: longer(before.block, launch.block),
-            registers: before.registers.or(launch.registers),
-            shared_bytes: before.shared_bytes.or(launch.shared_bytes),
-            blocks_per_sm: before.blocks_per_sm.or(launch.blocks_per_sm),
-            warps_per_sm: before.warps_per_sm.or(launch.warps_per_sm),
-            occupancy: before.occupancy.or(launch.occupancy),
-        };
+        launch
     }
 
-    /// Whether what a call says of its kernel is missing.
-    fn is_incomplete(&self) -> bool {
-        self.grid.is_empty() || self.block.is_empty() || self.shared_bytes.is_none()
+    /// Adds what the call says by which it was launched: grid and block. What that has of shared memory is not all of it.
+    fn complete(&mut self, call: Launch) {
+        for (own, of_call) in [(&mut self.grid, call.grid), (&mut self.block, call.block)] {
+            if own.is_empty() {
+                *own = of_call;
+            }
+        }
     }
 }
 
@@ -140,14 +134,14 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
     for at in order {
         let Group { of, by, launch, .. } = &mut rows[at];
         if let Some(raw) = trace.args.get(trace.slices.args_of(*of as usize)) {
-            launch.read(&raw);
+            *launch = Launch::read(&raw);
             n_read += 1;
         }
-        if launch.is_incomplete()
+        if (launch.grid.is_empty() || launch.block.is_empty())
             && signature(*by).is_some()
             && let Some(raw) = trace.args.get(trace.slices.args_of(*by as usize))
         {
-            launch.read(&raw);
+            launch.complete(Launch::read(&raw));
         }
     }
     if n_read == 0 {
@@ -169,8 +163,8 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
         let by_grid = || Some(product(&row.launch.grid)? as f64 / n_sms? as f64);
         Some((1.0 - row.launch.blocks_per_sm.or_else(by_grid)?).clamp(0.0, 1.0))
     };
-    let mut caption = "Kernels of one name that were launched with equal grids, blocks, registers and shared memory, as the kernel says or \
-                       else the call that launched it. Occupancy is the profiler's estimate."
+    let mut caption = "Kernels of one name that were launched with equal grids, blocks, registers and shared memory; grids and blocks that \
+                       a kernel does not say are those of the call. Occupancy is the profiler's estimate."
         .to_string();
     if n_not_read > 0 {
         caption

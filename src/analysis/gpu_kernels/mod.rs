@@ -50,9 +50,7 @@ fn run(context: &Context<'_>) -> Report {
             report.warning(format!("Your rules for kernels do not count: {problem}"));
         }
     }
-    for named in Named::all(context.gpu()) {
-        add(&named, &mut report);
-    }
+    Named::each(context.gpu(), &mut report, |named, report| add(named, report));
     for trace in context.run.traces.iter().filter(|trace| folded::has_work(trace)) {
         folded::add(trace, &context.query.kernel_rules, &mut report);
     }
@@ -108,8 +106,9 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     if let Some(table) = by_step::operations(named) {
         report.table(table);
     }
-    if let Some(chart) = charts::durations(named) {
+    if let Some((chart, table)) = charts::durations(named) {
         report.chart(chart);
+        report.table(table);
     }
     report.table(name_table(named, sums, total, &steps));
     if let Some(table) = by_step::kernels_by_phase(named, &steps) {

@@ -25,8 +25,8 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    for named in Named::all(context.gpu()) {
-        let modules = modules::tables(&named);
+    Named::each(context.gpu(), &mut report, |named, report| {
+        let modules = modules::tables(named);
         let layers = Layers::new(named.gpu);
         if report.summary.is_empty() {
             report.summary = match &layers {
@@ -36,9 +36,9 @@ fn run(context: &Context<'_>) -> Report {
             };
         }
         if let Some(layers) = &layers {
-            report.table(tables::layers(&named, layers));
-            report.table(tables::operations(&named, layers));
-            report.table(tables::kernels(&named, layers));
+            report.table(tables::layers(named, layers));
+            report.table(tables::operations(named, layers));
+            report.table(tables::kernels(named, layers));
         }
         match modules {
             Some(tables) => tables.into_iter().for_each(|table| report.table(table)),
@@ -47,7 +47,7 @@ fn run(context: &Context<'_>) -> Report {
                  nn.Module.",
             ),
         }
-    }
+    });
     report
 }
 

@@ -2,7 +2,7 @@
 
 use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::{GpuTrace, Kind, Named};
-use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::analysis::timeline::{self, cut, integers, texts, with_left_out};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_bytes};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
@@ -64,10 +64,14 @@ pub fn add(named: &Named<'_, '_>, report: &mut Report) {
             owner.label()
         );
     }
-    if let Some(chart) = chart(named, &owners) {
-        report.chart(chart);
+    let over_time = over_time(named, &owners);
+    if let Some((chart, _)) = &over_time {
+        report.chart(chart.clone());
     }
     report.table(owner_table(named, &summaries));
+    if let Some((_, table)) = over_time {
+        report.table(table);
+    }
     for ((owner, changes), (_, summary)) in owners.iter().zip(&summaries) {
         if owner.kind != 0 || owners.len() == 1 {
             report.table(live_table(named, *owner, changes, summary));
@@ -157,8 +161,8 @@ impl Summary {
     }
 }
 
-/// Memory in use over time. `None` without any on a GPU.
-fn chart(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<Chart> {
+/// Memory in use over time, as a picture and as a table. `None` without any on a GPU.
+fn over_time(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<(Chart, Table)> {
     const MAX_POINTS: usize = 800;
     let start = named.gpu.trace.span().map_or(0, |(start, _)| start);
     let lines: Vec<Line> = owners
@@ -180,12 +184,12 @@ fn chart(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<Chart
     if lines.is_empty() {
         return None;
     }
-    Some(Chart {
-        id: named.id("memory_chart"),
-        title: named.title("Memory in use over time"),
-        caption: String::new(),
-        plot: Plot::Lines(Lines { lines, unit: Unit::Bytes, over: Over::Time }),
-    })
+    let lines = Lines { lines, unit: Unit::Bytes, over: Over::Time };
+    let title = named.title("Memory in use over time");
+    let columns = [("device", "device"), ("in_use", "in use")];
+    let table = timeline::over_time(named.id("memory_over_time"), title.clone(), &lines, columns);
+    let caption = String::new();
+    Some((Chart { id: named.id("memory_chart"), title, caption, plot: Plot::Lines(lines) }, table))
 }
 
 fn owner_table(named: &Named<'_, '_>, rows: &[(Owner, Summary)]) -> Table {

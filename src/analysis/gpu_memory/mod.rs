@@ -25,8 +25,8 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    for named in Named::all(context.gpu()) {
-        let copies = copies(&named);
+    Named::each(context.gpu(), &mut report, |named, report| {
+        let copies = copies(named);
         let total: i64 = copies.iter().map(|row| row.durations.total()).sum_ns();
         let bytes: u64 = copies.iter().filter_map(|row| row.bytes).fold(0, u64::saturating_add);
         if report.summary.is_empty() {
@@ -36,16 +36,16 @@ fn run(context: &Context<'_>) -> Report {
                 format!("{} were copied or filled in {}.", format_bytes(bytes), format_ns(total))
             };
         }
-        report.table(copy_table(&named, copies, total));
-        for table in rates::tables(&named) {
+        report.table(copy_table(named, copies, total));
+        for table in rates::tables(named) {
             report.table(table);
         }
-        if let Some((chart, table)) = bandwidth::over_time(&named) {
+        if let Some((chart, table)) = bandwidth::over_time(named) {
             report.chart(chart);
             report.table(table);
         }
-        allocations::add(&named, &mut report);
-    }
+        allocations::add(named, report);
+    });
     report
 }
 

@@ -106,8 +106,10 @@ pub fn taken_of(linked: Linked, args: &[u8]) -> Taken {
         Linked::Ids => {
             let (mut hash, mut keep) = (0u64, false);
             let link = link_and(args, |key, value| match launch_seed(key) {
-                // ROCm writes with the call how the kernel is launched, and not always with the kernel too.
-                Some(seed) => hash = hash.wrapping_add(hash_of(seed, value)),
+                // ROCm writes grid and block with the call, and not always with the kernel too. Its shared memory is only what is
+                // asked for besides the kernel's own.
+                Some(seed @ 1..=2) => hash = hash.wrapping_add(hash_of(seed, value)),
+                Some(_) => {}
                 None => keep |= key.starts_with(b"wait_on_") || is_of_collective(key),
             });
             Taken { link, signature: (hash != 0).then_some(hash), keep }
