@@ -104,6 +104,24 @@ test('the element shows the report that was asked for, as high as it is, in a sa
   await page.context().close();
 });
 
+test('a theme and a report that change while the frame starts are not lost', { timeout: 60_000 }, async () => {
+  const page = await hostPage('early', '<trace-drop src="traces/serving.json" report="slices" theme="light"></trace-drop>', ELEMENT);
+  // Sites do so when their own scripts have run. The frame can not listen yet: its programs are not compiled.
+  await page.evaluate(() => {
+    const element = document.querySelector('trace-drop');
+    element.remove();
+    document.querySelector('main').append(element);
+    element.setAttribute('theme', 'dark');
+    element.setAttribute('report', 'longest');
+  });
+  await told(page, 'read');
+  const frame = inside(page);
+  await frame.locator('html[data-theme=dark]').waitFor();
+  await frame.getByRole('heading', { level: 2, name: 'Longest slices', exact: true }).waitFor();
+  assert.deepEqual(page.console, []);
+  await page.context().close();
+});
+
 test('what can not be shown is said beside what stands in its place', { timeout: 60_000 }, async () => {
   const page = await hostPage('broken', '<trace-drop src="traces/nothing.json"><p>a picture</p></trace-drop>', ELEMENT);
   assert.match((await told(page, 'problem')).what, /the trace traces\/nothing\.json: the server said 404/);
