@@ -156,7 +156,9 @@ async function takeGiven() {
     if (shared) {
       history.replaceState(null, '', location.pathname + location.hash);
       if (shared === 'failed') throw new Error('the browser could not keep it');
-      return { given: await takeShared(shared), lost: '' };
+      const given = await takeShared(shared);
+      if (given.length === 0) throw new Error('no file came with it');
+      return { given, lost: '' };
     }
     if (source) {
       // Else any site could learn something of what lies here, by what such a frame tells it.
