@@ -399,6 +399,9 @@ const PREVIEW_TEXTS: u32 = 200;
 const MORE_TEXTS: u32 = 10;
 /// No more are ever on the page, which would become slow.
 const MAX_TEXTS: u32 = 20_000;
+/// In the dialog that is open: the first of the texts that more were asked for, and what folds the list.
+const NEW_TEXT: &str = "dialog[open] .share-texts tr[tabindex]";
+const PREVIEW_SUMMARY: &str = "dialog[open] .share-preview > summary";
 /// Typing pauses this long before texts are looked through.
 const TYPING_MS: u64 = 200;
 
@@ -414,6 +417,8 @@ fn Redaction(
     let search = RwSignal::new(String::new());
     let limit = RwSignal::new(PREVIEW_TEXTS);
     let preview = RwSignal::new(None::<Result<PreviewView, String>>);
+    // How many texts there were when more were asked for: the focus goes on to the first one behind them.
+    let shown_before = StoredValue::new(None::<usize>);
     let turn = StoredValue::new(0u32);
     Effect::new(move |_| {
         let (exporter, options, search, limit) = (exporter.get(), options.get(), search.get(), limit.get());
@@ -439,6 +444,12 @@ fn Redaction(
                         }
                         _ => {}
                     }
+                    // The button that was pressed is gone with the list it stood below.
+                    browser::after(0, || {
+                        browser::catch_focus(&[NEW_TEXT, PREVIEW_SUMMARY]);
+                        // Not where the buttons below hide it.
+                        browser::focused_to_top(NEW_TEXT);
+                    });
                 },
             );
         });
@@ -512,13 +523,18 @@ fn Redaction(
                 None => view! { <p>{words().sharing.previewing}</p> }.into_any(),
                 Some(Err(text)) => view! { <p class="wrong">{text}</p> }.into_any(),
                 Some(Ok(preview)) => {
-                    let n_hidden = preview.n_matching.saturating_sub(preview.texts.len() as u64);
+                    let n_shown = preview.texts.len();
+                    let n_hidden = preview.n_matching.saturating_sub(n_shown as u64);
                     let has_more = move || n_hidden > 0 && limit.get() < MAX_TEXTS;
+                    let show_more = move || {
+                        shown_before.set_value(Some(n_shown));
+                        limit.update(|limit| *limit *= MORE_TEXTS);
+                    };
                     view! {
-                        {preview_view(preview)}
+                        {preview_view(preview, shown_before.try_update_value(Option::take).flatten())}
                         <div class="actions">
                             <Show when=has_more>
-                                <button type="button" class="button" on:click=move |_| limit.update(|limit| *limit *= MORE_TEXTS)>
+                                <button type="button" class="button" on:click=move |_| show_more()>
                                     {words().sharing.preview_more}
                                 </button>
                             </Show>
@@ -544,7 +560,8 @@ fn list_of(preview: &PreviewView) -> String {
     preview.texts.iter().map(line).chain([more]).collect()
 }
 
-fn preview_view(preview: PreviewView) -> impl IntoView {
+/// `first_new` is the text that was not there before.
+fn preview_view(preview: PreviewView, first_new: Option<usize>) -> impl IntoView {
     let PreviewView { sorts, n_matching, texts, n_more } = preview;
     let n_shown = texts.len() as u64;
     let sorts: Vec<String> = sorts
@@ -558,10 +575,11 @@ fn preview_view(preview: PreviewView) -> impl IntoView {
                 <tbody>
                     {texts
                         .into_iter()
-                        .map(|(sort, text, n)| {
+                        .enumerate()
+                        .map(|(at, (sort, text, n))| {
                             let shown = text::shortened(&text::visible(&text), 300);
                             view! {
-                                <tr>
+                                <tr tabindex=(first_new == Some(at)).then_some("-1")>
                                     <td>{(words().sharing.sort)(sort)}</td>
                                     <td class="share-count">{group_digits(i128::from(n))}</td>
                                     <td><bdi>{shown}</bdi></td>
