@@ -297,8 +297,8 @@ test('the key after the one that opens a menu is the menu’s, and the menu is w
   await page.context().close();
 });
 
-test('a table says where there are more columns, and the longest slices show how long they are', async () => {
-  const page = await opened(trace);
+for (const viewport of [WIDE, NARROW]) test(`a table says where there are more columns, and the longest slices show how long they are, ${viewport.width} px`, async () => {
+  const page = await opened(trace, { viewport });
   await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Longest slices', exact: true }).click();
   const frame = panel(page).locator('.report:not([hidden]) .table-frame').first();
   const inSight = async () => {
@@ -307,6 +307,23 @@ test('a table says where there are more columns, and the longest slices show how
     return column.x + column.width <= box.x + box.width;
   };
   assert.ok(await inSight());
+  // Nor does any digit lie where it fades.
+  const [digits, fade] = await frame.evaluate((frame) => {
+    const column = [...frame.querySelectorAll('th')].findIndex((head) => head.textContent.startsWith('duration'));
+    const right = (cell) => {
+      const range = document.createRange();
+      range.selectNodeContents(cell);
+      return range.getBoundingClientRect().right;
+    };
+    const probe = document.createElement('i');
+    probe.style.cssText = 'position: absolute; width: var(--fade)';
+    frame.append(probe);
+    const { width } = probe.getBoundingClientRect();
+    probe.remove();
+    const cells = [...frame.querySelectorAll(`tbody td:nth-child(${column + 1}) span`)];
+    return [Math.max(...cells.map(right)), frame.getBoundingClientRect().right - width];
+  });
+  assert.ok(digits > 0 && digits <= fade, `${digits} of ${fade}`);
   const hint = () => frame.evaluate((frame) => frame.classList.contains('table-more'));
   assert.ok(await hint());
   await frame.evaluate((frame) => frame.scrollTo(1e6, 0));
