@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { NARROW, WIDE, accessibilityProblems, openPage, siteAndBrowser } from './support.mjs';
+import { NARROW, WIDE, accessibilityProblems, givenToPerfetto, openPage, siteAndBrowser, standInForPerfetto } from './support.mjs';
 
 const given = siteAndBrowser();
 const data = (name) => fileURLToPath(new URL(`../data/${name}`, import.meta.url));
@@ -19,22 +19,6 @@ async function opened(file, options = {}) {
   await page.getByTestId('file-input').setInputFiles(file);
   await panel(page).locator('.file-head').waitFor();
   return page;
-}
-
-/** A stand-in for Perfetto that speaks its handshake, late by some time, and keeps what it is given. */
-async function standIn(page, { silent = false } = {}) {
-  await page.context().route('https://ui.perfetto.dev/**', (route) =>
-    route.fulfill({
-      contentType: 'text/html',
-      body: `<!doctype html><title>stand-in</title><script>
-        globalThis.pings = 0;
-        addEventListener('message', ({ data, source, origin }) => {
-          if (data === 'PING' && ${!silent}) { globalThis.pings += 1; source.postMessage('PONG', origin); return; }
-          if (data?.perfetto) globalThis.given = data.perfetto;
-        });
-      </script>`,
-    }),
-  );
 }
 
 async function handOver(page) {
@@ -53,7 +37,7 @@ const durations = (json) =>
 
 test('Perfetto is given the trace after its answer, all of it or the part that was chosen', async () => {
   const page = await opened(trace);
-  await standIn(page);
+  await standInForPerfetto(page.context());
   let dialog = await handOver(page);
   // Where it goes and how much it is are said before anything is opened.
   assert.equal(page.context().pages().length, 1);
@@ -61,16 +45,10 @@ test('Perfetto is given the trace after its answer, all of it or the part that w
   await dialog.getByRole('button', { name: 'Hand it over' }).click();
   const perfetto = await popup;
   await dialog.getByText(/were handed over/).waitFor();
-  await perfetto.waitForFunction(() => globalThis.given);
+  const { title, bytes } = await givenToPerfetto(perfetto);
   assert.equal(perfetto.url(), 'https://ui.perfetto.dev/');
-  const got = await perfetto.evaluate(async () => {
-    const bytes = new Uint8Array(globalThis.given.buffer);
-    let text = '';
-    for (let at = 0; at < bytes.length; at += 32768) text += String.fromCharCode(...bytes.subarray(at, at + 32768));
-    return { title: globalThis.given.title, base64: btoa(text) };
-  });
-  assert.equal(got.title, 'small-bert-h100.trace.json.gz');
-  const events = durations(gunzipSync(Buffer.from(got.base64, 'base64')).toString());
+  assert.equal(title, 'small-bert-h100.trace.json.gz');
+  const events = durations(gunzipSync(bytes).toString());
   // The same as the trace that is downloaded, whose events the export's own tests hold against the file.
   await page.keyboard.press('Escape');
   const download = page.waitForEvent('download');
@@ -115,7 +93,7 @@ test('Perfetto is given the trace after its answer, all of it or the part that w
 
 test('without an answer or a window the trace can be downloaded', async () => {
   const page = await opened(trace, { viewport: NARROW, colorScheme: 'dark' });
-  await standIn(page, { silent: true });
+  await standInForPerfetto(page.context(), { silent: true });
   const dialog = await handOver(page);
   const popup = page.context().waitForEvent('page');
   await dialog.getByRole('button', { name: 'Hand it over' }).click();
