@@ -134,14 +134,18 @@ test('a part of a trace is exported: a stretch of time, and slices so deep', asy
   await page.context().close();
 });
 
-/** Makes the link of the page and gives it. */
-async function linkOf(page) {
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+async function linkDialog(page) {
   // Keys are letters while a field has the focus.
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press('e');
   await page.getByRole('menuitem', { name: 'Copy link with the numbers…' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Copy link' });
+  return page.getByRole('dialog', { name: 'Copy link' });
+}
+
+/** Makes the link of the page and gives it. */
+async function linkOf(page) {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const dialog = await linkDialog(page);
   await dialog.getByText(/^The link has [\d,]+ letters/).waitFor();
   await dialog.getByRole('button', { name: 'Copy link' }).click();
   await page.getByText('The link is on the clipboard.').waitFor();
@@ -191,6 +195,100 @@ test('who gets a link reads the numbers; who has the file sees what the sender s
   }
   // What is behind the # has reached no server.
   assert.ok(given.site.requests.slice(requests).every((request) => !request.includes('r1=')));
+});
+
+test('a link of a comparison is short, names both files, and whoever drops them lands where the sender was', async () => {
+  const sides = ['compare-base', 'compare-test'].map((name) => data(`pytorch/${name}.json.gz`));
+  const compared = (page) => page.locator('[role=tab][aria-selected=true]').filter({ hasText: '↔' }).waitFor();
+  const operators = (page) => panel(page).getByRole('heading', { level: 2, name: 'Operators', exact: true });
+  const table = (page) => panel(page).getByRole('table', { name: 'Operators: totals' });
+  const cells = async (page) => (await table(page).locator('tbody td').allTextContents()).map((text) => text.trim());
+  const sender = await openPage(given.browser, given.site.url);
+  await sender.getByTestId('file-input').setInputFiles(sides);
+  await compared(sender);
+  await sender.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Operators', exact: true }).click();
+  await table(sender).getByRole('button', { name: 'total of' }).click();
+  await table(sender).locator('th[aria-sort=ascending]').waitFor();
+  const sent = await cells(sender);
+  const link = await linkOf(sender);
+  assert.ok(link.split('#')[1].length <= 2048, `${link.split('#')[1].length}`);
+  await sender.context().close();
+
+  // In either order: A stays A.
+  for (const files of [sides, [...sides].reverse()]) {
+    const receiver = await openPage(given.browser, link);
+    const card = receiver.getByTestId('from-link');
+    await card.waitFor();
+    assert.equal((await card.innerText()).match(/\b[0-9a-f]{64}\b/g).length, 2);
+    assert.deepEqual(await cells(receiver), sent);
+    await receiver.getByTestId('file-input').setInputFiles(files[0]);
+    await receiver.getByText(/one of the files of the link: size and SHA-256 are the same/).first().waitFor();
+    await receiver.locator('[role=tab]').first().click();
+    await receiver.getByTestId('file-input').setInputFiles(files);
+    await compared(receiver);
+    await operators(receiver).waitFor();
+    await table(receiver).locator('th[aria-sort=ascending]').waitFor();
+    assert.deepEqual(await cells(receiver), sent);
+    assert.match(await panel(receiver).getByTestId('side-a').textContent(), /compare-base/);
+    assert.deepEqual(receiver.console, []);
+    await receiver.context().close();
+  }
+});
+
+test('a link that would be too long is refused, and it is said why', async () => {
+  const page = await opened(trace);
+  const dialog = await linkDialog(page);
+  await dialog.getByLabel('All reports').check();
+  await dialog.getByRole('combobox').selectOption('1000');
+  await dialog.getByText(/letters, and more than 65536 get lost/).waitFor();
+  assert.equal(await dialog.getByRole('button', { name: 'Copy link' }).count(), 0);
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await dialog.getByRole('combobox').selectOption('10');
+  await dialog.getByLabel('All reports').uncheck();
+  await dialog.getByText(/^The link has [\d,]+ letters/).waitFor();
+  assert.deepEqual(page.console, []);
+  await page.context().close();
+});
+
+test('links that were changed anywhere do no harm to a page that is in use', { timeout: 60_000 }, async () => {
+  const sender = await opened(data('chrome/hand_nesting.json'));
+  const link = (await linkOf(sender)).split('#')[1];
+  // The page that is in use gets one after the other.
+  let seed = 11;
+  const random = (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
+  const letters = 'ABCxyz019-_=%<>"\'&é\u202e\u0000{}/.#';
+  const changed = () => {
+    const at = 3 + random(link.length - 3);
+    return [
+      () => link.slice(0, at),
+      () => link.slice(0, at) + letters[random(letters.length)] + link.slice(at + 1),
+      () => link.slice(0, at) + link.slice(at + 1 + random(20)),
+      () => link + letters[random(letters.length)],
+      () => `r1=${Array.from({ length: random(400) }, () => letters[random(letters.length)]).join('')}`,
+      () => `r${random(2 ** 31)}=${link.slice(3)}`,
+    ][random(6)]();
+  };
+  for (let n = 0; n < 40; n += 1) {
+    const bad = changed();
+    if (bad.trim() === link) continue;
+    const before = await sender.getByRole('tab').count();
+    await sender.evaluate((bad) => (location.hash = bad), bad);
+    // Either no link at all or a tab that says what is wrong with it.
+    await sender.waitForTimeout(60);
+    for (let tries = 0; (await sender.locator('[role=tabpanel]:not([hidden]) .reading').count()) > 0 && tries < 100; tries += 1) await sender.waitForTimeout(20);
+    assert.equal(await sender.getByTestId('from-link').count(), 0, bad);
+    if ((await sender.getByRole('tab').count()) > before) {
+      await sender.evaluate(() => document.activeElement.blur());
+      await sender.keyboard.press('w');
+    }
+  }
+  assert.deepEqual(await sender.locator('.tab-name').allTextContents(), ['hand_nesting.json']);
+  assert.deepEqual(sender.console, []);
+  assert.deepEqual(sender.violations, []);
+  // The one that was not changed opens.
+  await sender.evaluate((link) => (location.hash = link), link);
+  await sender.getByTestId('from-link').waitFor();
+  await sender.context().close();
 });
 
 test('hostile links say what is wrong and do nothing', async () => {
