@@ -110,6 +110,8 @@ export class TraceDrop extends HTMLElement {
     for (const name of ['theme', 'report', 'show']) {
       if (this.getAttribute(name)) address.searchParams.set(name, this.getAttribute(name));
     }
+    // Once more, as servers that take `.html` off addresses take this off, too.
+    address.hash = address.searchParams;
     const frame = document.createElement('iframe');
     // Scripts and nothing else: no origin, so no storage and no cookies; no forms, windows, or ways out of the frame.
     frame.setAttribute('sandbox', 'allow-scripts');
