@@ -62,9 +62,9 @@ test-big: dist/index.html ## a trace of 2.5 GB in the page (GIGABYTES=2.5)
 test-fuzz:
 	@TRACEDROP_FUZZ_OPTIONAL=1 tools/fuzz.sh 5
 
-readers: ## install pandas, pyarrow and DuckDB into target/readers; tests then have them read what is exported
+readers: ## install pandas, pyarrow, Polars and DuckDB into target/readers; tests then have them read what is exported
 	@python3 -m venv target/readers
-	@target/readers/bin/pip install --quiet pyarrow pandas duckdb
+	@target/readers/bin/pip install --quiet pyarrow pandas polars duckdb
 
 bench: dist/index.html ## MB/s of the readers, natively and in the browser (MEGABYTES=200)
 	@tools/setup.sh all

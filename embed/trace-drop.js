@@ -78,8 +78,8 @@ export class TraceDrop extends HTMLElement {
       this.#start();
     } else if (name === 'src') this.#openSource();
     else if (name === 'limits') this.#holdLimits();
-    else if (name === 'report') this.#send({ type: 'report', report: now ?? '' });
-    else if (name === 'theme') this.#send({ type: 'theme', theme: now ?? 'system' });
+    else if (name === 'report') this.#sendLater('report', '');
+    else if (name === 'theme') this.#sendLater('theme', 'system');
     else if (name === 'label') this.#frame.title = this.#label();
   }
 
@@ -110,6 +110,8 @@ export class TraceDrop extends HTMLElement {
     for (const name of ['theme', 'report', 'show']) {
       if (this.getAttribute(name)) address.searchParams.set(name, this.getAttribute(name));
     }
+    // Once more, as servers that take `.html` off addresses take this off, too.
+    address.hash = address.searchParams;
     const frame = document.createElement('iframe');
     // Scripts and nothing else: no origin, so no storage and no cookies; no forms, windows, or ways out of the frame.
     frame.setAttribute('sandbox', 'allow-scripts');
@@ -158,6 +160,12 @@ export class TraceDrop extends HTMLElement {
   #send(message) {
     // The frame has no origin that could be named; it is this element's own.
     this.#frame?.contentWindow?.postMessage({ tracedrop: VERSION, ...message }, '*');
+  }
+
+  /** What the attribute says once the frame listens: what is sent before is lost, and sites change themes while they start. */
+  async #sendLater(name, otherwise) {
+    await this.#ready;
+    this.#send({ type: name, [name]: this.getAttribute(name) ?? otherwise });
   }
 
   #fail(what, hint) {

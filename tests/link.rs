@@ -8,7 +8,7 @@ use tracedrop::base::units::Unit;
 use tracedrop::compare::CompareQuery;
 use tracedrop::engine::protocol::{CopyFormat, TableId};
 use tracedrop::engine::{Compared, Linked, Session, Shown, format_title};
-use tracedrop::export::link::{self, LinkOptions, Refusal, TableSpot};
+use tracedrop::export::link::{self, LinkOptions, LinkedFile, Refusal, TableSpot};
 use tracedrop::export::{self, Input, Options};
 use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::report::{Block, Column, Document, Facts, Report, Sort, Table};
@@ -153,7 +153,23 @@ fn a_comparison_of_ten_rows_fits_in_two_kilobytes() {
     let mut out = Vec::new();
     compared.export(&link::INFO, &Options::default(), &mut out).unwrap();
     let linked = Linked::open(std::str::from_utf8(&out).unwrap()).unwrap();
-    assert_eq!(linked.report().files.len(), 2);
+    let files = linked.report().files.clone();
+    assert_eq!(files.len(), 2);
+    assert!(files.iter().all(|file| file.sha256.is_none()));
+    // And the SHA-256 of those of which whoever asks knows it, by name and size.
+    let digest = "5c".repeat(32);
+    let known = LinkedFile { sha256: Some(digest.clone()), ..files[1].clone() };
+    let other = LinkedFile { bytes: known.bytes + 1, ..known.clone() };
+    let options = Options {
+        link: LinkOptions { files: vec![other, known], ..LinkOptions::default() },
+        ..Options::default()
+    };
+    let mut out = Vec::new();
+    compared.export(&link::INFO, &options, &mut out).unwrap();
+    let linked = Linked::open(std::str::from_utf8(&out).unwrap()).unwrap();
+    let digests: Vec<Option<&str>> =
+        linked.report().files.iter().map(|file| file.sha256.as_deref()).collect();
+    assert_eq!(digests, [None, Some(digest.as_str())]);
     // Ten rows of what changed, with their headline.
     let mut smallest = usize::MAX;
     for report in compared.reports() {

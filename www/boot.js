@@ -156,7 +156,9 @@ async function takeGiven() {
     if (shared) {
       history.replaceState(null, '', location.pathname + location.hash);
       if (shared === 'failed') throw new Error('the browser could not keep it');
-      return { given: await takeShared(shared), lost: '' };
+      const given = await takeShared(shared);
+      if (given.length === 0) throw new Error('no file came with it');
+      return { given, lost: '' };
     }
     if (source) {
       // Else any site could learn something of what lies here, by what such a frame tells it.
@@ -245,7 +247,8 @@ function workerStart() {
 
 async function main() {
   if (!globalThis.WebAssembly) throw new Error('this browser has no WebAssembly, or it is switched off');
-  const inFrame = new URLSearchParams(location.search).get('mode') === 'embed';
+  // Behind # as well: some servers send on to another address without what is behind the question mark.
+  const inFrame = [location.search, location.hash.slice(1)].some((part) => new URLSearchParams(part).get('mode') === 'embed');
   const [app, appModule, workerScript, workerModule, samples, { given, lost }, registration] = await Promise.all([
     load(files.appJs),
     compile(files.appWasm),

@@ -70,15 +70,21 @@ async function kept(path, request) {
 /** Puts shared files where the page finds them when it starts: www/boot.js takes them from there. */
 async function takeShared(request) {
   const id = `${Date.now()}-${Math.random().toString(36).slice(2)}`;
+  const kept = [];
+  const cache = await caches.open(SHARED).catch(() => null);
   try {
-    const files = (await request.formData()).getAll('traces').filter((entry) => entry instanceof File);
-    const cache = await caches.open(SHARED);
+    // A field that is left empty is a file without a name.
+    const files = (await request.formData()).getAll('traces').filter((entry) => entry instanceof File && entry.name);
     for (const [at, file] of files.entries()) {
       const headers = { 'x-name': encodeURIComponent(file.name), 'x-modified': String(file.lastModified) };
-      await cache.put(`${FOLDER}shared/${id}/${at}`, new Response(file, { headers }));
+      const place = `${FOLDER}shared/${id}/${at}`;
+      await cache.put(place, new Response(file, { headers }));
+      kept.push(place);
     }
     return Response.redirect(`${FOLDER}?shared=${id}`, 303);
   } catch {
+    // Nobody would come for a part of them.
+    await Promise.all(kept.map((place) => cache.delete(place)));
     return Response.redirect(`${FOLDER}?shared=failed`, 303);
   }
 }

@@ -199,6 +199,15 @@ impl Tab {
         self.source.with_value(|source| matches!(source, Some(Source::Sides(_))))
     }
 
+    /// The tabs that a comparison was made of, as far as they are open; `None` if it is none.
+    pub fn side_tabs(self) -> Option<Vec<Tab>> {
+        let of = self.source.with_value(|source| match source {
+            Some(Source::Sides(sides)) => Some(sides.of),
+            _ => None,
+        })?;
+        Some(of.into_iter().filter_map(|id| self.app.tab(id)).collect())
+    }
+
     fn is_settled(self) -> bool {
         self.phase.with_untracked(|phase| !matches!(phase, Phase::Reading | Phase::Stopping | Phase::Waiting))
     }

@@ -715,7 +715,7 @@ static ENGLISH: Words = Words {
                 format!("the report “{report}”")
             };
             let digest = if has_digest {
-                ", and name, size and SHA-256 of the file"
+                ", and name, size and SHA-256 of what was read"
             } else {
                 ", and names and sizes of the files"
             };
@@ -730,7 +730,12 @@ static ENGLISH: Words = Words {
         link_copied: "The link is on the clipboard.",
         link: "Link",
         link_name: |name| format!("{name} (from a link)"),
-        from_link: "These numbers were sent with the link. No file was read, and nothing checks them. Drop the file to see everything:",
+        from_link: |n_files| {
+            let drop = if n_files > 1 { "Drop the files together" } else { "Drop the file" };
+            format!(
+                "These numbers were sent with the link. No file was read, and nothing checks them. {drop} to see everything:"
+            )
+        },
         drop_file: |name, bytes| match bytes {
             0 => name.to_string(),
             bytes => format!("{name} ({})", format_bytes(bytes)),
@@ -738,6 +743,10 @@ static ENGLISH: Words = Words {
         own_tables: "Rules or tables of the sender's own took part in these numbers; they are not in the link.",
         made_by: |by| if by.is_empty() { String::new() } else { format!("Made by {by}.") },
         landed: |name| format!("This is {name}, the file of the link: size and SHA-256 are the same."),
+        landed_among: |name| {
+            format!("This is {name}, one of the files of the link: size and SHA-256 are the same.")
+        },
+        landed_together: |n| format!("These have the sizes of the {n} files that the link is of."),
         landed_by_size: |name| {
             format!(
                 "This has the size of {name}, which the link is of; the link has no SHA-256 to make sure."
@@ -1046,11 +1055,13 @@ pub struct ShareWords {
     pub link_copied: &'static str,
     pub link: &'static str,
     pub link_name: fn(&str) -> String,
-    pub from_link: &'static str,
+    pub from_link: fn(usize) -> String,
     pub drop_file: fn(&str, u64) -> String,
     pub own_tables: &'static str,
     pub made_by: fn(&str) -> String,
     pub landed: fn(&str) -> String,
+    pub landed_among: fn(&str) -> String,
+    pub landed_together: fn(usize) -> String,
     pub landed_by_size: fn(&str) -> String,
     pub other_digest: fn(&str, &str) -> String,
     pub other_file: fn(&str, &str, u64) -> String,

@@ -66,13 +66,18 @@ impl Compared {
         compare::document(&self.a.digest, &self.b.digest, &self.comparison)
     }
 
-    /// The files of both sides, as no run is at hand to say them.
+    /// The files of both sides, as no run is at hand to say them, with the SHA-256 that whoever asks knows of some.
     fn link_options(&self, options: &Options) -> LinkOptions {
         let accounts = self.a.accounts.iter().chain(&self.b.accounts);
-        let file = |account: &FileAccount| LinkedFile {
-            name: account.file.name.clone(),
-            bytes: account.file.bytes,
-            sha256: None,
+        let file = |account: &FileAccount| {
+            let (name, bytes) = (account.file.name.clone(), account.file.bytes);
+            let mut known = options.link.files.iter().filter(|file| file.name == name && file.bytes == bytes);
+            let sha256 = match (known.next(), known.next()) {
+                (Some(file), None) => file.sha256.clone(),
+                // Two of one name and size can not be told apart.
+                _ => None,
+            };
+            LinkedFile { name, bytes, sha256 }
         };
         LinkOptions { files: accounts.map(file).collect(), sha256: None, ..options.link.clone() }
     }

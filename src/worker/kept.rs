@@ -235,6 +235,10 @@ impl Write for Place {
         let options = FileSystemReadWriteOptions::new();
         options.set_at(self.at);
         let n = self.handle.write_with_u8_array_and_options(bytes, &options).map_err(io_error)?;
+        // Where there is no room, Chromium throws, but in private windows it gives the number of its error as one of bytes.
+        if n > bytes.len() as f64 || (n <= 0.0 && !bytes.is_empty()) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         self.at += n;
         Ok(n as usize)
     }

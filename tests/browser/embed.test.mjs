@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -101,6 +102,45 @@ test('the element shows the report that was asked for, as high as it is, in a sa
   assert.deepEqual(page.console, []);
   await element.evaluate((element) => element.remove());
   while (page.frames().length > 1) await page.waitForTimeout(20);
+  await page.context().close();
+});
+
+test('where a server takes .html off the address, and the question with it, the element works', { timeout: 60_000 }, async () => {
+  writeFileSync(join(folder, 'site/clean.html'), `<!doctype html><title>clean</title><link rel="icon" href="data:,">${ELEMENT}<trace-drop src="traces/serving.json" report="slices" theme="dark"></trace-drop>`);
+  const files = staticServer(join(folder, 'site'));
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url, 'http://localhost');
+    if (pathname.endsWith('.html')) return response.writeHead(301, { location: pathname.slice(0, -5) }).end();
+    if (!/\.\w+$/.test(pathname)) request.url = `${pathname}.html`;
+    files.emit('request', request, response);
+  });
+  const url = `http://127.0.0.1:${await listen(server)}`;
+  const page = await openPage(browser, `${url}/clean`, { ready: false });
+  const frame = page.frameLocator('iframe');
+  await frame.locator('.report:not([hidden])').getByRole('heading', { level: 2, name: 'Slices by name' }).waitFor({ timeout: 30_000 });
+  await frame.locator('html[data-theme=dark][data-mode=embed]').waitFor();
+  assert.equal(await frame.locator('.header, .report-list').count(), 0);
+  assert.deepEqual(page.console, []);
+  await page.context().close();
+  server.closeAllConnections();
+  server.close();
+});
+
+test('a theme and a report that change while the frame starts are not lost', { timeout: 60_000 }, async () => {
+  const page = await hostPage('early', '<trace-drop src="traces/serving.json" report="slices" theme="light"></trace-drop>', ELEMENT);
+  // Sites do so when their own scripts have run. The frame can not listen yet: its programs are not compiled.
+  await page.evaluate(() => {
+    const element = document.querySelector('trace-drop');
+    element.remove();
+    document.querySelector('main').append(element);
+    element.setAttribute('theme', 'dark');
+    element.setAttribute('report', 'longest');
+  });
+  await told(page, 'read');
+  const frame = inside(page);
+  await frame.locator('html[data-theme=dark]').waitFor();
+  await frame.getByRole('heading', { level: 2, name: 'Longest slices', exact: true }).waitFor();
+  assert.deepEqual(page.console, []);
   await page.context().close();
 });
 

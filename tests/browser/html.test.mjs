@@ -1,6 +1,6 @@
 // The report in one HTML file: read without a server, without scripts, and without a way out.
 import assert from 'node:assert/strict';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { NARROW, WIDE, accessibilityProblems, openPage, siteAndBrowser } from './support.mjs';
@@ -9,17 +9,20 @@ const given = siteAndBrowser();
 const trace = fileURLToPath(new URL('../data/pytorch/small-bert-h100.json.gz', import.meta.url));
 const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
 
-/** Exports the report of a trace and opens the file from the disk. */
-async function exported(options) {
+/** Exports the report of a trace, or of two that are compared, and opens the file from the disk. */
+async function exported(options, files = [trace]) {
   const page = await openPage(given.browser, given.site.url);
-  await page.getByTestId('file-input').setInputFiles(trace);
+  await page.getByTestId('file-input').setInputFiles(files);
   await panel(page).locator('.file-head').waitFor();
+  if (files.length === 2) await panel(page).getByTestId('side-b').waitFor();
   const download = page.waitForEvent('download');
   await page.keyboard.press('e');
   await page.getByRole('menuitem', { name: 'Web page, in one file' }).click();
   const file = await download;
-  assert.equal(file.suggestedFilename(), 'small-bert-h100.html');
+  assert.equal(file.suggestedFilename(), files.length === 2 ? 'compare-base-against-compare-test.html' : 'small-bert-h100.html');
   const path = await file.path();
+  // What there is beside the data stays far below 4 MB.
+  assert.ok(statSync(path).size < 4e6, `${statSync(path).size}`);
   const context = await given.browser.newContext(options);
   const report = await context.newPage();
   report.console = [];
@@ -62,4 +65,34 @@ test('without scripts everything is there to be read', async () => {
   assert.ok((await page.locator('tbody tr').count()) > 50);
   assert.equal(await page.getByRole('searchbox').count(), 0);
   await page.context().close();
+});
+
+test('a comparison in one file has both sides, is sorted and filtered, and goes nowhere', async () => {
+  const sides = ['compare-base', 'compare-test'].map((name) => fileURLToPath(new URL(`../data/pytorch/${name}.json.gz`, import.meta.url)));
+  for (const [viewport, colorScheme] of [[WIDE, 'dark'], [NARROW, 'light']]) {
+    const page = await exported({ viewport, colorScheme }, sides);
+    for (const name of ['A: compare-base.json.gz', 'B: compare-test.json.gz']) assert.ok(await page.getByRole('heading', { name, exact: true }).first().isVisible());
+    const table = page.locator('table').filter({ has: page.getByRole('button', { name: 'change', exact: true }) }).first();
+    const column = () => table.locator('tbody tr:not([hidden]) td:first-child').allTextContents();
+    const before = await column();
+    await table.getByRole('button').first().click();
+    await table.locator('th[aria-sort=ascending]').waitFor();
+    assert.deepEqual((await column()).sort(), [...before].sort());
+    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    assert.deepEqual(page.console, []);
+    await page.context().close();
+  }
+});
+
+test('where a mail program shows it in a frame without rights it is read as well', async () => {
+  const report = await exported({});
+  const path = fileURLToPath(report.url());
+  // As previews do: no scripts, no origin.
+  writeFileSync(`${path}.mail.html`, `<!doctype html><title>mail</title><iframe sandbox="" title="attachment" srcdoc="${readFileSync(path, 'utf8').replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" width="900" height="700"></iframe>`);
+  await report.goto(`file://${path}.mail.html`);
+  const frame = report.frameLocator('iframe');
+  await frame.getByRole('heading', { name: 'Kernels', exact: true }).first().waitFor();
+  assert.ok((await frame.locator('tbody tr').count()) > 50);
+  await report.context().close();
 });

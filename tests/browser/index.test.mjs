@@ -206,6 +206,40 @@ indexTest('in a frame that may store nothing everything else works', async (page
   assert.equal(await frame.getByLabel('Keep what was read').count(), 0);
 });
 
+indexTest('where there is no room what is oldest goes, or nothing is kept, and everything else works', async (page) => {
+  const session = await page.context().newCDPSession(page);
+  const origin = new URL(given.site.url).origin;
+  const usage = () => page.evaluate(async () => (await navigator.storage.estimate()).usage);
+  const before = await usage();
+  await openAndKeep(page, SMALL, made.small);
+  await comeBack(page);
+  await kept(page).first().waitFor();
+  const size = (await usage()) - before;
+  assert.ok(size > 1e5, `${size}`);
+  // Room for one and a half.
+  await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: before + size * 1.5 });
+  const other = `${OUTPUT}/index-other.json`;
+  await writeFile(other, await readFile(SMALL));
+  try {
+    await openAndKeep(page, other, made.small);
+    await comeBack(page);
+    await kept(page).first().waitFor();
+    assert.equal(await kept(page).count(), 1);
+    assert.match(await kept(page).textContent(), /index-other\.json/);
+    // Room for none at all.
+    await page.getByRole('button', { name: 'Forget all' }).click();
+    await page.getByTestId('forget-all').click();
+    await kept(page).first().waitFor({ state: 'detached' });
+    await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: before + 1000 });
+    await openAndKeep(page, SMALL, made.small);
+    await comeBack(page);
+    assert.equal(await kept(page).count(), 0);
+    await openAndKeep(page, SMALL, made.small);
+  } finally {
+    await rm(other, { force: true });
+  }
+});
+
 indexTest('an index in a file opens by itself', async (page) => {
   await choose(page, SMALL);
   await checkTotals(page, made.small);

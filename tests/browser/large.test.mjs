@@ -1,9 +1,10 @@
-// A trace of 100 MB, which several workers read: its exact numbers, read off the page.
+// A trace of 100 MB, which several workers read: its exact numbers, read off the page; and handing on a part of it.
+import assert from 'node:assert/strict';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { after, before } from 'node:test';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { checkTotals, makeTrace } from './made-trace.mjs';
-import { OUTPUT, pageTests, siteAndBrowser, waitUntilReady } from './support.mjs';
+import { OUTPUT, givenToPerfetto, pageTests, siteAndBrowser, standInForPerfetto, waitUntilReady } from './support.mjs';
 
 const given = siteAndBrowser();
 const PLAIN = `${OUTPUT}/100-megabytes.json`;
@@ -12,7 +13,8 @@ let made;
 
 before(async () => {
   await mkdir(OUTPUT, { recursive: true });
-  made = await makeTrace(PLAIN, 100e6);
+  // More than Perfetto is offered unasked, which is 100 MiB.
+  made = await makeTrace(PLAIN, 106e6);
   await writeFile(PACKED, gzipSync(await readFile(PLAIN), { level: 1 }));
 });
 after(() => Promise.all([rm(PLAIN, { force: true }), rm(PACKED, { force: true })]));
@@ -59,3 +61,42 @@ for (const [path, what] of [[PLAIN, 'reads'], [PACKED, 'unpacks']]) {
     await checkTotals(page, made);
   });
 }
+
+largeTest('of a large trace Perfetto is given the part that was chosen, when it was asked for', async (page) => {
+  await page.getByTestId('file-input').setInputFiles(PLAIN);
+  await panel(page).locator('.file-head').waitFor({ timeout: 60_000 });
+  await standInForPerfetto(page.context());
+  await page.keyboard.press('e');
+  await page.getByRole('menuitem', { name: 'Open in Perfetto…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Open in Perfetto' });
+  // It says how much there is, proposes a part, and packs nothing unasked.
+  await dialog.getByText(/^The file has 10\d\.\d MiB\. Perfetto may have no room for all of it/).waitFor();
+  const to = dialog.getByLabel('to', { exact: true });
+  const all = Number((await dialog.getByText(/^Part of the trace, in ms; all of it is 0 to/).textContent()).match(/to ([\d.]+)$/)[1]);
+  const proposed = Number(await to.inputValue());
+  assert.ok(proposed > all * 0.9 && proposed < all, `${proposed} of ${all}`);
+  await page.waitForTimeout(300);
+  assert.equal(await dialog.getByText(/go to https/).count(), 0);
+  // In the middle: from a time when nothing runs, for 10 000 parents of 20 µs.
+  await dialog.getByLabel('from', { exact: true }).fill('1000.017');
+  await to.fill('1200.017');
+  await dialog.getByRole('button', { name: 'Pack this part' }).click();
+  const size = await dialog.getByText(/ go to https:\/\/ui\.perfetto\.dev, as 100-megabytes\.trace\.json\.gz/).textContent();
+  assert.equal(page.context().pages().length, 1);
+  const popup = page.context().waitForEvent('page');
+  await dialog.getByRole('button', { name: 'Hand it over' }).click();
+  const perfetto = await popup;
+  const { bytes } = await givenToPerfetto(perfetto);
+  await dialog.getByText(/were handed over/).waitFor();
+  // What was said is what came.
+  assert.equal(size.match(/^[\d.]+ (KiB|MiB)/)[0], bytes.length < 2 ** 20 ? `${(bytes.length / 2 ** 10).toFixed(1)} KiB` : `${(bytes.length / 2 ** 20).toFixed(1)} MiB`);
+  const events = JSON.parse(gunzipSync(bytes).toString()).traceEvents.filter(({ ph }) => ph === 'X');
+  const first = 1_000_000 / 20 + 1;
+  const expected = Array.from({ length: 10_000 }, (_, at) => first + at).flatMap((i) => [
+    `parent ${i % 11} ${1000.25 + i * 20} 15.125`,
+    `child ${1001.25 + i * 20} 4.125`,
+    `child ${1006.25 + i * 20} 2.125`,
+  ]);
+  assert.deepEqual(events.map(({ name, ts, dur }) => `${name} ${ts} ${dur}`).sort(), expected.sort());
+  await perfetto.close();
+});

@@ -230,6 +230,43 @@ test('a Tracedrop file shows what its sender saw, with and without what was read
   assert.match(refused.stderr, /--notes: .*odd\.json: note 2 has no 'text'/);
 });
 
+/** With the libraries that people use, where `make readers` has installed them: each reads every table of an unpacked file. */
+const READERS = `
+import glob, json, sys
+import duckdb, pandas, polars
+for path in sorted(glob.glob(sys.argv[1] + '/tables/*.parquet')):
+    frame, lazy = pandas.read_parquet(path), polars.read_parquet(path)
+    [(rows,)] = duckdb.sql(f"select count(*) from '{path}'").fetchall()
+    columns = [name for (name, *_) in duckdb.sql(f"describe from '{path}'").fetchall()]
+    assert rows == len(frame) == lazy.height, path
+    assert columns == list(frame.columns) == lazy.columns, path
+    sums = {}
+    for name in columns:
+        if pandas.api.types.is_integer_dtype(frame[name]) and not frame[name].isna().any():
+            [(of_duckdb,)] = duckdb.sql(f"select sum(\\"{name}\\") from '{path}'").fetchall()
+            assert int(of_duckdb or 0) == sum(int(value) for value in frame[name]) == sum(lazy[name].to_list()), (path, name)
+            sums[name] = int(of_duckdb or 0)
+    print(json.dumps([path.rsplit('/', 1)[1], rows, sums]))
+`;
+
+test('DuckDB, pandas and Polars read the tables of a Tracedrop file', async (t) => {
+  const python = fileURLToPath(new URL('../../target/readers/bin/python', import.meta.url));
+  if (spawnSync(python, ['-c', 'import duckdb, pandas, polars, pyarrow']).status !== 0) return t.skip('make readers installs them');
+  const { page } = await written();
+  const path = await saved(page, { withAll: false, name: 'tables.tracedrop' });
+  const slices = page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Slices by name', exact: true });
+  await slices.click();
+  const n_rows = Number((await panel(page).locator('.report:not([hidden]) .table-count').first().textContent()).match(/([\d,]+) rows/)[1].replaceAll(',', ''));
+  await page.context().close();
+  const unpacked = join(folder, 'tables');
+  execFileSync('python3', ['-m', 'zipfile', '-e', path, unpacked]);
+  const lines = execFileSync(python, ['-W', 'error', '-c', READERS, unpacked], { encoding: 'utf8' }).trim().split('\n').map((line) => JSON.parse(line));
+  assert.ok(lines.length > 10, `${lines.length}`);
+  const [, rows, sums] = lines.find(([name]) => name === 'slices.slices.parquet');
+  assert.equal(rows, n_rows);
+  assert.ok(sums.total > 0 && sums.count > rows);
+});
+
 test('files that are cut or of another version say so', async () => {
   const { page } = await written();
   const whole = readFileSync(await saved(page, { withAll: true, name: 'whole.tracedrop' }));

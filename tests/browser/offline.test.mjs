@@ -290,6 +290,51 @@ test('files shared with the installed page open in it, and are forgotten then', 
   await page.context().close();
 });
 
+test('what is shared and is no trace, or nothing at all, is said', { timeout: 60_000 }, async () => {
+  const site = await startSite(DIST);
+  const page = await openPage(browser, site.url);
+  await site.close();
+  const share = async (fields, fill = async () => {}, encoding = 'multipart/form-data') => {
+    const sender = await openPage({ newContext: async () => page.context() }, 'about:blank', { ready: false });
+    await sender.setContent(`<form action="${site.url}share-target" method="post" enctype="${encoding}">${fields}<button>Share</button></form>`);
+    await fill(sender);
+    await sender.getByRole('button', { name: 'Share' }).click();
+    await waitUntilReady(sender);
+    assert.equal(sender.url(), site.url);
+    return sender;
+  };
+  // A picture, as the list of what can be shared with it is only a hint to the system.
+  const picture = await share('<input type="file" name="traces">', (sender) =>
+    sender.locator('input').setInputFiles({ name: 'photo.png', mimeType: 'image/png', buffer: Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex') }),
+  );
+  await picture.locator('[role=tabpanel]:not([hidden])').getByText('No trace format recognised; this looks like a PNG image').first().waitFor();
+  assert.deepEqual(await picture.locator('.tab-name').allTextContents(), ['photo.png']);
+  // A text without a file, a field that is empty, a file in another field, and a form of another kind.
+  for (const [fields, fill, encoding] of [
+    ['<input name="text" value="look at this">'],
+    ['<input type="file" name="traces">'],
+    ['<input type="file" name="others">', (sender) => sender.locator('input').setInputFiles(FILE)],
+    ['<input name="traces" value="[]">', undefined, 'application/x-www-form-urlencoded'],
+  ]) {
+    const sender = await share(fields, fill, encoding);
+    await sender.getByRole('alert').getByText('could not be opened: no file came with it. Open the file itself instead.').waitFor();
+    assert.equal(await sender.getByRole('tab').count(), 0);
+    await opensFiles(sender);
+    assert.deepEqual(sender.console, []);
+    await sender.close();
+  }
+  const odd = await share('<input name="traces" value="[]">', undefined, 'text/plain');
+  await odd.getByRole('alert').getByText('could not be opened: the browser could not keep it').waitFor();
+  // Nor by an address that someone made up.
+  for (const id of ['1-none', '..%2f..', '%00', 'x'.repeat(5000)]) {
+    await odd.goto(`${site.url}?shared=${id}`);
+    await waitUntilReady(odd);
+    await odd.getByRole('alert').getByText('no file came with it').waitFor();
+    assert.equal(odd.url(), site.url);
+  }
+  await page.context().close();
+});
+
 test('files that the system opens with the installed page open in it', { timeout: 60_000 }, async () => {
   const site = await startSite(DIST);
   const context = await browser.newContext();

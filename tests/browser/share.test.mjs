@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { NARROW, WIDE, accessibilityProblems, openPage, siteAndBrowser } from './support.mjs';
+import { NARROW, WIDE, accessibilityProblems, givenToPerfetto, openPage, siteAndBrowser, standInForPerfetto } from './support.mjs';
 
 const given = siteAndBrowser();
 const data = (name) => fileURLToPath(new URL(`../data/${name}`, import.meta.url));
@@ -19,22 +19,6 @@ async function opened(file, options = {}) {
   await page.getByTestId('file-input').setInputFiles(file);
   await panel(page).locator('.file-head').waitFor();
   return page;
-}
-
-/** A stand-in for Perfetto that speaks its handshake, late by some time, and keeps what it is given. */
-async function standIn(page, { silent = false } = {}) {
-  await page.context().route('https://ui.perfetto.dev/**', (route) =>
-    route.fulfill({
-      contentType: 'text/html',
-      body: `<!doctype html><title>stand-in</title><script>
-        globalThis.pings = 0;
-        addEventListener('message', ({ data, source, origin }) => {
-          if (data === 'PING' && ${!silent}) { globalThis.pings += 1; source.postMessage('PONG', origin); return; }
-          if (data?.perfetto) globalThis.given = data.perfetto;
-        });
-      </script>`,
-    }),
-  );
 }
 
 async function handOver(page) {
@@ -53,7 +37,7 @@ const durations = (json) =>
 
 test('Perfetto is given the trace after its answer, all of it or the part that was chosen', async () => {
   const page = await opened(trace);
-  await standIn(page);
+  await standInForPerfetto(page.context());
   let dialog = await handOver(page);
   // Where it goes and how much it is are said before anything is opened.
   assert.equal(page.context().pages().length, 1);
@@ -61,16 +45,10 @@ test('Perfetto is given the trace after its answer, all of it or the part that w
   await dialog.getByRole('button', { name: 'Hand it over' }).click();
   const perfetto = await popup;
   await dialog.getByText(/were handed over/).waitFor();
-  await perfetto.waitForFunction(() => globalThis.given);
+  const { title, bytes } = await givenToPerfetto(perfetto);
   assert.equal(perfetto.url(), 'https://ui.perfetto.dev/');
-  const got = await perfetto.evaluate(async () => {
-    const bytes = new Uint8Array(globalThis.given.buffer);
-    let text = '';
-    for (let at = 0; at < bytes.length; at += 32768) text += String.fromCharCode(...bytes.subarray(at, at + 32768));
-    return { title: globalThis.given.title, base64: btoa(text) };
-  });
-  assert.equal(got.title, 'small-bert-h100.trace.json.gz');
-  const events = durations(gunzipSync(Buffer.from(got.base64, 'base64')).toString());
+  assert.equal(title, 'small-bert-h100.trace.json.gz');
+  const events = durations(gunzipSync(bytes).toString());
   // The same as the trace that is downloaded, whose events the export's own tests hold against the file.
   await page.keyboard.press('Escape');
   const download = page.waitForEvent('download');
@@ -115,7 +93,7 @@ test('Perfetto is given the trace after its answer, all of it or the part that w
 
 test('without an answer or a window the trace can be downloaded', async () => {
   const page = await opened(trace, { viewport: NARROW, colorScheme: 'dark' });
-  await standIn(page, { silent: true });
+  await standInForPerfetto(page.context(), { silent: true });
   const dialog = await handOver(page);
   const popup = page.context().waitForEvent('page');
   await dialog.getByRole('button', { name: 'Hand it over' }).click();
@@ -156,14 +134,18 @@ test('a part of a trace is exported: a stretch of time, and slices so deep', asy
   await page.context().close();
 });
 
-/** Makes the link of the page and gives it. */
-async function linkOf(page) {
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+async function linkDialog(page) {
   // Keys are letters while a field has the focus.
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press('e');
   await page.getByRole('menuitem', { name: 'Copy link with the numbers…' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Copy link' });
+  return page.getByRole('dialog', { name: 'Copy link' });
+}
+
+/** Makes the link of the page and gives it. */
+async function linkOf(page) {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const dialog = await linkDialog(page);
   await dialog.getByText(/^The link has [\d,]+ letters/).waitFor();
   await dialog.getByRole('button', { name: 'Copy link' }).click();
   await page.getByText('The link is on the clipboard.').waitFor();
@@ -215,6 +197,100 @@ test('who gets a link reads the numbers; who has the file sees what the sender s
   assert.ok(given.site.requests.slice(requests).every((request) => !request.includes('r1=')));
 });
 
+test('a link of a comparison is short, names both files, and whoever drops them lands where the sender was', async () => {
+  const sides = ['compare-base', 'compare-test'].map((name) => data(`pytorch/${name}.json.gz`));
+  const compared = (page) => page.locator('[role=tab][aria-selected=true]').filter({ hasText: '↔' }).waitFor();
+  const operators = (page) => panel(page).getByRole('heading', { level: 2, name: 'Operators', exact: true });
+  const table = (page) => panel(page).getByRole('table', { name: 'Operators: totals' });
+  const cells = async (page) => (await table(page).locator('tbody td').allTextContents()).map((text) => text.trim());
+  const sender = await openPage(given.browser, given.site.url);
+  await sender.getByTestId('file-input').setInputFiles(sides);
+  await compared(sender);
+  await sender.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Operators', exact: true }).click();
+  await table(sender).getByRole('button', { name: 'total of' }).click();
+  await table(sender).locator('th[aria-sort=ascending]').waitFor();
+  const sent = await cells(sender);
+  const link = await linkOf(sender);
+  assert.ok(link.split('#')[1].length <= 2048, `${link.split('#')[1].length}`);
+  await sender.context().close();
+
+  // In either order: A stays A.
+  for (const files of [sides, [...sides].reverse()]) {
+    const receiver = await openPage(given.browser, link);
+    const card = receiver.getByTestId('from-link');
+    await card.waitFor();
+    assert.equal((await card.innerText()).match(/\b[0-9a-f]{64}\b/g).length, 2);
+    assert.deepEqual(await cells(receiver), sent);
+    await receiver.getByTestId('file-input').setInputFiles(files[0]);
+    await receiver.getByText(/one of the files of the link: size and SHA-256 are the same/).first().waitFor();
+    await receiver.locator('[role=tab]').first().click();
+    await receiver.getByTestId('file-input').setInputFiles(files);
+    await compared(receiver);
+    await operators(receiver).waitFor();
+    await table(receiver).locator('th[aria-sort=ascending]').waitFor();
+    assert.deepEqual(await cells(receiver), sent);
+    assert.match(await panel(receiver).getByTestId('side-a').textContent(), /compare-base/);
+    assert.deepEqual(receiver.console, []);
+    await receiver.context().close();
+  }
+});
+
+test('a link that would be too long is refused, and it is said why', async () => {
+  const page = await opened(trace);
+  const dialog = await linkDialog(page);
+  await dialog.getByLabel('All reports').check();
+  await dialog.getByRole('combobox').selectOption('1000');
+  await dialog.getByText(/letters, and more than 65536 get lost/).waitFor();
+  assert.equal(await dialog.getByRole('button', { name: 'Copy link' }).count(), 0);
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await dialog.getByRole('combobox').selectOption('10');
+  await dialog.getByLabel('All reports').uncheck();
+  await dialog.getByText(/^The link has [\d,]+ letters/).waitFor();
+  assert.deepEqual(page.console, []);
+  await page.context().close();
+});
+
+test('links that were changed anywhere do no harm to a page that is in use', { timeout: 60_000 }, async () => {
+  const sender = await opened(data('chrome/hand_nesting.json'));
+  const link = (await linkOf(sender)).split('#')[1];
+  // The page that is in use gets one after the other.
+  let seed = 11;
+  const random = (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
+  const letters = 'ABCxyz019-_=%<>"\'&é\u202e\u0000{}/.#';
+  const changed = () => {
+    const at = 3 + random(link.length - 3);
+    return [
+      () => link.slice(0, at),
+      () => link.slice(0, at) + letters[random(letters.length)] + link.slice(at + 1),
+      () => link.slice(0, at) + link.slice(at + 1 + random(20)),
+      () => link + letters[random(letters.length)],
+      () => `r1=${Array.from({ length: random(400) }, () => letters[random(letters.length)]).join('')}`,
+      () => `r${random(2 ** 31)}=${link.slice(3)}`,
+    ][random(6)]();
+  };
+  for (let n = 0; n < 40; n += 1) {
+    const bad = changed();
+    if (bad.trim() === link) continue;
+    const before = await sender.getByRole('tab').count();
+    await sender.evaluate((bad) => (location.hash = bad), bad);
+    // Either no link at all or a tab that says what is wrong with it.
+    await sender.waitForTimeout(60);
+    for (let tries = 0; (await sender.locator('[role=tabpanel]:not([hidden]) .reading').count()) > 0 && tries < 100; tries += 1) await sender.waitForTimeout(20);
+    assert.equal(await sender.getByTestId('from-link').count(), 0, bad);
+    if ((await sender.getByRole('tab').count()) > before) {
+      await sender.evaluate(() => document.activeElement.blur());
+      await sender.keyboard.press('w');
+    }
+  }
+  assert.deepEqual(await sender.locator('.tab-name').allTextContents(), ['hand_nesting.json']);
+  assert.deepEqual(sender.console, []);
+  assert.deepEqual(sender.violations, []);
+  // The one that was not changed opens.
+  await sender.evaluate((link) => (location.hash = link), link);
+  await sender.getByTestId('from-link').waitFor();
+  await sender.context().close();
+});
+
 test('hostile links say what is wrong and do nothing', async () => {
   for (const [hash, message] of [
     ['#r1=AAAA', /a part of the link is missing/i],
@@ -258,9 +334,23 @@ test('texts that go out: what is in clear comes first, what is not shown is coun
     const lines = readFileSync(await saved.path(), 'utf8').trimEnd().split('\n');
     assert.equal(lines.length, all);
     assert.ok(lines[0].split('\t').length === 3 && lines.at(-1).startsWith('taken out\t'), lines.at(-1));
-    await dialog.getByRole('button', { name: 'Show more' }).click();
+    // By keys, which go on where the new ones begin; from there the buttons are next.
+    await dialog.getByRole('button', { name: 'Show more' }).focus();
+    await page.keyboard.press('Enter');
     await dialog.getByText(`${Math.min(all, 2000).toLocaleString('en')} of ${all.toLocaleString('en')} texts are shown`).waitFor();
     if (all <= 2000) assert.equal((await sorts()).at(-1), 'taken out');
+    const focused = dialog.locator('.share-texts tr:focus');
+    await focused.waitFor();
+    assert.equal(await focused.evaluate((row) => row.rowIndex), 200);
+    const [row, list] = [await focused.boundingBox(), await dialog.locator('.share-texts').boundingBox()];
+    assert.ok(row.y >= list.y - 1 && row.y + row.height <= list.y + list.height + 1, `${row.y} in ${list.y}`);
+    // Nor does it lie under the button that stays in sight.
+    assert.ok(await focused.evaluate((row) => {
+      const { left, right, top, bottom } = row.cells[0].getBoundingClientRect();
+      return row.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+    }));
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), all > 2000 ? 'Show more' : 'Save the list');
     assert.deepEqual(page.console, []);
     await page.context().close();
   }
@@ -283,8 +373,8 @@ test('the key after the one that opens a menu is the menu’s, and the menu is w
   await page.context().close();
 });
 
-test('a table says where there are more columns, and the longest slices show how long they are', async () => {
-  const page = await opened(trace);
+for (const viewport of [WIDE, NARROW]) test(`a table says where there are more columns, and the longest slices show how long they are, ${viewport.width} px`, async () => {
+  const page = await opened(trace, { viewport });
   await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Longest slices', exact: true }).click();
   const frame = panel(page).locator('.report:not([hidden]) .table-frame').first();
   const inSight = async () => {
@@ -293,6 +383,23 @@ test('a table says where there are more columns, and the longest slices show how
     return column.x + column.width <= box.x + box.width;
   };
   assert.ok(await inSight());
+  // Nor does any digit lie where it fades.
+  const [digits, fade] = await frame.evaluate((frame) => {
+    const column = [...frame.querySelectorAll('th')].findIndex((head) => head.textContent.startsWith('duration'));
+    const right = (cell) => {
+      const range = document.createRange();
+      range.selectNodeContents(cell);
+      return range.getBoundingClientRect().right;
+    };
+    const probe = document.createElement('i');
+    probe.style.cssText = 'position: absolute; width: var(--fade)';
+    frame.append(probe);
+    const { width } = probe.getBoundingClientRect();
+    probe.remove();
+    const cells = [...frame.querySelectorAll(`tbody td:nth-child(${column + 1}) span`)];
+    return [Math.max(...cells.map(right)), frame.getBoundingClientRect().right - width];
+  });
+  assert.ok(digits > 0 && digits <= fade, `${digits} of ${fade}`);
   const hint = () => frame.evaluate((frame) => frame.classList.contains('table-more'));
   assert.ok(await hint());
   await frame.evaluate((frame) => frame.scrollTo(1e6, 0));

@@ -139,3 +139,34 @@ export function pageTests(given) {
       }
     });
 }
+
+/**
+ * In place of Perfetto's page, for all pages of this context: speaks its handshake and keeps what it is given. `silent` does
+ * not answer.
+ */
+export async function standInForPerfetto(context, { silent = false } = {}) {
+  await context.route('https://ui.perfetto.dev/**', (route) =>
+    route.fulfill({
+      contentType: 'text/html',
+      body: `<!doctype html><title>stand-in</title><script>
+        globalThis.pings = 0;
+        addEventListener('message', ({ data, source, origin }) => {
+          if (data === 'PING' && ${!silent}) { globalThis.pings += 1; source.postMessage('PONG', origin); return; }
+          if (data?.perfetto) globalThis.given = data.perfetto;
+        });
+      </script>`,
+    }),
+  );
+}
+
+/** What such a page was given: `{ title, bytes }`. */
+export async function givenToPerfetto(perfetto) {
+  await perfetto.waitForFunction(() => globalThis.given);
+  const { title, base64 } = await perfetto.evaluate(async () => {
+    const bytes = new Uint8Array(globalThis.given.buffer);
+    let text = '';
+    for (let at = 0; at < bytes.length; at += 32768) text += String.fromCharCode(...bytes.subarray(at, at + 32768));
+    return { title: globalThis.given.title, base64: btoa(text) };
+  });
+  return { title, bytes: Buffer.from(base64, 'base64') };
+}

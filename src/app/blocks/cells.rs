@@ -27,12 +27,15 @@ pub fn column_chars(table: &TableView) -> Vec<usize> {
     (0..table.columns.len()).map(|at| chars_of(table, at)).collect()
 }
 
-/// Width in CSS: of one column, or the least of the one that grows. `--grow` says what fits the screen.
-pub fn column_width(chars: usize, numeric: bool, grows: bool) -> String {
-    match (numeric, grows) {
+/// Width in CSS: of one column, or the least of the one that grows. `--grow` says what fits the screen, and `--first` what
+/// leaves room for a number beside the first column, which stays where it is while the others scroll.
+pub fn column_width(at: usize, chars: usize, numeric: bool, grows: bool) -> String {
+    let chars = if numeric || grows { chars } else { chars.min(MAX_TEXT_CHARS) };
+    match (at, grows) {
+        (0, true) => format!("calc(min({chars}ch, var(--grow), var(--first)) + var(--cell-gap))"),
+        (0, false) => format!("calc(min({chars}ch, var(--first)) + var(--cell-gap))"),
         (_, true) => format!("calc(min({chars}ch, var(--grow)) + var(--cell-gap))"),
-        (true, _) => format!("calc({chars}ch + var(--cell-gap))"),
-        _ => format!("calc({}ch + var(--cell-gap))", chars.min(MAX_TEXT_CHARS)),
+        (_, false) => format!("calc({chars}ch + var(--cell-gap))"),
     }
 }
 

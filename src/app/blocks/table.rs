@@ -501,7 +501,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
             columns.with(|columns| {
                 let column = |(at, (chars, column)): (usize, (&usize, &ColumnView))| {
                     let grows = *growing == Some(at);
-                    (column_width(*chars, column.numeric, grows), grows)
+                    (column_width(at, *chars, column.numeric, grows), grows)
                 };
                 chars.iter().zip(columns).enumerate().map(column).collect::<Vec<_>>()
             })

@@ -47,14 +47,20 @@ const VERSION: f64 = 1.0;
 const KEY: &str = "tracedrop";
 
 /// What the address asks for; `None` if this is no frame that shows a trace of its host.
+///
+/// It stands behind `?`, or behind `#`, which is left where a server sends on to another address without the `?`.
 pub fn asked() -> Option<Asked> {
-    let search = window().location().search().ok()?;
-    let asked = UrlSearchParams::new_with_str(&search).ok()?;
-    let get = |name: &str| asked.get(name).filter(|value| !value.is_empty());
-    (get("mode").as_deref() == Some("embed")).then(|| Asked {
-        theme: get("theme"),
-        report: get("report"),
-        show: get("show"),
+    let location = window().location();
+    let hash = location.hash().unwrap_or_default();
+    let parts = [location.search().unwrap_or_default(), hash.trim_start_matches('#').to_string()];
+    parts.iter().find_map(|part| {
+        let asked = UrlSearchParams::new_with_str(part).ok()?;
+        let get = |name: &str| asked.get(name).filter(|value| !value.is_empty());
+        (get("mode").as_deref() == Some("embed")).then(|| Asked {
+            theme: get("theme"),
+            report: get("report"),
+            show: get("show"),
+        })
     })
 }
 

@@ -101,6 +101,13 @@ pub fn catch_focus(selectors: &[&str]) {
     }
 }
 
+/// Brings the first element that fits to the top of all that scrolls around it, if it has the focus.
+pub fn focused_to_top(selector: &str) {
+    if let Some(element) = find(selector).filter(|element| focused_inside(element)) {
+        element.scroll_into_view();
+    }
+}
+
 /// Clicks the first element that fits.
 pub fn press(selector: &str) -> bool {
     find(selector).map(|element| element.click()).is_some()

@@ -28,9 +28,11 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                 <Icon shape=Shape::Info />
                 <div>
                     <p>
-                        {move || match link.with(|link| link.as_ref().is_some_and(|link| link.is_file)) {
-                            true => words().sharing.from_file,
-                            false => words().sharing.from_link,
+                        {move || {
+                            link.with(|link| match link {
+                                Some(link) if link.is_file => words().sharing.from_file.to_string(),
+                                link => (words().sharing.from_link)(link.as_ref().map_or(0, |link| link.files.len())),
+                            })
                         }}
                     </p>
                     {move || {

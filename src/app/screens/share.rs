@@ -2,7 +2,7 @@
 
 use crate::app::browser::{self, Blob, HandedOver, Local};
 use crate::app::client::Answer;
-use crate::app::state::Tab;
+use crate::app::state::{Phase, Tab};
 use crate::app::times::{millis, nanoseconds};
 use crate::app::widgets::{DecimalField, Dialog, Icon, Shape};
 use crate::app::words::words;
@@ -11,7 +11,8 @@ use std::sync::Arc;
 use tracedrop::base::text;
 use tracedrop::base::units::group_digits;
 use tracedrop::engine::protocol::{
-    Classes, Cut, DocumentView, ExporterView, LinkOptions, PreviewView, Request, ShareOptions, TextSort,
+    Classes, Cut, DocumentView, ExporterView, FileView, LinkOptions, LinkedFile, PreviewView, Request,
+    ShareOptions, TextSort,
 };
 
 /// Of larger files only a part is offered first.
@@ -258,16 +259,55 @@ enum LinkStage {
 }
 
 /// Whether there is a SHA-256: only of one file that was read, as an index is another file than its trace.
-fn has_digest(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> bool {
-    let read_bytes =
-        document.with_untracked(|document| document.as_ref().map(|document| document.file.bytes));
+fn has_digest(tab: Tab, read: Option<&DocumentView>) -> bool {
+    let read_bytes = read.map(|document| document.file.bytes);
     tab.file_bytes().is_some() && tab.file_bytes() == read_bytes && !tab.was_handed_on()
 }
 
-/// Has it computed, if it is not known.
-fn want_digest(tab: Tab, has_digest: bool) {
-    if has_digest && tab.digest.with_untracked(Option::is_none) {
-        tab.send(&Request::WantDigest);
+/// The files whose SHA-256 goes along, each with the tab that has it computed: the one that was read, or those of both sides
+/// of a comparison while their tabs are open.
+struct Digests {
+    of: Vec<(Tab, LinkedFile)>,
+    n_files: usize,
+}
+
+impl Digests {
+    fn of(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> StoredValue<Digests> {
+        let with_file = |tab: Tab, document: Option<Arc<DocumentView>>| {
+            let document = document.filter(|it| has_digest(tab, Some(it)))?;
+            let FileView { name, bytes, .. } = &document.file;
+            Some((tab, LinkedFile { name: name.clone(), bytes: *bytes, sha256: None }))
+        };
+        let of: Vec<(Tab, LinkedFile)> = match tab.side_tabs() {
+            Some(sides) => sides
+                .into_iter()
+                .filter(|side| side.phase.with_untracked(|phase| *phase == Phase::Done))
+                .filter_map(|side| with_file(side, side.document.get_untracked()))
+                .collect(),
+            None => with_file(tab, document.get_untracked()).into_iter().collect(),
+        };
+        for (tab, _) in &of {
+            // Computed once.
+            if tab.digest.with_untracked(Option::is_none) {
+                tab.send(&Request::WantDigest);
+            }
+        }
+        let n_files = document.with_untracked(|it| it.as_ref().map_or(0, |it| it.files.len().max(1)));
+        StoredValue::new(Digests { of, n_files })
+    }
+
+    /// Whether every file has one.
+    fn are_all(&self) -> bool {
+        !self.of.is_empty() && self.of.len() == self.n_files
+    }
+
+    /// The files with their SHA-256; `None` until all are computed. Those of a tab that was closed meanwhile stay behind.
+    fn known(&self) -> Option<Vec<LinkedFile>> {
+        let with_digest = |(tab, file): &(Tab, LinkedFile)| {
+            let digest = tab.digest.try_get()?;
+            Some(digest.map(|digest| LinkedFile { sha256: Some(digest), ..file.clone() }))
+        };
+        self.of.iter().filter_map(with_digest).collect()
     }
 }
 
@@ -279,23 +319,21 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
     let asked = RwSignal::new(ShareOptions::default());
     let stage = RwSignal::new(LinkStage::Making);
     let turn = StoredValue::new(0u32);
-    let has_digest = has_digest(tab, document);
-    want_digest(tab, has_digest);
+    let digests = Digests::of(tab, document);
     Effect::new(move |_| {
-        let (sha256, rows, all_reports) = (tab.digest.get(), rows.get(), all_reports.get());
+        let (files, rows, all_reports) = (digests.with_value(Digests::known), rows.get(), all_reports.get());
         let this_turn = turn.get_value() + 1;
         turn.set_value(this_turn);
         stage.set(LinkStage::Making);
-        if has_digest && sha256.is_none() {
-            return;
-        }
+        let Some(files) = files else { return };
         let redact = classes.get();
         let link = LinkOptions {
             report: tab.report.get_untracked(),
             all_reports,
             rows,
             tables: tab.looks.get_value(),
-            sha256: sha256.filter(|_| has_digest),
+            sha256: files.first().and_then(|file| file.sha256.clone()),
+            files: if tab.is_comparison() { files } else { Vec::new() },
             ..LinkOptions::default()
         };
         let options = tab.with_notes(ShareOptions { link, redact, ..ShareOptions::default() });
@@ -376,7 +414,7 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
                 LinkStage::Ready(address) => {
                     let n_letters = address.len() as u64;
                     let title = shown().filter(|_| !all_reports.get()).map(|(_, title)| title).unwrap_or_default();
-                    let tells_digest = has_digest || document.with_untracked(|it| it.as_ref().is_some_and(|it| files_have_digests(it)));
+                    let tells_digest = digests.with_value(Digests::are_all) || document.with_untracked(|it| it.as_ref().is_some_and(|it| files_have_digests(it)));
                     view! {
                         <p>{(words().sharing.link_length)(n_letters, &title, tells_digest)}</p>
                         <div class="actions">
@@ -399,6 +437,9 @@ const PREVIEW_TEXTS: u32 = 200;
 const MORE_TEXTS: u32 = 10;
 /// No more are ever on the page, which would become slow.
 const MAX_TEXTS: u32 = 20_000;
+/// In the dialog that is open: the first of the texts that more were asked for, and what folds the list.
+const NEW_TEXT: &str = "dialog[open] .share-texts tr[tabindex]";
+const PREVIEW_SUMMARY: &str = "dialog[open] .share-preview > summary";
 /// Typing pauses this long before texts are looked through.
 const TYPING_MS: u64 = 200;
 
@@ -414,6 +455,8 @@ fn Redaction(
     let search = RwSignal::new(String::new());
     let limit = RwSignal::new(PREVIEW_TEXTS);
     let preview = RwSignal::new(None::<Result<PreviewView, String>>);
+    // How many texts there were when more were asked for: the focus goes on to the first one behind them.
+    let shown_before = StoredValue::new(None::<usize>);
     let turn = StoredValue::new(0u32);
     Effect::new(move |_| {
         let (exporter, options, search, limit) = (exporter.get(), options.get(), search.get(), limit.get());
@@ -439,6 +482,12 @@ fn Redaction(
                         }
                         _ => {}
                     }
+                    // The button that was pressed is gone with the list it stood below.
+                    browser::after(0, || {
+                        browser::catch_focus(&[NEW_TEXT, PREVIEW_SUMMARY]);
+                        // Not where the buttons below hide it.
+                        browser::focused_to_top(NEW_TEXT);
+                    });
                 },
             );
         });
@@ -512,13 +561,18 @@ fn Redaction(
                 None => view! { <p>{words().sharing.previewing}</p> }.into_any(),
                 Some(Err(text)) => view! { <p class="wrong">{text}</p> }.into_any(),
                 Some(Ok(preview)) => {
-                    let n_hidden = preview.n_matching.saturating_sub(preview.texts.len() as u64);
+                    let n_shown = preview.texts.len();
+                    let n_hidden = preview.n_matching.saturating_sub(n_shown as u64);
                     let has_more = move || n_hidden > 0 && limit.get() < MAX_TEXTS;
+                    let show_more = move || {
+                        shown_before.set_value(Some(n_shown));
+                        limit.update(|limit| *limit *= MORE_TEXTS);
+                    };
                     view! {
-                        {preview_view(preview)}
+                        {preview_view(preview, shown_before.try_update_value(Option::take).flatten())}
                         <div class="actions">
                             <Show when=has_more>
-                                <button type="button" class="button" on:click=move |_| limit.update(|limit| *limit *= MORE_TEXTS)>
+                                <button type="button" class="button" on:click=move |_| show_more()>
                                     {words().sharing.preview_more}
                                 </button>
                             </Show>
@@ -544,7 +598,8 @@ fn list_of(preview: &PreviewView) -> String {
     preview.texts.iter().map(line).chain([more]).collect()
 }
 
-fn preview_view(preview: PreviewView) -> impl IntoView {
+/// `first_new` is the text that was not there before.
+fn preview_view(preview: PreviewView, first_new: Option<usize>) -> impl IntoView {
     let PreviewView { sorts, n_matching, texts, n_more } = preview;
     let n_shown = texts.len() as u64;
     let sorts: Vec<String> = sorts
@@ -558,10 +613,11 @@ fn preview_view(preview: PreviewView) -> impl IntoView {
                 <tbody>
                     {texts
                         .into_iter()
-                        .map(|(sort, text, n)| {
+                        .enumerate()
+                        .map(|(at, (sort, text, n))| {
                             let shown = text::shortened(&text::visible(&text), 300);
                             view! {
-                                <tr>
+                                <tr tabindex=(first_new == Some(at)).then_some("-1")>
                                     <td>{(words().sharing.sort)(sort)}</td>
                                     <td class="share-count">{group_digits(i128::from(n))}</td>
                                     <td><bdi>{shown}</bdi></td>
@@ -761,16 +817,16 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
     let classes = RwSignal::new(Classes::default());
     let takes_out = Memo::new(move |_| !classes.get().is_none());
     let with_all = Memo::new(move |_| can_index && wants_all.get() && !takes_out.get());
-    let has_digest = has_digest(tab, document);
-    want_digest(tab, has_digest);
+    let digests = Digests::of(tab, document);
     let written = RwSignal::new(Written::default());
     let blobs: [Local<Option<Blob>>; 2] = [StoredValue::new_local(None), StoredValue::new_local(None)];
     let turn = StoredValue::new(0u32);
-    let options_with = move |with_index: bool, sha256: Option<String>| {
+    let options_with = move |with_index: bool, files: Vec<LinkedFile>| {
         let link = LinkOptions {
             report: tab.report.get_untracked(),
             tables: tab.looks.get_value(),
-            sha256: sha256.filter(|_| has_digest),
+            sha256: files.first().and_then(|file| file.sha256.clone()),
+            files: if tab.is_comparison() { files } else { Vec::new() },
             ..LinkOptions::default()
         };
         tab.with_notes(ShareOptions { link, redact: classes.get(), with_index, ..ShareOptions::default() })
@@ -797,19 +853,20 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
     };
     // Both are written at once, so that it is known how large they are; of a large one only what is asked for.
     Effect::new(move |_| {
-        let (sha256, takes_out, wants_all) = (tab.digest.get(), takes_out.get(), is_large && wants_all.get());
+        let files = digests.with_value(Digests::known);
+        let (takes_out, wants_all) = (takes_out.get(), is_large && wants_all.get());
         let this_turn = turn.get_value() + 1;
         turn.set_value(this_turn);
         written.set(Written::default());
-        if has_digest && sha256.is_none() {
-            return;
-        }
-        pack(false, options_with(false, sha256.clone()), this_turn);
+        let Some(files) = files else { return };
+        pack(false, options_with(false, files.clone()), this_turn);
         if can_index && !takes_out && (wants_all || !is_large) {
-            pack(true, options_with(true, sha256), this_turn);
+            pack(true, options_with(true, files), this_turn);
         }
     });
-    let options = Signal::derive(move || options_with(with_all.get(), tab.digest.get()));
+    let options = Signal::derive(move || {
+        options_with(with_all.get(), digests.with_value(Digests::known).unwrap_or_default())
+    });
     let save = move |packed: &Packed| {
         // What is taken out of notes would be lost.
         if !takes_out.get_untracked() {

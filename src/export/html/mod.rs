@@ -50,7 +50,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     page.escaped(title);
     page.raw("</h1>\n");
     for facts in &document.source {
-        page.facts(facts, title);
+        page.facts(facts, title, 2);
     }
     page.raw("</header>\n<nav aria-label=\"Reports\"><ul>");
     let reports: Vec<&Report> = document.reports.iter().chain([&document.ledger]).collect();
@@ -142,10 +142,10 @@ impl Page<'_> {
         }
     }
 
-    fn heading(&mut self, text: &str) {
-        self.raw("<h3>");
+    fn heading(&mut self, level: u8, text: &str) {
+        self.raw(&format!("<h{level}>"));
         self.escaped(text);
-        self.raw("</h3>\n");
+        self.raw(&format!("</h{level}>\n"));
     }
 
     /// What people wrote, each with the way to where it belongs.
@@ -198,7 +198,7 @@ impl Page<'_> {
         self.paragraph("lead", &report.summary);
         for block in &report.blocks {
             match block {
-                Block::Facts(facts) => self.facts(facts, &report.title),
+                Block::Facts(facts) => self.facts(facts, &report.title, 3),
                 Block::Note(note) => {
                     let is_warning = note.level == NoteLevel::Warning;
                     self.paragraph(if is_warning { "note warning" } else { "note" }, &note.text);
@@ -213,12 +213,13 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn facts(&mut self, facts: &Facts, known_title: &str) {
+    /// `level` is that of their heading: in the head of the page they stand under its title, else under that of a report.
+    fn facts(&mut self, facts: &Facts, known_title: &str, level: u8) {
         if facts.facts.is_empty() {
             return;
         }
         if facts.title != known_title {
-            self.heading(&facts.title);
+            self.heading(level, &facts.title);
         }
         self.raw("<dl class=\"facts\">");
         for fact in &facts.facts {
@@ -238,7 +239,7 @@ impl Page<'_> {
     }
 
     fn findings(&mut self, findings: &Findings) {
-        self.heading(&findings.title);
+        self.heading(3, &findings.title);
         self.paragraph("soft", &findings.caption);
         if findings.findings.is_empty() {
             return self.paragraph("", &findings.empty);
@@ -271,7 +272,7 @@ impl Page<'_> {
 
     fn chart(&mut self, chart: &Chart) {
         let scene = layout(chart, CHART_WIDTH);
-        self.heading(&chart.title);
+        self.heading(3, &chart.title);
         self.paragraph("soft", &chart.caption);
         // It scrolls where the window is narrow, also by keys.
         self.raw("<figure tabindex=\"0\">");

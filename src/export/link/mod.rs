@@ -60,7 +60,8 @@ pub struct LinkOptions {
     pub tables: Vec<TableSpot>,
     /// SHA-256 of the one file that was read, as hexadecimal digits, if it is known.
     pub sha256: Option<String>,
-    /// The files that it is of, where that is not a run: those of both sides of a comparison.
+    /// The files that it is of, where that is not a run: those of both sides of a comparison. Whoever asks for one gives those
+    /// whose SHA-256 is known.
     pub files: Vec<LinkedFile>,
     /// Tables of one's own took part in the numbers, whatever the query says.
     pub own_tables: bool,
