@@ -90,6 +90,16 @@ impl Spec {
         Some(Spec { unit: Unit::Matrix, precision })
     }
 
+    /// The same, as a kernel of that name does it: products of 32-bit numbers may run on matrix units that round them to TF32,
+    /// several times as fast. Names say so in words (cuDNN, cuBLAS) or by the instruction (CUTLASS: `s1688` is
+    /// `mma.m16n8k8` with sums of 32 bits, which is TF32 unless another type is named).
+    pub fn as_run_by(self, kernel: &str) -> Spec {
+        let name = kernel.to_ascii_lowercase();
+        let is_single = self.unit == Unit::Matrix && self.precision == Precision::Fp32;
+        let says_tf32 = name.contains("tf32") || (name.contains("_s1688") && !name.contains("f16"));
+        if is_single && says_tf32 { Spec { precision: Precision::Tf32, ..self } } else { self }
+    }
+
     /// What work on elements of this type is done in; `None` for integers, which have no peak.
     fn vector(dtype: DType) -> Option<Spec> {
         let precision = match dtype {
@@ -209,6 +219,30 @@ mod tests {
             }
         }
         assert_eq!(Spec::parse("matrix_bf17"), None);
+    }
+
+    #[test]
+    fn names_of_kernels_tell_tf32() {
+        let unit =
+            |spec: &str, kernel: &str| Spec::parse(spec).map(|spec| spec.as_run_by(kernel).to_string());
+        for (spec, kernel, wanted) in [
+            (
+                "matrix_fp32",
+                "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_64x64_32x6_tn_align4>",
+                "matrix_tf32",
+            ),
+            ("matrix_fp32", "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize64x64x64", "matrix_tf32"),
+            ("matrix_fp32", "ampere_sgemm_128x64_tn", "matrix_fp32"),
+            ("matrix_fp32", "cutlass_75_tensorop_f16_s1688gemm_f16_256x128_nn", "matrix_fp32"),
+            ("matrix_bf16", "cutlass_80_tensorop_s1688gemm_64x64_32x6_tn_align4", "matrix_bf16"),
+            ("vector_fp32", "tf32", "vector_fp32"),
+        ] {
+            assert_eq!(unit(spec, kernel).as_deref(), Some(wanted), "{kernel}");
+        }
+    }
+
+    #[test]
+    fn others_are_no_specs() {
         assert_eq!(Spec::parse("matrix"), None);
     }
 }

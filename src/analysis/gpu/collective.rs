@@ -3,7 +3,7 @@
 use super::facts::{integer, text};
 use super::kind::Kind;
 use super::model::{GpuTrace, NONE, Work};
-use crate::trace::builder::for_each_member;
+use crate::trace::builder::{find_member, for_each_element, for_each_member};
 
 /// A collective as its arguments describe it.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -47,10 +47,25 @@ impl Collective {
             }
         }
         if collective.name.is_empty() {
-            let name = annotated(gpu, work).unwrap_or_else(|| kernel_collective(gpu.name(work.slice)));
-            collective.name = name.to_string();
+            let range = range_of(gpu, work);
+            let said = range.and_then(|range| gpu.name(range).strip_prefix(RANGE));
+            collective.name = said.unwrap_or_else(|| kernel_collective(gpu.name(work.slice))).to_string();
+            let of_range = range.and_then(|range| tensor(&gpu.marked_args(range as usize)?));
+            if let Some((dtype, elements)) = of_range.or_else(|| tensor_of_op(gpu, work)) {
+                collective.take_size(dtype, elements, gpu.facts.world_size);
+            }
         }
         (collective, number)
+    }
+
+    /// What goes in at each rank is known from the inputs. Of whom the group is nobody says; all ranks are taken for it.
+    fn take_size(&mut self, dtype: String, elements: u64, world_size: Option<i64>) {
+        self.dtype = dtype;
+        self.group_size = world_size.and_then(|size| u64::try_from(size).ok());
+        self.elements_in = Some(elements);
+        if self.kind() == CollectiveKind::AllGather {
+            self.elements_out = self.group_size.and_then(|n| elements.checked_mul(n));
+        }
     }
 
     /// Takes over what the arguments of `slice` say; their number of the collective, if any.
@@ -137,20 +152,60 @@ pub enum CollectiveKind {
     Other,
 }
 
-/// What the range around the launch says, where operators have no arguments yet (before 2024): `nccl:all_to_all`.
-fn annotated<'a>(gpu: &GpuTrace<'a>, work: &Work) -> Option<&'a str> {
-    let name = |slice: usize| gpu.name(slice as u32).strip_prefix("nccl:");
-    let range = (work.launch != NONE)
-        .then(|| gpu.around(work.launch, |i, kind| kind == Kind::Annotation && name(i).is_some()))??;
-    name(range as usize)
+/// How ranges of collectives start.
+const RANGE: &str = "nccl:";
+
+/// The range around the launch that says what it is, where operators have no arguments of collectives yet (before 2024):
+/// `nccl:all_to_all`. Its one input is what goes in at this rank.
+fn range_of(gpu: &GpuTrace<'_>, work: &Work) -> Option<u32> {
+    let is_range = |i: usize, kind| kind == Kind::Annotation && gpu.name(i as u32).starts_with(RANGE);
+    (work.launch != NONE).then(|| gpu.around(work.launch, is_range)).flatten()
 }
+
+/// The first input of the operator around the launch, where that is an all-reduce in place and no range says more:
+/// `symm_mem::multimem_all_reduce_`. Of operators with equal inputs one is read from the file.
+fn tensor_of_op(gpu: &GpuTrace<'_>, work: &Work) -> Option<Tensor> {
+    if work.op == NONE || kernel_collective(gpu.name(work.op)) != ALL_REDUCE {
+        return None;
+    }
+    let slices = &gpu.trace.slices;
+    let op = work.op as usize;
+    let key = (slices.name[op], gpu.trace.signatures.get(slices.offset[op])?);
+    let read = || tensor(&gpu.trace.args.get(slices.args_of(op))?);
+    gpu.tensors.borrow_mut().entry(key).or_insert_with(read).clone()
+}
+
+/// Type and number of elements.
+pub type Tensor = (String, u64);
+
+/// Type and number of elements of the first input; `None` if that is no tensor.
+fn tensor(raw: &[u8]) -> Option<Tensor> {
+    let first = |name: &str| {
+        let mut first = None;
+        for_each_element(find_member(raw, name)?, |element| {
+            first.get_or_insert(element);
+        });
+        first
+    };
+    let (mut elements, mut n_dims) = (Some(1u64), 0);
+    for_each_element(first("Input Dims").or_else(|| first("Input dims"))?, |dim| {
+        let dim = integer(dim).and_then(|dim| u64::try_from(dim).ok());
+        elements = dim.and_then(|dim| elements?.checked_mul(dim));
+        n_dims += 1;
+    });
+    let dtype = text(first("Input type")?)?;
+    // Lists of tensors have no dimensions here.
+    Some((dtype.trim_start_matches("c10::").to_string(), elements.filter(|_| n_dims > 0)?))
+}
+
+const ALL_REDUCE: &str = "all-reduce";
 
 /// What a kernel's name says: `ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)`.
 pub fn kernel_collective(name: &str) -> &'static str {
     const NAMES: [(&str, &str); 11] = [
-        ("allreduce", "all-reduce"),
-        ("all_reduce", "all-reduce"),
-        ("cross_device_reduce", "all-reduce"),
+        ("allreduce", ALL_REDUCE),
+        ("all_reduce", ALL_REDUCE),
+        ("cross_device_reduce", ALL_REDUCE),
         ("reducescatter", "reduce-scatter"),
         ("reduce_scatter", "reduce-scatter"),
         ("allgather", "all-gather"),
@@ -168,10 +223,10 @@ pub fn kernel_collective(name: &str) -> &'static str {
 fn element_bytes(dtype: &str) -> Option<u64> {
     let name = dtype.trim_start_matches("c10::").to_ascii_lowercase();
     Some(match name.as_str() {
-        "double" | "long" | "int64" | "float64" | "complexfloat" => 8,
+        "double" | "long" | "long int" | "int64" | "float64" | "complexfloat" => 8,
         "float" | "int" | "int32" | "float32" => 4,
         "half" | "bfloat16" | "short" | "float16" | "int16" => 2,
-        "byte" | "char" | "bool" | "uint8" | "int8" => 1,
+        "byte" | "char" | "bool" | "uint8" | "int8" | "unsigned char" | "signed char" => 1,
         "complexdouble" => 16,
         name if name.starts_with("float8") => 1,
         _ => return None,

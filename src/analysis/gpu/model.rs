@@ -2,6 +2,7 @@
 
 use super::annotation::Annotation;
 use super::class::{Class, ClassId, Classes};
+use super::collective::Tensor;
 use super::facts::{RunFacts, Vendor};
 use super::kind::{Kind, Kinds};
 use super::spans::{self, Span};
@@ -13,6 +14,7 @@ use crate::trace::slices::{SliceId, SliceKind};
 use crate::trace::tracks::{Key, ProcessId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
 /// A kernel, a copy or a fill.
@@ -93,6 +95,8 @@ pub struct GpuModel {
     pub classes: Classes,
     /// Names of calls that launch a whole graph.
     graph_launches: Vec<StringId>,
+    /// First inputs of operators, by name and signature of all inputs: see [`super::collective`].
+    pub(super) tensors: RefCell<FxHashMap<(StringId, u64), Option<Tensor>>>,
 }
 
 impl Deref for GpuTrace<'_> {
@@ -155,6 +159,7 @@ impl<'a> GpuTrace<'a> {
             steps,
             classes: Classes::new(kernel_rules),
             graph_launches: Vec::new(),
+            tensors: RefCell::default(),
         };
         let mut gpu = GpuTrace { trace, model };
         gpu.collect();

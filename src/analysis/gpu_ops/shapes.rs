@@ -218,7 +218,11 @@ fn read(gpu: &GpuTrace<'_>, groups: &mut [Group]) {
         let group = &mut groups[at];
         let Some(raw) = gpu.trace.args.get(gpu.trace.slices.args_of(group.of as usize)) else { continue };
         let step = gpu.trace.strings.get_opt(group.key.step).and_then(StepTokens::parse);
-        group.inputs = Some(Inputs::read(&raw, gpu.name(group.of), step.as_ref()));
+        let mut inputs = Inputs::read(&raw, gpu.name(group.of), step.as_ref());
+        if let Some(Work { spec: Some(spec), .. }) = &mut inputs.work {
+            *spec = spec.as_run_by(gpu.trace.strings.get_opt(group.kernel).unwrap_or(""));
+        }
+        group.inputs = Some(inputs);
     }
 }
 

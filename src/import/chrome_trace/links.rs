@@ -110,7 +110,10 @@ pub fn taken_of(linked: Linked, args: &[u8]) -> Taken {
                 // asked for besides the kernel's own.
                 Some(seed @ 1..=2) => hash = hash.wrapping_add(hash_of(seed, value)),
                 Some(_) => {}
-                None => keep |= key.starts_with(b"wait_on_") || is_of_collective(key),
+                // Of ranges, those of collectives have inputs.
+                None => {
+                    keep |= key.starts_with(b"wait_on_") || key == b"Input Dims" || is_of_collective(key);
+                }
             });
             Taken { link, signature: (hash != 0).then_some(hash), keep }
         }
