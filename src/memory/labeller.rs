@@ -288,19 +288,19 @@ impl Labeller {
         number
     }
 
-    /// Looks at what is known of an address, so that it is near the processor when the access comes; what it gives is of no use but that
-    /// nobody can leave the look out.
+    /// Looks at what is known of an address, so that it is near the processor when the access comes. Gives whether it was one of the key/value
+    /// cache, and a number that is of no use but that nobody can leave the look out.
     #[inline]
-    pub fn see(&self, address: u64) -> u32 {
+    pub fn see(&self, address: u64) -> (bool, u32) {
         let known = self.pages.see(address >> PAGE_BITS);
-        let id = match known.kind {
-            Some(Kind::KV_CACHE) => {
-                let at = self.kv_addresses.get(address);
-                at.and_then(|at| self.kv_regions.get(at as usize)).copied().unwrap_or(0)
-            }
-            _ => known.id,
+        let is_kv = known.kind == Some(Kind::KV_CACHE);
+        let id = if is_kv {
+            let at = self.kv_addresses.get(address);
+            at.and_then(|at| self.kv_regions.get(at as usize)).copied().unwrap_or(0)
+        } else {
+            known.id
         };
-        self.map.get(id).map_or(id, |region| region.access_count as u32)
+        (is_kv, self.map.get(id).map_or(id, |region| region.access_count as u32))
     }
 
     /// The regions of the accesses so far.

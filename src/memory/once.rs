@@ -11,8 +11,8 @@ use super::metrics::{Accumulator, Row};
 use crate::trace::accesses::PAGE_BITS;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Addresses of one pass, about: 32 bytes of memory each, in tables of which a third to two thirds are in use.
-const ADDRESSES_OF_PASS: u64 = 1 << 23;
+/// Addresses of one pass, about: 24 bytes of memory each, in tables of which a third to two thirds are in use, so 400 MB at the most.
+const ADDRESSES_OF_PASS: u64 = 10_000_000;
 /// Tables that addresses of one pass are shared out to.
 const N_BUCKETS: usize = 512;
 /// Rows that wait for their table: 32 bytes each.
@@ -43,19 +43,43 @@ impl Distinct {
 }
 
 /// The latest access to an address, and stores to it, by the first kind and region that it has.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Place {
     address: u64,
     ts: i64,
-    kind: Kind,
     region_id: u32,
-    /// Up to two.
-    n_stores: u8,
-    is_used: bool,
+    /// Number of the kind, how many stores (up to two), and whether the place is in use, in so many bits.
+    tag: u32,
 }
 
-const FREE: Place =
-    Place { address: 0, ts: 0, kind: Kind::UNKNOWN, region_id: 0, n_stores: 0, is_used: false };
+const USED_BITS: u32 = 1;
+const STORE_BITS: u32 = 2;
+
+impl Place {
+    fn new(row: &Row) -> Place {
+        let Row { ts, address, kind, region_id, .. } = *row;
+        let tag = (kind.0 << STORE_BITS | u32::from(row.is_store())) << USED_BITS | 1;
+        Place { address, ts, region_id, tag }
+    }
+
+    #[inline]
+    fn is_used(&self) -> bool {
+        self.tag != 0
+    }
+
+    #[inline]
+    fn kind(&self) -> Kind {
+        Kind(self.tag >> (STORE_BITS + USED_BITS))
+    }
+
+    fn n_stores(&self) -> u32 {
+        self.tag >> USED_BITS & ((1 << STORE_BITS) - 1)
+    }
+
+    fn add_store(&mut self) {
+        self.tag += 1 << USED_BITS;
+    }
+}
 
 /// A share of the addresses.
 #[derive(Default)]
@@ -119,7 +143,7 @@ impl Bucket {
         let mut at = (mixed(address) >> 20) as usize & mask;
         loop {
             let place = &self.places[at];
-            if !place.is_used || place.address == address {
+            if !place.is_used() || place.address == address {
                 return at;
             }
             at = (at + 1) & mask;
@@ -129,8 +153,8 @@ impl Bucket {
     #[cold]
     fn grow(&mut self) {
         let n_places = (self.places.len() * 2).max(64);
-        let before = std::mem::replace(&mut self.places, vec![FREE; n_places]);
-        for place in before.into_iter().filter(|place| place.is_used) {
+        let before = std::mem::replace(&mut self.places, vec![Place::default(); n_places]);
+        for place in before.into_iter().filter(Place::is_used) {
             let at = self.place_of(place.address);
             self.places[at] = place;
         }
@@ -143,11 +167,11 @@ impl Bucket {
         }
         let at = self.place_of(row.address);
         let place = &mut self.places[at];
-        if !place.is_used {
-            let Row { ts, address, kind, region_id, .. } = *row;
-            let n_stores = u8::from(row.is_store());
-            *place = Place { address, ts, kind, region_id, n_stores, is_used: true };
+        if !place.is_used() {
+            *place = Place::new(row);
             self.n_used += 1;
+            let Row { address, region_id, .. } = *row;
+            let n_stores = place.n_stores();
             let is_new_page = self.pages.insert((region_id, address >> PAGE_BITS));
             if let Some(counts) = out.counts_of(row).filter(|_| is_new_page || n_stores > 0) {
                 counts.n_pages += u64::from(is_new_page);
@@ -165,19 +189,25 @@ impl Bucket {
         }
         if row.is_store() {
             let n_stores = if is_first_region {
-                &mut place.n_stores
+                let n = place.n_stores();
+                if n < 2 {
+                    place.add_store();
+                }
+                n
             } else {
-                self.other_regions.entry((row.region_id, row.address)).or_default()
+                let n = self.other_regions.entry((row.region_id, row.address)).or_default();
+                let before = *n;
+                *n = (before + 1).min(2);
+                before.into()
             };
-            if *n_stores < 2
+            if n_stores < 2
                 && let Some(counts) = out.counts_of(row)
             {
-                counts.n_written += u64::from(*n_stores == 0);
-                counts.n_overwritten += u64::from(*n_stores == 1);
-                *n_stores += 1;
+                counts.n_written += u64::from(n_stores == 0);
+                counts.n_overwritten += u64::from(n_stores == 1);
             }
         }
-        let before = if place.kind == row.kind {
+        let before = if place.kind() == row.kind {
             Some(std::mem::replace(&mut place.ts, row.ts))
         } else {
             self.other_kinds.insert((row.address, row.kind), row.ts)

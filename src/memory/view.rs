@@ -86,7 +86,7 @@ impl Labels {
     }
 
     fn blocks(&self) -> LabelBlocks<'_> {
-        LabelBlocks { labels: self, rest: &self.packed, lanes: [[0; tight::BLOCK]; 2] }
+        LabelBlocks { open: &self.open, rest: &self.packed, lanes: [[0; tight::BLOCK]; 2] }
     }
 }
 
@@ -96,7 +96,8 @@ fn label_of(lanes: &[[i64; tight::BLOCK]; 2], at: usize) -> Option<Label> {
 
 /// Labels a block at a time.
 struct LabelBlocks<'a> {
-    labels: &'a Labels,
+    /// Those that are not packed, until they have been given.
+    open: &'a [Option<Label>],
     rest: &'a [u8],
     lanes: [[i64; tight::BLOCK]; 2],
 }
@@ -109,17 +110,18 @@ impl LabelBlocks<'_> {
         }
     }
 
-    /// The next block, if there is one, with the number of its labels.
+    /// The next block with the number of its labels; 0 behind the last one.
     fn next_labels(&mut self) -> (&[[i64; tight::BLOCK]; 2], usize) {
         if !self.rest.is_empty() {
             self.unpack();
             return (&self.lanes, tight::BLOCK);
         }
-        for (at, label) in self.labels.open.iter().enumerate().take(tight::BLOCK) {
+        let open = std::mem::take(&mut self.open);
+        for (at, label) in open.iter().enumerate().take(tight::BLOCK) {
             self.lanes[0][at] = label.map_or(LEFT_OUT, |label| i64::from(label.kind.0));
             self.lanes[1][at] = label.map_or(0, |label| i64::from(label.region_id));
         }
-        (&self.lanes, self.labels.open.len())
+        (&self.lanes, open.len().min(tight::BLOCK))
     }
 }
 
@@ -260,8 +262,11 @@ impl<'a> View<'a> {
             let mut seen = 0;
             for address in rows.addresses() {
                 let address = *address as u64;
-                let page = address >> PAGE_BITS;
-                seen ^= labeller.see(address) ^ self.kv_blocks.see(address) ^ self.kv_pages.see(page);
+                let (is_kv, number) = labeller.see(address);
+                seen ^= number;
+                if is_kv {
+                    seen ^= self.kv_blocks.see(address) ^ self.kv_pages.see(address >> PAGE_BITS);
+                }
             }
             black_box(seen);
             for at in 0..rows.len() {
