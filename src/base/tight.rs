@@ -84,52 +84,50 @@ impl Factor {
     }
 }
 
-/// Parts of a range that values are sorted into to find the gaps between them.
-const N_PARTS: usize = 256;
+/// Values that are looked at to find the gaps between them.
+const SAMPLE: usize = 128;
 
-/// Starts of up to four stretches that the values lie in, cut where the gaps between them are widest, and how many bits the
-/// longest needs. Gaps that are small beside the whole range are not seen. `values` are not empty, lie above `min` and need so many bits there, eight or more.
-fn bases_of(values: &[i64], min: i64, bits: u32) -> ([i64; N_BASES], u32) {
-    // Smallest and largest value of each part.
-    let mut parts = [(i64::MAX, i64::MIN); N_PARTS];
-    let shift = bits.saturating_sub(8);
-    for value in values {
-        let part = &mut parts[(value.wrapping_sub(min) as u64 >> shift) as usize % N_PARTS];
-        *part = (part.0.min(*value), part.1.max(*value));
-    }
-    let mut n_used = 0;
-    for at in 0..N_PARTS {
-        if parts[at].0 <= parts[at].1 {
-            parts[n_used] = parts[at];
-            n_used += 1;
-        }
-    }
-    let parts = &parts[..n_used];
-    let mut gaps = [(0u64, 0usize); N_BASES - 1];
-    for (at, pair) in parts.windows(2).enumerate() {
-        let gap = (pair[1].0.wrapping_sub(pair[0].1) as u64, at + 1);
-        if gap.0 > gaps[0].0 {
-            gaps[0] = gap;
+/// Starts of up to four stretches that the values lie in, cut where the gaps between some of them are widest, and how many bits the
+/// longest needs. `values` are not empty.
+fn bases_of(values: &[i64]) -> ([i64; N_BASES], u32) {
+    let mut sample = [0; SAMPLE];
+    let step = values.len().div_ceil(SAMPLE);
+    let n = values.len().div_ceil(step);
+    let sample = &mut sample[..n];
+    sample.iter_mut().zip(values.iter().step_by(step)).for_each(|(sample, value)| *sample = *value);
+    sample.sort_unstable();
+    // Widths of gaps, and the values behind them.
+    let mut gaps = [(0u64, sample[0]); N_BASES - 1];
+    for pair in sample.windows(2) {
+        let width = pair[1].wrapping_sub(pair[0]) as u64;
+        if width > gaps[0].0 {
+            gaps[0] = (width, pair[1]);
             gaps.sort_unstable();
         }
     }
-    let mut starts = [0, gaps[0].1, gaps[1].1, gaps[2].1];
-    starts.sort_unstable();
-    let mut bases = [min; N_BASES];
-    let mut longest = 0;
-    for n in 0..N_BASES {
-        let end = starts.get(n + 1).copied().unwrap_or(n_used).max(starts[n] + 1).min(n_used);
-        let Some(inside) = parts.get(starts[n]..end) else { continue };
-        let (Some((first, _)), Some((_, last))) = (inside.first(), inside.last()) else { continue };
-        bases[n] = *first;
-        longest = longest.max(last.wrapping_sub(*first) as u64);
+    let mut cuts = gaps.map(|(_, value)| value);
+    cuts.sort_unstable();
+    let mut ranges = [(i64::MAX, i64::MIN); N_BASES];
+    for value in values {
+        let range = &mut ranges[cuts.iter().filter(|cut| **cut <= *value).count() % N_BASES];
+        *range = (range.0.min(*value), range.1.max(*value));
+    }
+    let mut bases = [i64::MAX; N_BASES];
+    let (mut longest, mut above) = (0, i64::MAX);
+    for (base, (first, last)) in bases.iter_mut().zip(ranges).rev() {
+        if first <= last {
+            above = first;
+            longest = longest.max(last.wrapping_sub(first) as u64);
+        }
+        // One with nothing in it starts with the next.
+        *base = above;
     }
     (bases, bits_of(longest))
 }
 
 /// Which of the ascending bases a value is above.
 fn base_below(bases: &[i64; N_BASES], value: i64) -> usize {
-    bases.iter().rposition(|base| *base <= value).unwrap_or(0)
+    bases[1..].iter().filter(|base| **base <= value).count()
 }
 
 /// Appends a block of [`BLOCK`] values or fewer to `out`; nothing of none.
@@ -154,7 +152,7 @@ pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
         }
     } else {
         if bits >= MIN_BITS_FOR_BASES {
-            let (bases, of_longest) = bases_of(values, min, bits);
+            let (bases, of_longest) = bases_of(values);
             if of_longest + BASE_BITS + 1 < bits {
                 (ways, base, more) = (BASES, bases[0], bases);
             }
