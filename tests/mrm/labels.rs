@@ -177,7 +177,7 @@ fn what_stops_early_is_measured_up_to_there() {
             let mut trace = Trace::default();
             let symbol = trace.strings.intern("ggml_mul_mat");
             for at in 0..n + n_more {
-                let ts = if is_ordered { at * 10 } else { at * 10 ^ 64 };
+                let ts = if is_ordered { at * 10 } else { (at * 10) ^ 64 };
                 trace.accesses.push(&Access {
                     ts: ts as i64,
                     address: at % 300 * 520,
