@@ -84,50 +84,36 @@ impl Factor {
     }
 }
 
-/// Values that are looked at to find the gaps between them.
-const SAMPLE: usize = 128;
-
-/// Starts of up to four stretches that the values lie in, cut where the gaps between some of them are widest, and how many bits the
+/// Starts of up to four stretches that the values lie in, cut where the gaps between them are widest, and how many bits the
 /// longest needs. `values` are not empty.
 fn bases_of(values: &[i64]) -> ([i64; N_BASES], u32) {
-    let mut sample = [0; SAMPLE];
-    let step = values.len().div_ceil(SAMPLE);
-    let n = values.len().div_ceil(step);
-    let sample = &mut sample[..n];
-    sample.iter_mut().zip(values.iter().step_by(step)).for_each(|(sample, value)| *sample = *value);
-    sample.sort_unstable();
-    // Widths of gaps, and the values behind them.
-    let mut gaps = [(0u64, sample[0]); N_BASES - 1];
-    for pair in sample.windows(2) {
-        let width = pair[1].wrapping_sub(pair[0]) as u64;
-        if width > gaps[0].0 {
-            gaps[0] = (width, pair[1]);
+    let mut sorted = [0; BLOCK];
+    let sorted = &mut sorted[..values.len()];
+    sorted.copy_from_slice(values);
+    sorted.sort_unstable();
+    let mut gaps = [(0u64, 0usize); N_BASES - 1];
+    for (at, pair) in sorted.windows(2).enumerate() {
+        let gap = (pair[1].wrapping_sub(pair[0]) as u64, at + 1);
+        if gap.0 > gaps[0].0 {
+            gaps[0] = gap;
             gaps.sort_unstable();
         }
     }
-    let mut cuts = gaps.map(|(_, value)| value);
-    cuts.sort_unstable();
-    let mut ranges = [(i64::MAX, i64::MIN); N_BASES];
-    for value in values {
-        let range = &mut ranges[cuts.iter().filter(|cut| **cut <= *value).count() % N_BASES];
-        *range = (range.0.min(*value), range.1.max(*value));
-    }
-    let mut bases = [i64::MAX; N_BASES];
-    let (mut longest, mut above) = (0, i64::MAX);
-    for (base, (first, last)) in bases.iter_mut().zip(ranges).rev() {
-        if first <= last {
-            above = first;
-            longest = longest.max(last.wrapping_sub(first) as u64);
-        }
-        // One with nothing in it starts with the next.
-        *base = above;
+    let mut starts = [0, gaps[0].1, gaps[1].1, gaps[2].1];
+    starts.sort_unstable();
+    let mut bases = [sorted[0]; N_BASES];
+    let mut longest = 0;
+    for n in 0..N_BASES {
+        let end = starts.get(n + 1).copied().unwrap_or(sorted.len()).max(starts[n] + 1);
+        bases[n] = sorted[starts[n]];
+        longest = longest.max(sorted[end - 1].wrapping_sub(bases[n]) as u64);
     }
     (bases, bits_of(longest))
 }
 
 /// Which of the ascending bases a value is above.
 fn base_below(bases: &[i64; N_BASES], value: i64) -> usize {
-    bases[1..].iter().filter(|base| **base <= value).count()
+    bases.iter().rposition(|base| *base <= value).unwrap_or(0)
 }
 
 /// Appends a block of [`BLOCK`] values or fewer to `out`; nothing of none.
