@@ -59,7 +59,7 @@ fn records_are_those_of_memray() {
             match decoder.next(&mut strings) {
                 Next::More | Next::Version(_) | Next::Bad => panic!("{name}"),
                 Next::End => break,
-                Next::Header | Next::Padding => {}
+                Next::Header | Next::Padding | Next::ThreadName { .. } => {}
                 Next::Other(oddity) => assert_eq!(oddity, None, "{name}"),
                 Next::Memory { ms, rss } => snapshots.push(json!([ms, rss])),
                 Next::Allocation(it) => {
@@ -139,6 +139,24 @@ fn told(trace: &Trace) -> String {
     out
 }
 
+/// Bytes that were asked for, in all and by thread, and the names of threads.
+fn sizes_and_threads_are_told(name: &str, trace: &Trace, records: &[Value]) {
+    let told = |key: &str| &trace.source.metadata.iter().find(|(known, _)| known == key).unwrap().1;
+    let is_free = |record: &&Value| matches!(text_of(&record[4]), "FREE" | "PYMALLOC_FREE" | "MUNMAP");
+    let given: Vec<&Value> = records.iter().filter(|record| !is_free(record)).collect();
+    let size = |record: &&&Value| record[2].as_u64().unwrap();
+    assert_eq!(*told("allocated_bytes"), given.iter().map(|it| size(&it)).sum::<u64>().to_string(), "{name}");
+    let largest = given.iter().map(|it| size(&it)).max().unwrap_or(0);
+    assert_eq!(*told("largest_allocation_bytes"), largest.to_string(), "{name}");
+    for record in &given {
+        let thread = match record[6].as_str() {
+            Some(thread) if !thread.is_empty() => format!("{} {thread}:", record[0]),
+            _ => format!("{}", record[0]),
+        };
+        assert!(told("threads").split("; ").any(|told| told.starts_with(&thread)), "{name}: {thread}");
+    }
+}
+
 #[test]
 fn accesses_follow_records_however_the_file_is_cut() {
     for (name, bytes, expected) in captures() {
@@ -173,6 +191,7 @@ fn accesses_follow_records_however_the_file_is_cut() {
                 "{name}"
             );
             assert!(trace.accesses.iter().is_sorted_by_key(|it| it.ts));
+            sizes_and_threads_are_told(&name, &trace, records);
             assert_eq!(trace.ledger.count_of("memray-approximate-clock"), 1);
             assert_eq!(trace.ledger.issues.len(), 1, "{name}: {:?}", trace.ledger.issues);
             assert_eq!(trace.ledger.skipped.records, 0);

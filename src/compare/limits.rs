@@ -1,6 +1,6 @@
 //! Limits on how much may change, for continuous integration: `gpu.per_step > 3%`.
 
-use super::{CompareQuery, Comparison, Digest, Measure, compare};
+use super::{Comparison, Digest, Measure, measures_of};
 use crate::base::units::{Unit, format_float};
 
 /// How much of a measure may change.
@@ -162,9 +162,7 @@ pub struct Held {
 /// slices.slices.self > 2 s
 /// ```
 pub fn hold(side: &Digest, text: &str) -> Vec<Held> {
-    // Compared with itself a side has every measure, and as A its own numbers.
-    let measures = compare(side, side, &CompareQuery::default()).map(|comparison| comparison.measures);
-    let measures = measures.unwrap_or_default();
+    let measures = measures_of(side);
     text.lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#'))

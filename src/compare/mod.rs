@@ -248,10 +248,8 @@ fn in_each_file(side: &Digest, report: &str, id: &str) -> Repeats {
     Repeats::new(&of_files)
 }
 
-/// Compares the tables of two reports of one kind.
-fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], comparison: &mut Comparison) {
-    let n_files = sides.map(|side| side.files.len());
-
+/// Base ids of the tables of a report on either side, each once.
+fn table_ids(pair: [Option<&Report>; 2]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for report in pair.into_iter().flatten() {
         for table in report.tables() {
@@ -261,6 +259,14 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
             }
         }
     }
+    ids
+}
+
+/// Compares the tables of two reports of one kind.
+fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], comparison: &mut Comparison) {
+    let n_files = sides.map(|side| side.files.len());
+
+    let ids = table_ids(pair);
     let mut report = Report::new("", like.title.clone());
     report.id = compared_id(&like.id).into();
     for id in &ids {
@@ -304,12 +310,12 @@ pub fn percent(a: f64, b: f64) -> String {
     format!("{:+.1} %", 100.0 * (b - a) / a)
 }
 
-fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Comparison) {
-    let Joined { mut table, totals, n_rows: [only_a, only_b, both], n_left_out, .. } = joined;
-    for Total { id, label, unit, a, b, by_file, .. } in &totals {
+/// Numbers that limits can be set on: what the columns of a table add up to.
+fn add_measures(table: &Table, totals: &[Total], of_report: &str, out: &mut Vec<Measure>) {
+    for Total { id, label, unit, a, b, by_file, .. } in totals {
         // Of sides with equally many files what is noise for one is noise for the sums, as many times.
         let noise = by_file.filter(|by_file| by_file.sides[0].n == by_file.sides[1].n);
-        comparison.measures.push(Measure {
+        out.push(Measure {
             id: format!("{of_report}.{}.{id}", table.id),
             what: format!("{label}, total of the table {}", table.title),
             unit: *unit,
@@ -319,7 +325,7 @@ fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Co
         });
     }
     if let Some(Total { id, label, unit, by_file: Some(by_file), .. }) = totals.first() {
-        comparison.measures.push(Measure {
+        out.push(Measure {
             id: format!("{of_report}.{}.{id}.per_file", table.id),
             what: format!("{label} for one file, mean of the table {}", table.title),
             unit: *unit,
@@ -328,6 +334,30 @@ fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Co
             noise: Some(by_file.noise),
         });
     }
+}
+
+/// What one side holds by itself that limits can be set on, as A of the measures; there is no B.
+pub fn measures_of(side: &Digest) -> Vec<Measure> {
+    let mut out = Vec::new();
+    gpu::add_measures_of(side, &mut out);
+    for report in side.reports.iter().filter(|report| !IN_GPU_REPORT.contains(&&*report.id)) {
+        for id in table_ids([Some(report), None]) {
+            let each = match side.files.len() {
+                1 => Default::default(),
+                // Both alike, as noise is told of two.
+                _ => [(), ()].map(|()| in_each_file(side, &report.id, &id)),
+            };
+            if let Some(joined) = join(&tables_of(Some(report), &id), &[], &each) {
+                add_measures(&joined.table, &joined.totals, &report.id, &mut out);
+            }
+        }
+    }
+    out
+}
+
+fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Comparison) {
+    let Joined { mut table, totals, n_rows: [only_a, only_b, both], n_left_out, .. } = joined;
+    add_measures(&table, &totals, of_report, &mut comparison.measures);
     if !totals.is_empty() {
         report.table(totals_table(&table, &totals));
     }

@@ -1,55 +1,186 @@
-//! Looking things up by page and by number of region, for tables with millions of them.
+//! Looking things up by page, by address and by number of region, for tables with millions of them.
 //!
 //! Pages that are touched lie together, so a hash is made of each stretch of pages only, and what is known of a page lies
 //! beside what is known of its neighbours. Numbers of regions mostly count up, so they are places in a list.
+//!
+//! Waiting for memory is most of what looking up costs. Whoever has many keys says so beforehand (`see`): one look at each, none of
+//! which waits for another, brings what is known of them near the processor.
 
 use rustc_hash::FxHashMap;
 
-/// Pages of a stretch.
-const STRETCH: usize = 32;
+/// Spreads keys evenly over 64 bits.
+#[inline]
+pub fn mixed(key: u64) -> u64 {
+    let product = u128::from(key ^ 0x2545_f491_4f6c_dd1d) * 0x9e37_79b9_7f4a_7c15;
+    product as u64 ^ (product >> 64) as u64
+}
 
-/// Something of each page; what nothing was said of is `T::default()`.
+/// Fewest places of a table.
+const MIN_SLOTS: usize = 1 << 8;
+
+/// A key and its number, one more than it is; 0 where there is none.
+#[derive(Clone, Copy, Default, Debug)]
+struct Slot {
+    key: u64,
+    number: u32,
+}
+
+/// Numbers keys from 0 on, in the order in which they come.
+#[derive(Clone, Debug, Default)]
+pub struct Numbers {
+    /// Places that a key is looked for in, one after the other. A power of two of them, at most two thirds of which are taken.
+    slots: Vec<Slot>,
+    n: u32,
+    /// The last key that was asked for; keys often come several times in a row.
+    last: Slot,
+}
+
+impl Numbers {
+    pub fn len(&self) -> usize {
+        self.n as usize
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// Number of a key, if it has one.
+    #[inline]
+    pub fn get(&self, key: u64) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        self.slots[self.place_of(key)].number.checked_sub(1)
+    }
+
+    /// Where a key is, or would be. There are places, and some are free.
+    #[inline]
+    fn place_of(&self, key: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = mixed(key) as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.key == key || slot.number == 0 {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Number of a key, the next one if it has none; true if it was given now.
+    #[inline]
+    pub fn get_or_add(&mut self, key: u64) -> (u32, bool) {
+        if self.last.key == key && self.last.number > 0 {
+            return (self.last.number - 1, false);
+        }
+        if self.slots.len() < MIN_SLOTS || self.n as usize * 3 >= self.slots.len() * 2 {
+            self.grow();
+        }
+        let at = self.place_of(key);
+        let slot = &mut self.slots[at];
+        let is_new = slot.number == 0;
+        if is_new {
+            self.n += 1;
+            *slot = Slot { key, number: self.n };
+        }
+        self.last = *slot;
+        (self.last.number - 1, is_new)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let n_slots = (self.slots.len() * 2).max(MIN_SLOTS);
+        let before = std::mem::replace(&mut self.slots, vec![Slot::default(); n_slots]);
+        for slot in before.into_iter().filter(|slot| slot.number > 0) {
+            let at = self.place_of(slot.key);
+            self.slots[at] = slot;
+        }
+    }
+}
+
+/// Pages of a stretch.
+const STRETCH: usize = 8;
+
+/// Something of each page; what nothing was said of is `T::default()`. A page far from others takes the room of eight.
 #[derive(Clone, Debug)]
 pub struct PageTable<T> {
-    stretches: FxHashMap<u64, u32>,
+    stretches: Numbers,
     values: Vec<[T; STRETCH]>,
 }
 
 impl<T> Default for PageTable<T> {
     fn default() -> PageTable<T> {
-        PageTable { stretches: FxHashMap::default(), values: Vec::new() }
+        PageTable { stretches: Numbers::default(), values: Vec::new() }
     }
 }
 
 impl<T: Copy + Default> PageTable<T> {
     /// What is known of a page, to be changed.
+    #[inline]
     pub fn entry(&mut self, page: u64) -> &mut T {
-        let next = self.values.len() as u32;
-        let at = *self.stretches.entry(page / STRETCH as u64).or_insert(next) as usize;
-        if at == self.values.len() {
+        let (at, is_new) = self.stretches.get_or_add(page / STRETCH as u64);
+        if is_new {
             self.values.push([T::default(); STRETCH]);
         }
-        &mut self.values[at][(page % STRETCH as u64) as usize]
+        &mut self.values[at as usize][(page % STRETCH as u64) as usize]
+    }
+
+    /// What is known of a page.
+    #[inline]
+    pub fn see(&self, page: u64) -> T {
+        let stretch = self.stretches.get(page / STRETCH as u64).and_then(|at| self.values.get(at as usize));
+        stretch.map_or_else(T::default, |stretch| stretch[(page % STRETCH as u64) as usize])
     }
 }
 
 /// Distinct pages.
 #[derive(Clone, Debug, Default)]
 pub struct PageSet {
-    /// A bit a page, by stretches of 64.
-    words: FxHashMap<u64, u64>,
+    /// A bit a page, by stretches of 64: number and bits, no bits where there is none. As in [`Numbers`].
+    words: Vec<(u64, u64)>,
+    n_words: usize,
     len: u64,
 }
 
 impl PageSet {
+    #[inline]
+    fn place_of(&self, stretch: u64) -> usize {
+        let mask = self.words.len() - 1;
+        let mut at = mixed(stretch) as usize & mask;
+        loop {
+            let (key, bits) = self.words[at];
+            if key == stretch || bits == 0 {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
     /// False if it is in there already.
+    #[inline]
     pub fn insert(&mut self, page: u64) -> bool {
-        let word = self.words.entry(page / 64).or_default();
+        if self.words.len() < MIN_SLOTS || self.n_words * 3 >= self.words.len() * 2 {
+            self.grow();
+        }
+        let at = self.place_of(page / 64);
+        let (key, word) = &mut self.words[at];
         let bit = 1 << (page % 64);
         let is_new = *word & bit == 0;
+        self.n_words += usize::from(*word == 0);
+        *key = page / 64;
         *word |= bit;
         self.len += u64::from(is_new);
         is_new
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let n_words = (self.words.len() * 2).max(MIN_SLOTS);
+        let before = std::mem::replace(&mut self.words, vec![(0, 0); n_words]);
+        for (stretch, bits) in before.into_iter().filter(|(_, bits)| *bits > 0) {
+            let at = self.place_of(stretch);
+            self.words[at] = (stretch, bits);
+        }
     }
 
     pub fn len(&self) -> u64 {
@@ -61,13 +192,14 @@ impl PageSet {
     }
 
     pub fn clear(&mut self) {
-        self.words.clear();
+        self.words.fill((0, 0));
+        self.n_words = 0;
         self.len = 0;
     }
 
     /// Ascending.
     pub fn to_sorted(&self) -> Vec<u64> {
-        let mut words: Vec<(u64, u64)> = self.words.iter().map(|(at, word)| (*at, *word)).collect();
+        let mut words: Vec<(u64, u64)> = self.words.iter().copied().filter(|(_, word)| *word > 0).collect();
         words.sort_unstable();
         let bits = |(at, word): (u64, u64)| {
             (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 64 + bit)
@@ -90,6 +222,7 @@ pub struct Places {
 const MIN_DENSE: usize = 1 << 12;
 
 impl Places {
+    #[inline]
     pub fn get(&self, id: u32) -> Option<u32> {
         match self.dense.get(id as usize) {
             Some(place) if *place > 0 => Some(place - 1),
@@ -99,6 +232,7 @@ impl Places {
     }
 
     /// Gives the next place to a number that has none; true if it was given now.
+    #[inline]
     pub fn get_or_add(&mut self, id: u32) -> (u32, bool) {
         if let Some(place) = self.get(id) {
             return (place, false);
@@ -128,10 +262,16 @@ mod tests {
         fn they_are_maps(keys in prop::collection::vec(prop_oneof![0..300u64, any::<u64>()], 0..400)) {
             let (mut table, mut set, mut places) =
                 (PageTable::<u32>::default(), PageSet::default(), Places::default());
+            let (mut numbers, mut numbered) = (Numbers::default(), BTreeMap::new());
             let (mut counts, mut seen, mut ids) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
             for key in keys {
                 let count: &mut u32 = counts.entry(key).or_default();
+                prop_assert_eq!(table.see(key), *count);
                 prop_assert_eq!(*table.entry(key), *count);
+                prop_assert_eq!(numbers.get(key), numbered.get(&key).copied());
+                let (is_new, next) = (!numbered.contains_key(&key), numbered.len() as u32);
+                let number = *numbered.entry(key).or_insert(next);
+                prop_assert_eq!(numbers.get_or_add(key), (number, is_new));
                 *count += 1;
                 *table.entry(key) += 1;
                 prop_assert_eq!(set.insert(key), seen.insert(key));

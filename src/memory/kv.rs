@@ -5,8 +5,7 @@
 //! time 0. [`KvBlocks`] is what is meant: one entry an address, and a new life with each store that
 //! comes after a read.
 
-use super::index::PageTable;
-use rustc_hash::FxHashMap;
+use super::index::{Numbers, PageTable};
 
 /// One page, as the reference counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +72,13 @@ impl KvPages {
         }
     }
 
+    /// Looks at a page, as [`super::labeller::Labeller::see`] does.
+    #[inline]
+    pub fn see(&self, page: u64) -> u32 {
+        let at = self.by_page.see(page).checked_sub(1);
+        at.and_then(|at| self.pages.get(at as usize)).map_or(0, |page| page.total_reads as u32)
+    }
+
     pub fn pages(&self) -> &[KvPage] {
         &self.pages
     }
@@ -107,8 +113,9 @@ impl KvLife {
 #[derive(Clone, Debug, Default)]
 pub struct KvBlocks {
     lives: Vec<KvLife>,
-    /// The current one of each address.
-    current: FxHashMap<u64, u32>,
+    addresses: Numbers,
+    /// The current one of each address, by its number.
+    current: Vec<u32>,
 }
 
 impl KvBlocks {
@@ -125,7 +132,11 @@ impl KvBlocks {
             evict_ns: None,
             reads: 0,
         };
-        let at = self.current.entry(address).or_insert(next);
+        let (number, is_new) = self.addresses.get_or_add(address);
+        if is_new {
+            self.current.push(next);
+        }
+        let Some(at) = self.current.get_mut(number as usize) else { return };
         if let Some(now) = self.lives.get_mut(*at as usize) {
             if is_store && now.reads > 0 {
                 now.evict_ns = Some(ts);
@@ -138,6 +149,13 @@ impl KvBlocks {
         }
         count(&mut life, is_store, ts);
         self.lives.push(life);
+    }
+
+    /// Looks at the life of an address, as [`super::labeller::Labeller::see`] does.
+    #[inline]
+    pub fn see(&self, address: u64) -> u32 {
+        let at = self.addresses.get(address).and_then(|number| self.current.get(number as usize));
+        at.and_then(|at| self.lives.get(*at as usize)).map_or(0, |life| life.reads as u32)
     }
 
     pub fn lives(&self) -> &[KvLife] {

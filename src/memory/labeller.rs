@@ -5,13 +5,13 @@
 //! weights. All weights are region 1, each address of the key/value cache is a region, and each page of any other kind; they get their
 //! numbers from 2 on, as they appear.
 
-use super::index::{PageTable, Places};
+use super::index::{Numbers, PageTable, Places};
 use super::kinds::{Kind, Kinds};
 use super::ranges::{AddressRange, MarkedPages};
 use super::rules::{Question, Rules};
 use crate::base::python;
 use crate::base::strings::StringTable;
-use crate::trace::accesses::{Access, Op};
+use crate::trace::accesses::{Access, Op, PAGE_BITS};
 use rustc_hash::FxHashMap;
 
 /// What becomes of a row that nothing tells the kind of.
@@ -83,6 +83,7 @@ impl RegionMap {
     }
 
     /// Counts an access.
+    #[inline]
     pub fn count(&mut self, id: u32, kind: Kind, page: u64, ts: i64) {
         let (at, _) = self.places.get_or_add(id);
         match self.regions.get_mut(at as usize) {
@@ -159,11 +160,16 @@ pub struct Labeller {
     policy: UnknownPolicy,
     pages: PageTable<Page>,
     ranges: MarkedPages<Kind>,
-    kv_addresses: FxHashMap<u64, u32>,
+    /// Addresses of the key/value cache by number, and their regions by that.
+    kv_addresses: Numbers,
+    kv_regions: Vec<u32>,
     map: RegionMap,
     /// Answers of the rules.
     answers: FxHashMap<Question, Option<Kind>>,
+    /// The question that was asked last; rows that follow each other often ask the same.
+    last: Option<(Question, Option<Kind>)>,
     phases: FxHashMap<String, u32>,
+    last_phase: Option<(String, u32)>,
 }
 
 impl Labeller {
@@ -181,6 +187,7 @@ impl Labeller {
     }
 
     /// The next access; `None` if it is left out.
+    #[inline]
     pub fn label(
         &mut self,
         row: &Access,
@@ -216,7 +223,13 @@ impl Labeller {
         }
         let region_id = match kind {
             Kind::WEIGHT => Region::WEIGHTS,
-            Kind::KV_CACHE => *self.kv_addresses.entry(row.address).or_insert_with(|| self.map.next_id()),
+            Kind::KV_CACHE => {
+                let (at, is_new) = self.kv_addresses.get_or_add(row.address);
+                if is_new {
+                    self.kv_regions.push(self.map.next_id());
+                }
+                self.kv_regions.get(at as usize).copied().unwrap_or(Region::UNKNOWN)
+            }
             _ => {
                 if known.id == 0 {
                     known.id = self.map.next_id();
@@ -236,20 +249,15 @@ impl Labeller {
         strings: &StringTable,
         kinds: &mut Kinds,
     ) -> Kind {
-        let phase_number = match phase {
-            None => u32::MAX,
-            Some(phase) => match self.phases.get(phase) {
-                Some(number) => *number,
-                None => {
-                    let number = self.phases.len() as u32;
-                    self.phases.insert(phase.to_string(), number);
-                    number
-                }
-            },
-        };
+        let phase_number = phase.map_or(u32::MAX, |phase| self.number_of(phase));
+        let question = (row.symbol, row.dso, phase_number, row.op, row.op_text);
+        if let Some((last, answer)) = &self.last
+            && *last == question
+        {
+            return answer.unwrap_or(Kind::UNKNOWN);
+        }
         let rules = &self.rules;
-        let answer = self.answers.entry((row.symbol, row.dso, phase_number, row.op, row.op_text));
-        let answer = answer.or_insert_with(|| {
+        let answer = *self.answers.entry(question).or_insert_with(|| {
             let text = |id: Option<_>| id.map_or("", |id| strings.get(id));
             let op = match row.op {
                 Op::Load => "load",
@@ -258,7 +266,41 @@ impl Labeller {
             };
             rules.classify(text(row.symbol), text(row.dso), phase, op).map(|name| kinds.of_name(name))
         });
+        self.last = Some((question, answer));
         answer.unwrap_or(Kind::UNKNOWN)
+    }
+
+    fn number_of(&mut self, phase: &str) -> u32 {
+        if let Some((last, number)) = &self.last_phase
+            && last == phase
+        {
+            return *number;
+        }
+        let number = match self.phases.get(phase) {
+            Some(number) => *number,
+            None => {
+                let number = self.phases.len() as u32;
+                self.phases.insert(phase.to_string(), number);
+                number
+            }
+        };
+        self.last_phase = Some((phase.to_string(), number));
+        number
+    }
+
+    /// Looks at what is known of an address, so that it is near the processor when the access comes. Gives whether it was one of the key/value
+    /// cache, and a number that is of no use but that nobody can leave the look out.
+    #[inline]
+    pub fn see(&self, address: u64) -> (bool, u32) {
+        let known = self.pages.see(address >> PAGE_BITS);
+        let is_kv = known.kind == Some(Kind::KV_CACHE);
+        let id = if is_kv {
+            let at = self.kv_addresses.get(address);
+            at.and_then(|at| self.kv_regions.get(at as usize)).copied().unwrap_or(0)
+        } else {
+            known.id
+        };
+        (is_kv, self.map.get(id).map_or(id, |region| region.access_count as u32))
     }
 
     /// The regions of the accesses so far.

@@ -7,10 +7,9 @@
 use super::index::Places;
 use super::kinds::Kind;
 use super::numbers::PairwiseSum;
+use super::once::{Distinct, Pass};
 use super::spread::Spread;
-use super::{once, row_table};
 use crate::trace::accesses::{Op, PAGE_BITS};
-use rustc_hash::FxHashMap;
 
 /// An access with its label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -205,12 +204,14 @@ pub struct Counts {
 pub struct Accumulator {
     regions: Vec<RegionState>,
     places: Places,
-    intervals: FxHashMap<Kind, Spread>,
+    /// By number of the kind.
+    intervals: Vec<Spread>,
     strides: Vec<(Kind, Strides)>,
 }
 
 impl Accumulator {
     /// Takes note of what does not depend on order in time.
+    #[inline]
     pub fn add(&mut self, row: &Row) {
         let (at, is_new) = self.places.get_or_add(row.region_id);
         if is_new {
@@ -234,6 +235,7 @@ impl Accumulator {
 
     /// Takes note of what depends on order in time: rows have to come in that order, those of one time in the order of the file, once
     /// [`Accumulator::add`] has been told of all of them.
+    #[inline]
     pub fn add_in_time(&mut self, row: &Row) {
         let Some(at) = self.places.get(row.region_id) else { return };
         let Some(region) = self.regions.get_mut(at as usize) else { return };
@@ -248,15 +250,20 @@ impl Accumulator {
         }
     }
 
-    /// Place and distinct things of the region of a row that has been added.
-    pub fn counts_of(&mut self, row: &Row) -> Option<(u32, &mut Counts)> {
+    /// Distinct things of the region of a row that has been added.
+    pub fn counts_of(&mut self, row: &Row) -> Option<&mut Counts> {
         let at = self.places.get(row.region_id)?;
-        Some((at, &mut self.regions.get_mut(at as usize)?.counts))
+        Some(&mut self.regions.get_mut(at as usize)?.counts)
     }
 
     /// Takes note of the time between two accesses to an address, nanoseconds, above 0.
+    #[inline]
     pub fn add_interval(&mut self, kind: Kind, interval: u64) {
-        self.intervals.entry(kind).or_default().add(interval);
+        let at = kind.0 as usize;
+        if self.intervals.len() <= at {
+            self.intervals.resize_with(at + 1, Spread::default);
+        }
+        self.intervals[at].add(interval);
     }
 
     fn add_region(&mut self, row: &Row) {
@@ -285,8 +292,8 @@ impl Accumulator {
     pub fn finish(self) -> Metrics {
         let mut regions: Vec<RegionMetrics> = self.regions.into_iter().map(RegionState::finish).collect();
         regions.sort_unstable_by_key(|region| region.region_id);
-        let mut intervals: Vec<(Kind, Spread)> = self.intervals.into_iter().collect();
-        intervals.sort_unstable_by_key(|(kind, _)| *kind);
+        let intervals =
+            (0..).map(Kind).zip(self.intervals).filter(|(_, spread)| !spread.is_empty()).collect();
         let mut strides = self.strides;
         strides.retain(|(_, strides)| !strides.is_empty());
         strides.sort_unstable_by_key(|(kind, _)| *kind);
@@ -319,21 +326,24 @@ impl RegionState {
     }
 }
 
-/// The metrics of `n_rows` rows, which `rows` gives as often as it is asked; they are in order of time if `is_in_order`.
-pub fn of_rows<I: Iterator<Item = Row>>(rows: impl Fn() -> I, n_rows: u64, is_in_order: bool) -> Metrics {
-    let mut accumulator = Accumulator::default();
-    rows().for_each(|row| accumulator.add(&row));
-    if is_in_order {
-        measure_in_time(rows, n_rows, &mut accumulator);
-    } else {
-        let sorted = row_table::in_time_order(rows, n_rows);
-        measure_in_time(|| sorted.iter(), n_rows, &mut accumulator);
-    }
-    accumulator.finish()
+/// Labelled rows that can be gone through as often as it takes.
+pub trait RowSource {
+    /// Tells `each` of all rows, some of them at a time, always in the same order.
+    fn for_each_block(&self, each: &mut dyn FnMut(&[Row]));
 }
 
-fn measure_in_time<I: Iterator<Item = Row>>(rows: impl Fn() -> I, n_rows: u64, out: &mut Accumulator) {
-    rows().for_each(|row| out.add_in_time(&row));
-    let n = once::n_passes(n_rows);
-    (0..n).for_each(|number| once::pass(rows(), number, n, out));
+/// Adds what depends on order in time: `rows` come in that order, those of one time in the order of the file, and [`Accumulator::add`] has been
+/// told of all of them. `distinct` is how many addresses they are to, about.
+pub fn measure_in_time(rows: &impl RowSource, distinct: Distinct, out: &mut Accumulator) {
+    let n = distinct.n_passes();
+    for number in 0..n {
+        let mut pass = Pass::new(number, n);
+        rows.for_each_block(&mut |rows| {
+            if number == 0 {
+                rows.iter().for_each(|row| out.add_in_time(row));
+            }
+            rows.iter().for_each(|row| pass.add(row, out));
+        });
+        pass.finish(out);
+    }
 }

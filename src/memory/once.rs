@@ -1,47 +1,93 @@
 //! What has to be known of each distinct address: its latest access, and how often it was stored to.
 //!
 //! There may be as many addresses as accesses, so they are looked at a share at a time: whoever has the rows gives them once for
-//! each [`pass`], and a pass takes those of its pages. Rows are put into buckets by page first, so that a table of addresses
-//! that is looked things up in is small enough to be near the processor.
+//! each [`Pass`], and a pass takes those of its pages. Rows are put into buckets by page first, so that a table of addresses
+//! that is looked things up in is small enough to be near the processor. How many shares there are follows from how many addresses there
+//! are ([`Distinct`]), so a trace that goes to few of them again and again is gone through once.
 
+use super::index::mixed;
 use super::kinds::Kind;
 use super::metrics::{Accumulator, Row};
 use crate::trace::accesses::PAGE_BITS;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::hash_map::Entry;
 
-/// Accesses of one pass, about: about 70 to 100 bytes of memory each, where no two are to the same address.
-const ROWS_OF_PASS: u64 = 1 << 23;
+/// Addresses of one pass, about: 24 bytes of memory each, in tables of which a third to two thirds are in use, so 400 MB at the most.
+const ADDRESSES_OF_PASS: u64 = 10_000_000;
 /// Tables that addresses of one pass are shared out to.
-const N_BUCKETS: usize = 256;
-/// Rows that wait for their table.
-const BUCKET_ROWS: usize = 1 << 12;
+const N_BUCKETS: usize = 512;
+/// Rows that wait for their table: 32 bytes each.
+const BUCKET_ROWS: usize = 1 << 11;
 
-/// How often rows have to be given.
-pub fn n_passes(n_rows: u64) -> u64 {
-    n_rows.div_ceil(ROWS_OF_PASS)
+/// How many addresses there are, about: all that a 1024th of all numbers have are counted. Of a few million addresses this is off by some percent.
+#[derive(Clone, Debug, Default)]
+pub struct Distinct {
+    sample: FxHashSet<u64>,
 }
 
-/// Spreads pages evenly over 64 bits.
-fn mixed(page: u64) -> u64 {
-    page.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+/// One in so many addresses is counted.
+const SAMPLED: u64 = 1 << 10;
+
+impl Distinct {
+    /// An access to an address.
+    #[inline]
+    pub fn see(&mut self, address: u64) {
+        if mixed(address) >> 54 == 0 {
+            self.sample.insert(address);
+        }
+    }
+
+    /// How often rows have to be given.
+    pub fn n_passes(&self) -> u64 {
+        (self.sample.len() as u64 * SAMPLED).div_ceil(ADDRESSES_OF_PASS).max(1)
+    }
 }
 
 /// The latest access to an address, and stores to it, by the first kind and region that it has.
+#[derive(Clone, Copy, Default)]
 struct Place {
+    address: u64,
     ts: i64,
-    kind: Kind,
-    /// Place of the region among all.
-    region: u32,
-    /// Up to two.
-    n_stores: u8,
+    region_id: u32,
+    /// Number of the kind, how many stores (up to two), and whether the place is in use, in so many bits.
+    tag: u32,
+}
+
+const USED_BITS: u32 = 1;
+const STORE_BITS: u32 = 2;
+
+impl Place {
+    fn new(row: &Row) -> Place {
+        let Row { ts, address, kind, region_id, .. } = *row;
+        let tag = (kind.0 << STORE_BITS | u32::from(row.is_store())) << USED_BITS | 1;
+        Place { address, ts, region_id, tag }
+    }
+
+    #[inline]
+    fn is_used(&self) -> bool {
+        self.tag != 0
+    }
+
+    #[inline]
+    fn kind(&self) -> Kind {
+        Kind(self.tag >> (STORE_BITS + USED_BITS))
+    }
+
+    fn n_stores(&self) -> u32 {
+        self.tag >> USED_BITS & ((1 << STORE_BITS) - 1)
+    }
+
+    fn add_store(&mut self) {
+        self.tag += 1 << USED_BITS;
+    }
 }
 
 /// A share of the addresses.
 #[derive(Default)]
 struct Bucket {
     rows: Vec<Row>,
-    places: FxHashMap<u64, Place>,
+    /// A power of two of them, at most two thirds of which are in use; looked through from a place that follows from the address.
+    places: Vec<Place>,
+    n_used: usize,
     pages: FxHashSet<(u32, u64)>,
     /// Of addresses that are of several kinds, by those after the first.
     other_kinds: FxHashMap<(u64, Kind), i64>,
@@ -49,55 +95,119 @@ struct Bucket {
     other_regions: FxHashMap<(u32, u64), u8>,
 }
 
-/// One look at all rows, in order of time, which takes those of pass `number` of `n`. What comes of it goes to `out`, which must have seen all rows.
-pub fn pass(rows: impl Iterator<Item = Row>, number: u64, n: u64, out: &mut Accumulator) {
-    let mut buckets: Vec<Bucket> = (0..N_BUCKETS).map(|_| Bucket::default()).collect();
-    for row in rows {
+/// One look at all rows, in order of time, which takes those of one share.
+pub struct Pass {
+    number: u64,
+    n: u64,
+    buckets: Vec<Bucket>,
+}
+
+impl Pass {
+    /// That of share `number` of `n`.
+    pub fn new(number: u64, n: u64) -> Pass {
+        Pass { number, n, buckets: (0..N_BUCKETS).map(|_| Bucket::default()).collect() }
+    }
+
+    /// The next row. What comes of it goes to `out`, which must have seen all rows.
+    #[inline]
+    pub fn add(&mut self, row: &Row, out: &mut Accumulator) {
         let mixed = mixed(row.address >> PAGE_BITS);
-        if n > 1 && ((u128::from(mixed) * u128::from(n)) >> 64) as u64 != number {
-            continue;
+        if self.n > 1 && ((u128::from(mixed) * u128::from(self.n)) >> 64) as u64 != self.number {
+            return;
         }
-        let bucket = &mut buckets[(mixed >> 40) as usize % N_BUCKETS];
-        bucket.rows.push(row);
-        if bucket.rows.len() == BUCKET_ROWS {
+        let bucket = &mut self.buckets[(mixed >> 16) as usize % N_BUCKETS];
+        bucket.rows.push(*row);
+        if bucket.rows.len() >= BUCKET_ROWS {
             bucket.take(out);
         }
     }
-    buckets.iter_mut().for_each(|bucket| bucket.take(out));
+
+    /// What is still to be done behind the last row.
+    pub fn finish(mut self, out: &mut Accumulator) {
+        self.buckets.iter_mut().for_each(|bucket| bucket.take(out));
+    }
 }
 
 impl Bucket {
     fn take(&mut self, out: &mut Accumulator) {
         let mut rows = std::mem::take(&mut self.rows);
-        rows.drain(..).for_each(|row| self.add(&row, out));
+        rows.iter().for_each(|row| self.add(row, out));
+        rows.clear();
         self.rows = rows;
     }
 
+    /// Where an address is, or would be. There are places, and some are free.
+    #[inline]
+    fn place_of(&self, address: u64) -> usize {
+        let mask = self.places.len() - 1;
+        let mut at = (mixed(address) >> 20) as usize & mask;
+        loop {
+            let place = &self.places[at];
+            if !place.is_used() || place.address == address {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let n_places = (self.places.len() * 2).max(64);
+        let before = std::mem::replace(&mut self.places, vec![Place::default(); n_places]);
+        for place in before.into_iter().filter(Place::is_used) {
+            let at = self.place_of(place.address);
+            self.places[at] = place;
+        }
+    }
+
+    #[inline]
     fn add(&mut self, row: &Row, out: &mut Accumulator) {
-        let Some((region, counts)) = out.counts_of(row) else { return };
-        if self.pages.insert((region, row.address >> PAGE_BITS)) {
+        if self.n_used * 3 >= self.places.len() * 2 {
+            self.grow();
+        }
+        let at = self.place_of(row.address);
+        let place = &mut self.places[at];
+        if !place.is_used() {
+            *place = Place::new(row);
+            self.n_used += 1;
+            let Row { address, region_id, .. } = *row;
+            let n_stores = place.n_stores();
+            let is_new_page = self.pages.insert((region_id, address >> PAGE_BITS));
+            if let Some(counts) = out.counts_of(row).filter(|_| is_new_page || n_stores > 0) {
+                counts.n_pages += u64::from(is_new_page);
+                counts.n_written += u64::from(n_stores);
+            }
+            return;
+        }
+        // Of an address that was seen in this region, the page was as well.
+        let is_first_region = place.region_id == row.region_id;
+        if !is_first_region
+            && self.pages.insert((row.region_id, row.address >> PAGE_BITS))
+            && let Some(counts) = out.counts_of(row)
+        {
             counts.n_pages += 1;
         }
-        let n_new = u8::from(row.is_store());
-        let place = match self.places.entry(row.address) {
-            Entry::Vacant(vacant) => {
-                counts.n_written += u64::from(n_new);
-                vacant.insert(Place { ts: row.ts, kind: row.kind, region, n_stores: n_new });
-                return;
-            }
-            Entry::Occupied(place) => place.into_mut(),
-        };
         if row.is_store() {
-            let n_stores = if place.region == region {
-                &mut place.n_stores
+            let n_stores = if is_first_region {
+                let n = place.n_stores();
+                if n < 2 {
+                    place.add_store();
+                }
+                n
             } else {
-                self.other_regions.entry((region, row.address)).or_default()
+                let n = self.other_regions.entry((row.region_id, row.address)).or_default();
+                let before = *n;
+                *n = (before + 1).min(2);
+                before.into()
             };
-            counts.n_written += u64::from(*n_stores == 0);
-            counts.n_overwritten += u64::from(*n_stores == 1);
-            *n_stores = (*n_stores + 1).min(2);
+            if n_stores < 2
+                && let Some(counts) = out.counts_of(row)
+            {
+                counts.n_written += u64::from(n_stores == 0);
+                counts.n_overwritten += u64::from(n_stores == 1);
+            }
         }
-        let before = if place.kind == row.kind {
+        let before = if place.kind() == row.kind {
             Some(std::mem::replace(&mut place.ts, row.ts))
         } else {
             self.other_kinds.insert((row.address, row.kind), row.ts)
@@ -157,7 +267,11 @@ mod tests {
                 .collect();
             let mut out = Accumulator::default();
             rows.iter().for_each(|row| out.add(row));
-            (0..n).for_each(|number| pass(rows.iter().copied(), number, n, &mut out));
+            for number in 0..n {
+                let mut pass = Pass::new(number, n);
+                rows.iter().for_each(|row| pass.add(row, &mut out));
+                pass.finish(&mut out);
+            }
             let metrics = out.finish();
             let (regions, intervals) = by_maps(&rows);
             let found = metrics.regions.iter().map(|region| {

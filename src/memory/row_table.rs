@@ -1,7 +1,7 @@
 //! Labelled rows in few bytes, and in order of time.
 
 use super::kinds::Kind;
-use super::metrics::Row;
+use super::metrics::{Row, RowSource};
 use crate::base::tight;
 use crate::trace::accesses::Op;
 
@@ -38,81 +38,113 @@ impl RowTable {
             self.open.clear();
         }
     }
+}
 
-    pub fn iter(&self) -> impl Iterator<Item = Row> + '_ {
+impl RowSource for RowTable {
+    fn for_each_block(&self, each: &mut dyn FnMut(&[Row])) {
         let mut rest = self.packed.as_slice();
         let mut lanes = [[0i64; tight::BLOCK]; LANES];
-        let packed = (0..self.n_packed).map(move |at| {
-            let at = at % tight::BLOCK;
-            if at == 0 {
-                for lane in &mut lanes {
-                    rest = tight::read_block(rest, lane).unwrap_or_default();
-                }
+        let mut rows = Vec::with_capacity(tight::BLOCK);
+        for _ in 0..self.n_packed / tight::BLOCK {
+            for lane in &mut lanes {
+                rest = tight::read_block(rest, lane).unwrap_or_default();
             }
-            Row {
+            rows.clear();
+            rows.extend((0..tight::BLOCK).map(|at| Row {
                 ts: lanes[0][at],
                 address: lanes[1][at] as u64,
                 op: Op::ALL.get((lanes[2][at] & 3) as usize).copied().unwrap_or_default(),
                 kind: Kind((lanes[2][at] >> 2) as u32),
                 region_id: lanes[3][at] as u32,
-            }
-        });
-        packed.chain(self.open.iter().copied())
+            }));
+            each(&rows);
+        }
+        each(&self.open);
     }
 }
 
-/// Rows that are sorted at a time: 32 bytes each.
+/// Rows that are sorted at a time, at the most: 32 bytes each, and half as much again for sorting.
 const WINDOW_ROWS: u64 = 1 << 23;
-/// Times that are looked at to find out where windows end.
-const N_TIMES: usize = 1 << 16;
+/// Parts of a stretch of time in which rows are counted to find out where windows end.
+const N_PARTS: u64 = 1 << 16;
 
-/// `n_rows` rows in order of time, those of one time in the order in which `rows` gives them. It gives them again for each window of
-/// time, so that no more than the rows of one are held as they are.
-pub fn in_time_order<I: Iterator<Item = Row>>(rows: impl Fn() -> I, n_rows: u64) -> RowTable {
-    in_windows(rows, n_rows, WINDOW_ROWS)
+/// All rows in order of time, those of one time in the order in which `rows` gives them. They are gone through again for each window of
+/// time, and no window has more than some million rows, however times lie, so that no more than these are held as they are.
+pub fn in_time_order(rows: &impl RowSource) -> RowTable {
+    in_windows(rows, WINDOW_ROWS)
 }
 
-fn in_windows<I: Iterator<Item = Row>>(rows: impl Fn() -> I, n_rows: u64, window_rows: u64) -> RowTable {
+fn in_windows(rows: &impl RowSource, window_rows: u64) -> RowTable {
     let mut table = RowTable::default();
-    let mut starts = window_starts(rows().map(|row| row.ts), n_rows, window_rows).into_iter().peekable();
     let mut window = Vec::new();
-    while let Some(start) = starts.next() {
-        let until = starts.peek().copied();
-        let inside = rows().filter(|row| row.ts >= start && until.is_none_or(|until| row.ts < until));
-        if until == start.checked_add(1) {
+    for (first, last) in windows(rows, window_rows) {
+        let is_inside = |row: &Row| first <= row.ts && row.ts <= last;
+        if first == last {
             // All of one time: they are in order, however many.
-            inside.for_each(|row| table.push(row));
+            rows.for_each_block(&mut |rows| {
+                rows.iter().filter(|row| is_inside(row)).for_each(|row| table.push(*row));
+            });
             continue;
         }
-        window.extend(inside);
+        rows.for_each_block(&mut |rows| window.extend(rows.iter().filter(|row| is_inside(row))));
         window.sort_by_key(|row: &Row| row.ts);
         window.drain(..).for_each(|row| table.push(row));
     }
     table
 }
 
-/// First times of windows of about so many rows; a time that many rows have is a window of its own.
-fn window_starts(times: impl Iterator<Item = i64>, n_rows: u64, window_rows: u64) -> Vec<i64> {
-    let n_windows = n_rows.div_ceil(window_rows) as usize;
-    let mut starts = vec![i64::MIN];
-    if n_windows < 2 {
-        return starts;
-    }
-    let step = (n_rows as usize).div_ceil(N_TIMES.max(n_windows * 4)).max(1);
-    let mut sample: Vec<i64> = times.step_by(step).collect();
-    sample.sort_unstable();
-    for window in 1..n_windows {
-        let at = window * sample.len() / n_windows;
-        let Some(start) = sample.get(at).copied() else { break };
-        starts.push(start);
-        // The next window would start at the same time: it is taken out.
-        if sample.get(at + sample.len() / n_windows) == Some(&start) {
-            starts.extend(start.checked_add(1));
+/// Stretches of time, first and last nanosecond, that hold all rows, ascending. Each holds `window_rows` or fewer, or those of a
+/// single time. A stretch that holds more is counted by parts and cut, and the parts that still hold more are in turn.
+fn windows(rows: &impl RowSource, window_rows: u64) -> Vec<(i64, i64)> {
+    let mut span: Option<(i64, i64)> = None;
+    let mut n_rows = 0;
+    rows.for_each_block(&mut |rows| {
+        n_rows += rows.len() as u64;
+        for row in rows {
+            let (first, last) = span.unwrap_or((row.ts, row.ts));
+            span = Some((first.min(row.ts), last.max(row.ts)));
         }
+    });
+    let mut found = Vec::new();
+    let mut too_full = Vec::new();
+    match span {
+        Some(span) if n_rows > window_rows && span.0 < span.1 => too_full.push(span),
+        span => found.extend(span),
     }
-    starts.sort_unstable();
-    starts.dedup();
-    starts
+    while let Some((first, last)) = too_full.pop() {
+        let width = last.wrapping_sub(first) as u64 / N_PARTS + 1;
+        let part_of = |ts: i64| ts.wrapping_sub(first) as u64 / width;
+        let mut counts = vec![0u64; N_PARTS as usize];
+        rows.for_each_block(&mut |rows| {
+            for row in rows.iter().filter(|row| first <= row.ts && row.ts <= last) {
+                if let Some(count) = counts.get_mut(part_of(row.ts) as usize) {
+                    *count += 1;
+                }
+            }
+        });
+        let start_of = |part: u64| i128::from(first) + i128::from(part) * i128::from(width);
+        let (mut from, mut n) = (0, 0);
+        let mut close = |from: u64, until: u64, n: u64| {
+            // The last part ends behind the stretch.
+            let at = |ns: i128| ns.min(i128::from(last)) as i64;
+            let stretch = (at(start_of(from)), at(start_of(until) - 1));
+            match n {
+                0 => {}
+                _ if n > window_rows && stretch.0 < stretch.1 => too_full.push(stretch),
+                _ => found.push(stretch),
+            }
+        };
+        for (part, count) in (0..).zip(counts) {
+            if n + count > window_rows {
+                close(from, part, n);
+                (from, n) = (part, 0);
+            }
+            n += count;
+        }
+        close(from, N_PARTS, n);
+    }
+    found.sort_unstable();
+    found
 }
 
 #[cfg(test)]
@@ -130,10 +162,24 @@ mod tests {
                 kind: Kind(at as u32 % 7),
                 region_id: u32::MAX - at as u32,
             };
-            let rows = || times.iter().enumerate().map(row);
-            let mut sorted: Vec<Row> = rows().collect();
+            let rows = List(times.iter().enumerate().map(row).collect());
+            let mut sorted = rows.0.clone();
             sorted.sort_by_key(|row| row.ts);
-            prop_assert_eq!(in_windows(rows, times.len() as u64, window).iter().collect::<Vec<Row>>(), sorted);
+            let mut found = Vec::new();
+            in_windows(&rows, window).for_each_block(&mut |rows| found.extend_from_slice(rows));
+            prop_assert_eq!(found, sorted);
+            for (first, last) in windows(&rows, window) {
+                let n = rows.0.iter().filter(|row| first <= row.ts && row.ts <= last).count();
+                prop_assert!(n as u64 <= window || first == last);
+            }
+        }
+    }
+
+    struct List(Vec<Row>);
+
+    impl RowSource for List {
+        fn for_each_block(&self, each: &mut dyn FnMut(&[Row])) {
+            self.0.chunks(100).for_each(each);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Numbers are sorted a block at a time and packed as differences, mostly a byte or two each; of zeros only the number is kept. The k-th smallest of
 //! few is found by sorting them all; of many by counting them by their leading 16 bits, then, of those with the right
-//! ones, by the next 16, so that four passes over the packed numbers find it, and others besides.
+//! ones, by the next 16, until they are few, so that two to five passes over the packed numbers find it, and others besides.
 
 use super::numbers::{between, quantile_place};
 use crate::base::tight;
@@ -20,6 +20,7 @@ pub struct Spread {
     packed: Vec<u8>,
     n_blocks: usize,
     sum: u128,
+    max: u64,
 }
 
 impl Spread {
@@ -29,6 +30,7 @@ impl Spread {
             return;
         }
         self.sum += u128::from(value);
+        self.max = self.max.max(value);
         self.open.push(value);
         if self.open.len() == BLOCK {
             self.open.sort_unstable();
@@ -91,31 +93,60 @@ impl Spread {
     fn find(&self, places: &[u64]) -> Vec<u64> {
         // What is known of each: its leading bits, and its place among those that have the same.
         let mut found: Vec<(u64, u64)> = places.iter().map(|place| (0, *place)).collect();
-        for shift in [48u32, 32, 16, 0] {
-            let mut prefixes: Vec<u64> = found.iter().map(|(prefix, _)| *prefix).collect();
-            prefixes.sort_unstable();
-            prefixes.dedup();
-            let mut counts = vec![0u64; prefixes.len() << 16];
-            self.for_each(|value| {
-                let prefix = value.checked_shr(shift + 16).unwrap_or(0);
-                if let Some(at) = prefixes.iter().position(|known| *known == prefix) {
-                    counts[at << 16 | (value >> shift & 0xffff) as usize] += 1;
-                }
-            });
+        let n_bits = u64::BITS - self.max.leading_zeros();
+        let mut shift = n_bits;
+        while shift > 0 {
+            let known = distinct(found.iter().map(|(prefix, _)| *prefix));
+            let n_new = shift.min(16);
+            let behind = shift - n_new;
+            let mask = (1 << n_new) - 1;
+            let mut counts = vec![0u64; known.len() << n_new];
+            if shift == n_bits {
+                self.for_each(|value| counts[(value >> behind & mask) as usize] += 1);
+            } else {
+                self.for_each(|value| {
+                    if let Some(at) = known.iter().position(|known| *known == value >> shift) {
+                        counts[at << n_new | (value >> behind & mask) as usize] += 1;
+                    }
+                });
+            }
+            let mut n_left = 0;
             for (prefix, place) in &mut found {
-                let at = prefixes.iter().position(|known| known == prefix).unwrap_or(0);
+                let at = known.iter().position(|known| known == prefix).unwrap_or(0);
                 let mut low = 0u64;
-                for count in &counts[at << 16..(at + 1) << 16] {
+                for count in &counts[at << n_new..(at + 1) << n_new] {
                     if *place < *count {
+                        n_left += count;
                         break;
                     }
                     *place -= *count;
                     low += 1;
                 }
-                *prefix = *prefix << 16 | low.min(0xffff);
+                *prefix = *prefix << n_new | low.min(mask);
+            }
+            shift = behind;
+            if n_left <= FEW && shift > 0 {
+                return self.pick(&found, shift);
             }
         }
         found.into_iter().map(|(value, _)| value).collect()
+    }
+
+    /// The numbers of which all but the last `shift` bits are known, and their places among those that have the same; these are few.
+    fn pick(&self, found: &[(u64, u64)], shift: u32) -> Vec<u64> {
+        let known = distinct(found.iter().map(|(prefix, _)| *prefix));
+        let mut with: Vec<Vec<u64>> = vec![Vec::new(); known.len()];
+        self.for_each(|value| {
+            if let Some(at) = known.iter().position(|known| *known == value >> shift) {
+                with[at].push(value);
+            }
+        });
+        with.iter_mut().for_each(|values| values.sort_unstable());
+        let value = |(prefix, place): &(u64, u64)| {
+            let at = known.iter().position(|known| known == prefix)?;
+            with.get(at)?.get(usize::try_from(*place).ok()?).copied()
+        };
+        found.iter().map(|found| value(found).unwrap_or(0)).collect()
     }
 
     /// Quantiles, linear between neighbours; nothing of nothing.
@@ -141,6 +172,14 @@ impl Spread {
         (n > 0)
             .then(|| if n % 2 == 1 { values[1] as f64 } else { (values[0] as f64 + values[1] as f64) / 2.0 })
     }
+}
+
+/// Each of them once, ascending.
+fn distinct(values: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut all: Vec<u64> = values.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 #[cfg(test)]

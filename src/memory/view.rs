@@ -1,7 +1,7 @@
 //! A trace with its labels: what reports look at.
 //!
-//! Several passes over the accesses. The first one labels them in the order of the file (labels are kept packed, some bytes a
-//! row); the others feed the metrics. Where rows are not in order of time, what depends on that is told a sorted copy of them, which is packed
+//! Several passes over the accesses, a block of them at a time. The first one labels them in the order of the file (labels are kept packed, some bytes a
+//! row) and counts what does not depend on time; the others feed the rest of the metrics. Where rows are not in order of time, what depends on that is told a sorted copy of them, which is packed
 //! as well. What grows with the number of rows is packed; the rest grows
 //! with pages, regions and key/value blocks.
 
@@ -9,15 +9,18 @@ use super::index::PageSet;
 use super::kinds::{Kind, Kinds};
 use super::kv::{KvBlocks, KvPages};
 use super::labeller::{Label, Labeller, Region, RegionMap, Unclassified, UnknownPolicy};
-use super::metrics::{self, Metrics, Row};
+use super::metrics::{Accumulator, Metrics, Row, RowSource, measure_in_time};
+use super::once::Distinct;
 use super::phases::{Phases, PhasesByTime};
 use super::quality::Coverage;
 use super::ranges::AddressRange;
 use super::row_table;
 use super::rules::Rules;
+use crate::base::strings::StringId;
 use crate::base::tight;
 use crate::trace::Trace;
-use crate::trace::accesses::{Access, Op};
+use crate::trace::accesses::{Access, Blocks, Op, Optional, PAGE_BITS, Wanted};
+use std::hint::black_box;
 
 /// What the person gave.
 #[derive(Clone, Debug, Default)]
@@ -71,20 +74,84 @@ impl Labels {
 
     /// One by one; `None` for rows that are left out.
     pub fn iter(&self) -> impl Iterator<Item = Option<Label>> + '_ {
-        let mut rest = self.packed.as_slice();
-        let mut lanes = [[0i64; tight::BLOCK]; 2];
+        let mut blocks = self.blocks();
         let packed = (0..self.n - self.open.len()).map(move |at| {
             let at = at % tight::BLOCK;
             if at == 0 {
-                for lane in &mut lanes {
-                    rest = tight::read_block(rest, lane).unwrap_or_default();
-                }
+                blocks.unpack();
             }
-            u32::try_from(lanes[0][at])
-                .ok()
-                .map(|kind| Label { kind: Kind(kind), region_id: lanes[1][at] as u32 })
+            label_of(&blocks.lanes, at)
         });
         packed.chain(self.open.iter().copied())
+    }
+
+    fn blocks(&self) -> LabelBlocks<'_> {
+        LabelBlocks { open: &self.open, rest: &self.packed, lanes: [[0; tight::BLOCK]; 2] }
+    }
+}
+
+fn label_of(lanes: &[[i64; tight::BLOCK]; 2], at: usize) -> Option<Label> {
+    u32::try_from(lanes[0][at]).ok().map(|kind| Label { kind: Kind(kind), region_id: lanes[1][at] as u32 })
+}
+
+/// Labels a block at a time.
+struct LabelBlocks<'a> {
+    /// Those that are not packed, until they have been given.
+    open: &'a [Option<Label>],
+    rest: &'a [u8],
+    lanes: [[i64; tight::BLOCK]; 2],
+}
+
+impl LabelBlocks<'_> {
+    /// Unpacks the next block, which must be one that is packed.
+    fn unpack(&mut self) {
+        for lane in &mut self.lanes {
+            self.rest = tight::read_block(self.rest, lane).unwrap_or_default();
+        }
+    }
+
+    /// The next block with the number of its labels; 0 behind the last one.
+    fn next_labels(&mut self) -> (&[[i64; tight::BLOCK]; 2], usize) {
+        if !self.rest.is_empty() {
+            self.unpack();
+            return (&self.lanes, tight::BLOCK);
+        }
+        let open = std::mem::take(&mut self.open);
+        for (at, label) in open.iter().enumerate().take(tight::BLOCK) {
+            self.lanes[0][at] = label.map_or(LEFT_OUT, |label| i64::from(label.kind.0));
+            self.lanes[1][at] = label.map_or(0, |label| i64::from(label.region_id));
+        }
+        (&self.lanes, open.len().min(tight::BLOCK))
+    }
+}
+
+/// Labelled rows a block at a time.
+struct RowBlocks<'a> {
+    accesses: Blocks<'a>,
+    labels: LabelBlocks<'a>,
+    rows: Vec<Row>,
+}
+
+impl RowBlocks<'_> {
+    /// The next rows, without those that were left out; `None` behind the last ones.
+    fn next_rows(&mut self) -> Option<&[Row]> {
+        let accesses = self.accesses.next_rows()?;
+        let (lanes, n_labels) = self.labels.next_labels();
+        self.rows.clear();
+        let touches = accesses.times().iter().zip(accesses.addresses());
+        for (at, (ts, address)) in touches.enumerate().take(n_labels) {
+            if let Some(Label { kind, region_id }) = label_of(lanes, at) {
+                self.rows.push(Row {
+                    ts: *ts,
+                    address: *address as u64,
+                    op: accesses.op(at),
+                    kind,
+                    region_id,
+                });
+            }
+        }
+        // Labels end early where labelling has stopped.
+        (n_labels > 0).then_some(&self.rows)
     }
 }
 
@@ -115,19 +182,26 @@ struct PhaseOf<'p> {
     phases: &'p Phases,
     by_time: PhasesByTime,
     known: (Option<usize>, i64, i64),
+    /// The latest one that a row had of its own.
+    own: Option<(StringId, &'p str)>,
 }
 
 impl<'p> PhaseOf<'p> {
     fn new(phases: &'p Phases) -> PhaseOf<'p> {
-        PhaseOf { phases, by_time: phases.by_time(), known: (None, 0, 0) }
+        PhaseOf { phases, by_time: phases.by_time(), known: (None, 0, 0), own: None }
     }
 
-    fn get<'r>(&mut self, row: &Access, trace: &'r Trace) -> Option<&'r str>
-    where
-        'p: 'r,
-    {
-        if let Some(own) = row.phase {
-            return Some(trace.strings.get(own));
+    #[inline]
+    fn get(&mut self, row: &Access, trace: &'p Trace) -> Option<&'p str> {
+        if let Some(id) = row.phase {
+            if let Some((known, text)) = self.own
+                && known == id
+            {
+                return Some(text);
+            }
+            let text = trace.strings.get(id);
+            self.own = Some((id, text));
+            return Some(text);
         }
         if self.phases.is_empty() {
             return None;
@@ -157,52 +231,85 @@ impl<'a> View<'a> {
             pages: PageSet::default(),
             metrics: Metrics::default(),
         };
-        view.label(options);
-        view.metrics = metrics::of_rows(|| view.rows(), view.coverage.n_rows, view.is_in_time_order());
+        let (mut accumulator, distinct) = view.label(options);
+        if view.is_in_time_order() {
+            measure_in_time(&view, distinct, &mut accumulator);
+        } else {
+            let sorted = row_table::in_time_order(&view);
+            measure_in_time(&sorted, distinct, &mut accumulator);
+        }
+        view.metrics = accumulator.finish();
         view
     }
 
-    /// Labels all rows.
-    fn label(&mut self, options: &Options) {
+    /// Labels all rows, and counts what does not depend on their order in time.
+    fn label(&mut self, options: &Options) -> (Accumulator, Distinct) {
         let trace = self.trace;
         let mut labeller = Labeller::new(options.rules.clone().unwrap_or_default(), options.unknown);
         self.n_registered_pages = labeller.register(&options.ranges, &mut self.kinds);
         let mut phase_of = PhaseOf::new(&options.phases);
-        for row in trace.accesses.iter() {
-            let label = if trace.accesses.is_labelled() {
-                let kind = self.kinds.of_row(&row, &trace.strings);
-                if kind != Kind::UNKNOWN {
-                    self.regions.count(row.region_id, kind, row.page(), row.ts);
+        let (mut accumulator, mut distinct) = (Accumulator::default(), Distinct::default());
+        let is_labelled = trace.accesses.is_labelled();
+        let wanted = Wanted::with(&[
+            Optional::OpText,
+            Optional::Phase,
+            Optional::Symbol,
+            Optional::Dso,
+            Optional::RegionText,
+        ]);
+        let mut blocks = trace.accesses.blocks(wanted);
+        'blocks: while let Some(rows) = blocks.next_rows() {
+            let mut seen = 0;
+            for address in rows.addresses() {
+                let address = *address as u64;
+                let (is_kv, number) = labeller.see(address);
+                seen ^= number;
+                if is_kv {
+                    seen ^= self.kv_blocks.see(address) ^ self.kv_pages.see(address >> PAGE_BITS);
                 }
-                Ok(Some(Label { kind, region_id: row.region_id }))
-            } else {
-                let phase = phase_of.get(&row, trace);
-                labeller.label(&row, phase, &trace.strings, &mut self.kinds)
-            };
-            let label = match label {
-                Ok(label) => label,
-                Err(unclassified) => {
-                    self.stopped = Some(unclassified);
-                    break;
+            }
+            black_box(seen);
+            for at in 0..rows.len() {
+                let row = rows.access(at);
+                let label = if is_labelled {
+                    let kind = self.kinds.of_row(&row, &trace.strings);
+                    if kind != Kind::UNKNOWN {
+                        self.regions.count(row.region_id, kind, row.page(), row.ts);
+                    }
+                    Ok(Some(Label { kind, region_id: row.region_id }))
+                } else {
+                    let phase = phase_of.get(&row, trace);
+                    labeller.label(&row, phase, &trace.strings, &mut self.kinds)
+                };
+                let label = match label {
+                    Ok(label) => label,
+                    Err(unclassified) => {
+                        self.stopped = Some(unclassified);
+                        break 'blocks;
+                    }
+                };
+                self.labels.push(label);
+                let Some(label) = label else {
+                    self.n_left_out += 1;
+                    continue;
+                };
+                self.pages.insert(row.page());
+                let has_symbol = row.symbol.is_some_and(|id| id != StringId::EMPTY);
+                self.coverage.add(row.latency.is_some(), row.cache_level.is_some(), has_symbol, label.kind);
+                if label.kind == Kind::KV_CACHE {
+                    let is_store = row.op == Op::Store;
+                    self.kv_pages.add(label.region_id, row.address, row.page(), is_store, row.ts);
+                    self.kv_blocks.add(label.region_id, row.address, is_store, row.ts);
                 }
-            };
-            self.labels.push(label);
-            let Some(label) = label else {
-                self.n_left_out += 1;
-                continue;
-            };
-            self.pages.insert(row.page());
-            let has_symbol = row.symbol.is_some_and(|id| !trace.strings.get(id).is_empty());
-            self.coverage.add(row.latency.is_some(), row.cache_level.is_some(), has_symbol, label.kind);
-            if label.kind == Kind::KV_CACHE {
-                let is_store = row.op == Op::Store;
-                self.kv_pages.add(label.region_id, row.address, row.page(), is_store, row.ts);
-                self.kv_blocks.add(label.region_id, row.address, is_store, row.ts);
+                let Label { kind, region_id } = label;
+                accumulator.add(&Row { ts: row.ts, address: row.address, op: row.op, kind, region_id });
+                distinct.see(row.address);
             }
         }
-        if !trace.accesses.is_labelled() {
+        if !is_labelled {
             self.regions = labeller.into_regions();
         }
+        (accumulator, distinct)
     }
 
     /// Whether no row is earlier than the one before it.
@@ -210,24 +317,17 @@ impl<'a> View<'a> {
         self.trace.accesses.is_in_time_order()
     }
 
-    /// Labelled rows in the order of the file, without those that were left out.
-    pub fn rows(&self) -> impl Iterator<Item = Row> + '_ {
-        self.trace.accesses.touches().zip(self.labels.iter()).filter_map(|(touch, label)| {
-            let Label { kind, region_id } = label?;
-            Some(Row { ts: touch.ts, address: touch.address, op: touch.op, kind, region_id })
-        })
-    }
-
-    /// Tells `each` of the same rows in order of time, those of one time in the order of the file.
-    pub fn for_each_in_time(&self, each: impl FnMut(Row)) {
+    /// Tells `each` of labelled rows in order of time, those of one time in the order of the file, without those that were left out.
+    pub fn for_each_in_time(&self, mut each: impl FnMut(Row)) {
+        let mut each = |rows: &[Row]| rows.iter().for_each(|row| each(*row));
         if self.is_in_time_order() {
-            self.rows().for_each(each);
+            self.for_each_block(&mut each);
         } else {
-            row_table::in_time_order(|| self.rows(), self.coverage.n_rows).iter().for_each(each);
+            row_table::in_time_order(self).for_each_block(&mut each);
         }
     }
 
-    /// The same with everything that is known of them.
+    /// Labelled rows in the order of the file, without those that were left out, with everything that is known of them.
     pub fn accesses(&self) -> impl Iterator<Item = (Access, Label)> + '_ {
         self.trace
             .accesses
@@ -250,5 +350,19 @@ impl<'a> View<'a> {
     /// The region with that number.
     pub fn region(&self, id: u32) -> Option<&Region> {
         self.regions.get(id)
+    }
+}
+
+/// Labelled rows in the order of the file.
+impl RowSource for View<'_> {
+    fn for_each_block(&self, each: &mut dyn FnMut(&[Row])) {
+        let mut blocks = RowBlocks {
+            accesses: self.trace.accesses.blocks(Wanted::TOUCHES),
+            labels: self.labels.blocks(),
+            rows: Vec::with_capacity(tight::BLOCK),
+        };
+        while let Some(rows) = blocks.next_rows() {
+            each(rows);
+        }
     }
 }

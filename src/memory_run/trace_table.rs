@@ -74,9 +74,26 @@ impl Texts {
         Texts { column, ids }
     }
 
+    /// What each row's text means, by `meanings` of the texts; `none` of rows without one.
+    fn map<T: Copy>(&self, meanings: &[T], none: T, n_rows: usize) -> Vec<T> {
+        match &self.column {
+            Column { valid: None, values: Values::Texts(ids, _) } if ids.len() == n_rows => {
+                ids.iter().map(|id| meanings.get(id.0 as usize).copied().unwrap_or(none)).collect()
+            }
+            column => {
+                let meaning = |row| meanings.get(column.text_id(row)?.0 as usize).copied();
+                (0..n_rows).map(|row| meaning(row).unwrap_or(none)).collect()
+            }
+        }
+    }
+
     fn get(&self, row: usize) -> Option<StringId> {
         self.ids.get(self.column.text_id(row)?.0 as usize).copied()
     }
+}
+
+fn numbers_of(ids: &[StringId]) -> Vec<i64> {
+    ids.iter().map(|id| i64::from(id.0)).collect()
 }
 
 /// Reads the rows of one row group. A column that is not there is null in all rows.
@@ -114,16 +131,21 @@ pub fn read_group<S: Source>(
         column.valid.is_none() && matches!(column.values, Values::Ints(_) | Values::Texts(..))
     };
     if [&time, &address, &op.column].into_iter().all(has_all) {
-        info.has_several_runs |= (0..n_rows).any(|row| run_id.get(row) != first);
-        let kind_of = |row: usize| {
-            let op = op.column.text_id(row).and_then(|id| ops.get(id.0 as usize));
-            let region = region.column.text_id(row).and_then(|id| regions.get(id.0 as usize));
-            (op.copied().unwrap_or(Op::Other), region.copied().unwrap_or_default())
+        info.has_several_runs |= match &run_id.column {
+            Column { valid: None, values: Values::Texts(ids, _) } => {
+                // Of the few texts, those that are another run than the first.
+                let others: Vec<bool> = run_id.ids.iter().map(|id| Some(*id) != first).collect();
+                ids.iter().any(|id| others.get(id.0 as usize).copied().unwrap_or(true))
+            }
+            _ => (0..n_rows).any(|row| run_id.get(row) != first),
         };
+        let op_numbers: Vec<Op> = op.map(&ops, Op::Other, n_rows);
+        let region_kinds: Vec<RegionType> = region.map(&regions, RegionType::default(), n_rows);
         let n_before = rows.len() as i64;
         let (ts, _) = time.into_ints(n_rows);
         let (addresses, _) = address.into_ints(n_rows);
-        let mut columns = AccessColumns::new(ts, addresses, (0..n_rows).map(kind_of));
+        let mut columns =
+            AccessColumns::new(ts, addresses, op_numbers.iter().copied().zip(region_kinds.iter().copied()));
         let (mut samples, valid) = sample.into_ints(n_rows);
         for (row, _) in valid.iter().flatten().enumerate().filter(|(_, is_valid)| !**is_valid) {
             samples[row] = n_before + row as i64;
@@ -141,10 +163,10 @@ pub fn read_group<S: Source>(
             }
         };
         if ops.contains(&Op::Other) {
-            set_texts(Optional::OpText, &op, &|row| kind_of(row).0 == Op::Other);
+            set_texts(Optional::OpText, &op, &|row| op_numbers[row] == Op::Other);
         }
         if regions.contains(&RegionType::Other) {
-            set_texts(Optional::RegionText, &region, &|row| kind_of(row).1 == RegionType::Other);
+            set_texts(Optional::RegionText, &region, &|row| region_kinds[row] == RegionType::Other);
         }
         for (which, texts) in [
             (Optional::Phase, &phase),
@@ -153,7 +175,8 @@ pub fn read_group<S: Source>(
             (Optional::CacheLevel, &level),
         ] {
             if texts.column.texts().is_some() {
-                set_texts(which, texts, &|_| true);
+                let values = texts.map(&numbers_of(&texts.ids), 0, n_rows);
+                columns.set(which, values, texts.column.valid.as_deref());
             }
         }
         for (which, column) in [

@@ -152,7 +152,7 @@ fn look_up<T: Copy>(bytes: &[u8], n: usize, dictionary: &[T], out: &mut Vec<T>) 
     let mut numbers = Vec::with_capacity(n);
     hybrid::read(runs, *width, n, &mut numbers)?;
     // One look at all of them, so that the rest is a plain loop.
-    let largest = numbers.iter().copied().max().unwrap_or(0);
+    let largest = numbers.iter().fold(0, |largest, number| largest.max(*number));
     let Some(first) = dictionary.first().filter(|_| (largest as usize) < dictionary.len()) else {
         return if n == 0 { Ok(()) } else { Err(DAMAGED) };
     };

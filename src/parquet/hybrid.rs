@@ -25,7 +25,12 @@ pub fn read(mut bytes: &[u8], width: u8, n: usize, out: &mut Vec<u32>) -> Result
             let n_values = n_groups.saturating_mul(8).min(left);
             // The last group may be cut behind the last value that counts.
             let packed = &bytes[..n_bytes.min(bytes.len())];
-            unpack(packed, width, n_values, |value| out.push(value as u32))?;
+            if n_values.saturating_mul(usize::from(width)).div_ceil(8) > packed.len() {
+                return Err(DAMAGED);
+            }
+            let start = out.len();
+            out.resize(start + n_values, 0);
+            unpack_short(packed, width, &mut out[start..]);
             bytes = &bytes[packed.len()..];
         } else {
             let n_bytes = usize::from(width).div_ceil(8);
@@ -47,6 +52,33 @@ pub fn single_run(bytes: &[u8], n: usize) -> Option<bool> {
     let (head, n_head) = varint(bytes)?;
     let is_whole = head & 1 == 0 && head >> 1 >= n as u64;
     is_whole.then(|| bytes.get(n_head).map(|byte| byte & 1 == 1)).flatten()
+}
+
+/// Takes numbers of `width` bits (up to 32) out of `packed`, in which they all are.
+fn unpack_short(packed: &[u8], width: u8, out: &mut [u32]) {
+    let width = usize::from(width);
+    let mask = ((1u64 << width.min(32)) - 1) as u32;
+    // Eight numbers are `width` whole bytes, and eight bytes hold all of a number wherever it starts in the first of them.
+    let mut n_done = 0;
+    for group in out.as_chunks_mut::<8>().0 {
+        let Some(bytes) = packed.get(n_done * width..).and_then(|bytes| bytes.get(..width + 8)) else {
+            break;
+        };
+        for (i, number) in group.iter_mut().enumerate() {
+            let bit = i * width;
+            let word = bytes.get(bit / 8..).and_then(|bytes| bytes.first_chunk::<8>()).copied();
+            *number = (u64::from_le_bytes(word.unwrap_or_default()) >> (bit % 8)) as u32 & mask;
+        }
+        n_done += 1;
+    }
+    for (i, number) in out.iter_mut().enumerate().skip(n_done * 8) {
+        let bit = i * width;
+        let mut word = [0; 8];
+        let bytes = packed.get(bit / 8..).unwrap_or_default();
+        let n = bytes.len().min(8);
+        word[..n].copy_from_slice(&bytes[..n]);
+        *number = (u64::from_le_bytes(word) >> (bit % 8)) as u32 & mask;
+    }
 }
 
 /// Takes `n` numbers of `width` bits (up to 64) out of `packed`, lowest bit first.

@@ -148,6 +148,7 @@ fn lanes_of(row: &Access) -> [i64; LANES] {
 }
 
 /// The row of these numbers; what does not fit reads as missing, or as 0.
+#[inline]
 fn row_of(lane: impl Fn(usize) -> i64) -> Access {
     let (kinds, there) = (lane(0), lane(1));
     let value = |i: usize| (there >> i & 1 == 1).then(|| lane(6 + i));
@@ -157,7 +158,7 @@ fn row_of(lane: impl Fn(usize) -> i64) -> Access {
         sample: lane(2) as u64,
         ts: lane(3),
         address: lane(4) as u64,
-        op: Op::ALL.get((kinds & 3) as usize).copied().unwrap_or_default(),
+        op: op_of(kinds),
         op_text: text(0),
         phase: text(1),
         symbol: text(2),
@@ -273,7 +274,11 @@ impl AccessColumns {
                 }
             }
         }
-        self.lanes[6 + bit] = Lane::Each(values);
+        let first = values.first().copied().unwrap_or(0);
+        self.lanes[6 + bit] = match values.iter().all(|value| *value == first) {
+            true => Lane::Same(first),
+            false => Lane::Each(values),
+        };
     }
 
     /// All numbers of the rows, with those that say what is there.
@@ -291,21 +296,16 @@ impl AccessColumns {
 
 /// Packs the rows of a block, from `start` on.
 fn pack_lanes(lanes: &[Lane; LANES], start: usize) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut column = [0; BLOCK_ROWS];
+    let mut out = Vec::with_capacity(BLOCK_ROWS * 16);
     for lane in lanes {
         match lane {
-            Lane::Same(value) => {
-                column.fill(*value);
-            }
-            Lane::Each(values) => {
-                let values = values.get(start..).unwrap_or_default();
-                let n = values.len().min(BLOCK_ROWS);
-                column[..n].copy_from_slice(&values[..n]);
-                column[n..].fill(0);
-            }
+            Lane::Same(value) => tight::write_same(*value, &mut out),
+            Lane::Each(values) => match values.get(start..).and_then(<[i64]>::first_chunk::<BLOCK_ROWS>) {
+                Some(values) => tight::write_block(values, &mut out),
+                // Never, as all lanes have a value for each row.
+                None => tight::write_same(0, &mut out),
+            },
         }
-        tight::write_block(&column, &mut out);
     }
     out
 }
@@ -321,12 +321,13 @@ fn unpack(mut bytes: &[u8], n: usize, values: &mut Vec<i64>) -> bool {
     bytes.is_empty()
 }
 
-/// Kinds, times and addresses of the rows of a block. False if `bytes` are something else.
-fn unpack_touches(mut bytes: &[u8], lanes: &mut [[i64; BLOCK_ROWS]; 3]) -> bool {
-    for lane in 0..=4 {
-        let rest = match lane {
-            0 => tight::read_block(bytes, &mut lanes[0]),
-            3 | 4 => tight::read_block(bytes, &mut lanes[lane - 2]),
+/// Unpacks a block of rows into `lanes`, but only those that `wanted` has a bit for; the others stay as they are. False if `bytes` are something else.
+fn unpack_lanes(mut bytes: &[u8], wanted: u32, lanes: &mut [[i64; BLOCK_ROWS]; LANES]) -> bool {
+    // Nothing that is wanted lies behind these.
+    let n_lanes = (u32::BITS - wanted.leading_zeros()) as usize;
+    for (number, lane) in lanes.iter_mut().enumerate().take(n_lanes) {
+        let rest = match wanted >> number & 1 {
+            1 => tight::read_block(bytes, lane),
             _ => tight::skip_block(bytes, BLOCK_ROWS),
         };
         let Some(rest) = rest else { return false };
@@ -335,12 +336,104 @@ fn unpack_touches(mut bytes: &[u8], lanes: &mut [[i64; BLOCK_ROWS]; 3]) -> bool 
     true
 }
 
-/// When an access touched what, and how; see [`Access`].
+/// What is asked for of each row, by the places of the numbers of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Touch {
-    pub ts: i64,
-    pub address: u64,
-    pub op: Op,
+pub struct Wanted(u32);
+
+impl Wanted {
+    /// When an access touched what, and how.
+    pub const TOUCHES: Wanted = Wanted(1 | 1 << 3 | 1 << 4);
+    /// Everything.
+    pub const ALL: Wanted = Wanted((1 << LANES) - 1);
+
+    /// Kind, time and address, what the source says of the region, whether each optional value is there, and the values of these.
+    pub fn with(optional: &[Optional]) -> Wanted {
+        let bits = optional.iter().map(|which| 1 << (6 + *which as u32));
+        Wanted(bits.fold(Wanted::TOUCHES.0 | 1 << 1 | 1 << 5, |all, bit| all | bit))
+    }
+}
+
+/// A block of rows as they come out of a table.
+pub struct Rows {
+    lanes: Box<[[i64; BLOCK_ROWS]; LANES]>,
+    n_rows: usize,
+}
+
+impl Rows {
+    pub fn len(&self) -> usize {
+        self.n_rows
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.n_rows == 0
+    }
+
+    /// Times, nanoseconds.
+    pub fn times(&self) -> &[i64] {
+        &self.lanes[3][..self.n_rows]
+    }
+
+    /// Addresses, as signed numbers of the same bits.
+    pub fn addresses(&self) -> &[i64] {
+        &self.lanes[4][..self.n_rows]
+    }
+
+    /// What was done in a row.
+    #[inline]
+    pub fn op(&self, row: usize) -> Op {
+        op_of(self.lanes[0][row % BLOCK_ROWS])
+    }
+
+    /// One row; what was not asked for reads as 0 if it is there.
+    #[inline]
+    pub fn access(&self, row: usize) -> Access {
+        row_of(|lane| self.lanes[lane][row % BLOCK_ROWS])
+    }
+}
+
+/// The operation among the kinds of a row.
+fn op_of(kinds: i64) -> Op {
+    match kinds & 3 {
+        1 => Op::Store,
+        2 => Op::Other,
+        _ => Op::Load,
+    }
+}
+
+/// Blocks of a table from front to back, in memory that is used again.
+pub struct Blocks<'a> {
+    table: &'a AccessTable,
+    wanted: Wanted,
+    next: usize,
+    rows: Rows,
+}
+
+impl Blocks<'_> {
+    /// The next up to 1024 rows; `None` behind the last one.
+    pub fn next_rows(&mut self) -> Option<&Rows> {
+        let at = self.next;
+        self.next += 1;
+        let Rows { lanes, n_rows } = &mut self.rows;
+        if let Some(block) = self.table.blocks.get(at) {
+            *n_rows = BLOCK_ROWS;
+            // Blocks are made here, or checked when they come from elsewhere.
+            if !unpack_lanes(block, self.wanted.0, lanes) {
+                lanes.iter_mut().for_each(|lane| lane.fill(0));
+            }
+            return Some(&self.rows);
+        }
+        let open = &self.table.open;
+        if at > self.table.blocks.len() || open.is_empty() {
+            return None;
+        }
+        *n_rows = open.len().min(BLOCK_ROWS);
+        for (at, row) in open.iter().enumerate().take(BLOCK_ROWS) {
+            for (lane, value) in lanes.iter_mut().zip(lanes_of(row)) {
+                lane[at] = value;
+            }
+        }
+        Some(&self.rows)
+    }
 }
 
 /// Accesses in the order of the file.
@@ -391,8 +484,9 @@ impl AccessTable {
                 at += 1;
                 continue;
             }
-            for row in at..at + BLOCK_ROWS {
-                self.see(lanes[3].get(row));
+            match &lanes[3] {
+                Lane::Same(ts) => self.see_all(&[*ts]),
+                Lane::Each(times) => self.see_all(times.get(at..at + BLOCK_ROWS).unwrap_or_default()),
             }
             self.add_block(pack_lanes(&lanes, at));
             at += BLOCK_ROWS;
@@ -402,6 +496,16 @@ impl AccessTable {
     fn add_block(&mut self, block: Vec<u8>) {
         self.n_bytes += block.len();
         self.blocks.push(block.into());
+    }
+
+    /// Takes note of the times of the next rows.
+    fn see_all(&mut self, times: &[i64]) {
+        let (Some(first), Some(last)) = (times.first(), times.last()) else { return };
+        let range = |(min, max): (i64, i64), ts: &i64| (min.min(*ts), max.max(*ts));
+        self.span = Some(times.iter().fold(self.span.unwrap_or((*first, *first)), range));
+        let is_earlier = times.array_windows().any(|[before, after]| before > after);
+        self.is_unordered |= is_earlier || self.last_ts.is_some_and(|last| last > *first);
+        self.last_ts = Some(*last);
     }
 
     /// Takes note of the time of the next row.
@@ -442,22 +546,11 @@ impl AccessTable {
         packed.chain(self.open.iter().copied())
     }
 
-    /// The same, of each no more than when it touched what and how.
-    pub fn touches(&self) -> impl Iterator<Item = Touch> + '_ {
-        let mut lanes = [[0i64; BLOCK_ROWS]; 3];
-        let touch = |kinds: i64, ts, address: i64| Touch {
-            ts,
-            address: address as u64,
-            op: Op::ALL.get((kinds & 3) as usize).copied().unwrap_or_default(),
-        };
-        let packed = (0..self.blocks.len() * BLOCK_ROWS).map(move |at| {
-            let (block, at) = (at / BLOCK_ROWS, at % BLOCK_ROWS);
-            if at == 0 && !self.blocks.get(block).is_some_and(|block| unpack_touches(block, &mut lanes)) {
-                lanes.iter_mut().for_each(|lane| lane.fill(0));
-            }
-            touch(lanes[0][at], lanes[1][at], lanes[2][at])
-        });
-        packed.chain(self.open.iter().map(|row| Touch { ts: row.ts, address: row.address, op: row.op }))
+    /// Rows a block at a time, of which no more is unpacked than is `wanted`: much quicker than one by one.
+    pub fn blocks(&self, wanted: Wanted) -> Blocks<'_> {
+        let lanes: Box<[_]> = vec![[0; BLOCK_ROWS]; LANES].into();
+        let lanes = lanes.try_into().unwrap_or_else(|_| Box::new([[0; BLOCK_ROWS]; LANES]));
+        Blocks { table: self, wanted, next: 0, rows: Rows { lanes, n_rows: 0 } }
     }
 
     /// Whether the source has said of each row which region it belongs to, so that nothing is to be labelled.
@@ -633,8 +726,22 @@ mod tests {
             (0..n).for_each(|i| table.push(&row(i)));
             assert_eq!(table.len() as u64, n);
             assert!(table.iter().eq((0..n).map(row)), "{n}");
-            let touch = |row: Access| Touch { ts: row.ts, address: row.address, op: row.op };
-            assert!(table.touches().eq((0..n).map(row).map(touch)), "{n}");
+            let mut n_seen = 0;
+            for wanted in [Wanted::TOUCHES, Wanted::with(&[Optional::Symbol]), Wanted::ALL] {
+                let mut blocks = table.blocks(wanted);
+                while let Some(rows) = blocks.next_rows() {
+                    for at in 0..rows.len() {
+                        let (own, whole) = (rows.access(at), row(n_seen));
+                        assert_eq!((own.ts, own.address, own.op), (whole.ts, whole.address, whole.op));
+                        assert_eq!((rows.times()[at], rows.op(at)), (whole.ts, whole.op));
+                        assert_eq!(rows.addresses()[at] as u64, whole.address);
+                        assert!(wanted == Wanted::TOUCHES || own.symbol == whole.symbol);
+                        assert!(wanted != Wanted::ALL || own == whole);
+                        n_seen += 1;
+                    }
+                }
+                assert_eq!(std::mem::take(&mut n_seen), n);
+            }
             assert_eq!(table.get(n as usize), None);
             assert_eq!(table.get(n as usize / 2), (n > 0).then(|| row(n / 2)));
             let bytes = postcard::to_allocvec(&table).unwrap();

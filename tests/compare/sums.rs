@@ -4,7 +4,7 @@ use crate::golden;
 use crate::sides::{answer, compared, digest, lists, number, sum, table, text};
 use crate::support::{data_dirs, files, import};
 use tracedrop::compare::gpu::side::Slot;
-use tracedrop::compare::{CompareQuery, Comparison, Digest, Problem, compare};
+use tracedrop::compare::{CompareQuery, Comparison, Digest, Measure, Problem, compare, measures_of};
 use tracedrop::report::{Cells, Compared, Finding, Report, Table};
 use tracedrop::trace::{Run, Trace};
 
@@ -15,7 +15,9 @@ fn recordings() -> Vec<(String, Digest, i64)> {
         let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(&path).display().to_string();
         let trace = crate::sides::read(&path);
         let work = work_of(&trace);
-        out.push((name, digest(vec![trace]), work));
+        let side = digest(vec![trace]);
+        measures_itself(&name, &side);
+        out.push((name, side, work));
     }
     out
 }
@@ -197,6 +199,16 @@ fn reference_pairs_add_up() {
     }
 }
 
+/// What limits on one trace are held against are the numbers that a comparison has of it.
+fn measures_itself(what: &str, side: &Digest) {
+    let told = |measures: &[Measure]| {
+        let of = |it: &Measure| (it.id.clone(), it.what.clone(), it.unit, it.a.to_bits());
+        measures.iter().map(of).collect::<Vec<_>>()
+    };
+    let compared = compare(side, side, &CompareQuery::default()).unwrap();
+    assert_eq!(told(&measures_of(side)), told(&compared.measures), "{what}");
+}
+
 /// Traces of every other format, each with itself and with all others.
 #[test]
 fn pairs_of_other_formats_add_up() {
@@ -216,7 +228,9 @@ fn pairs_of_other_formats_add_up() {
                 }
                 if let Ok(trace) = import(path.file_name().unwrap().to_str().unwrap(), &bytes, None) {
                     let work = work_of(&trace);
-                    all.push((name, digest(vec![trace]), work));
+                    let side = digest(vec![trace]);
+                    measures_itself(&name, &side);
+                    all.push((name, side, work));
                 }
             }
         }

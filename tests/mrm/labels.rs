@@ -167,6 +167,45 @@ fn rules_of_ones_own_and_policies() {
     }
 }
 
+/// Where labelling stops, metrics are those of the rows up to there, wherever blocks of rows end.
+#[test]
+fn what_stops_early_is_measured_up_to_there() {
+    for (n, is_ordered) in
+        [0u64, 5, 1023, 1024, 1025, 2048, 2500].into_iter().flat_map(|n| [(n, true), (n, false)])
+    {
+        let trace_of = |n_more: u64| {
+            let mut trace = Trace::default();
+            let symbol = trace.strings.intern("ggml_mul_mat");
+            for at in 0..n + n_more {
+                let ts = if is_ordered { at * 10 } else { (at * 10) ^ 64 };
+                trace.accesses.push(&Access {
+                    ts: ts as i64,
+                    address: at % 300 * 520,
+                    op: Op::ALL[(at % 2) as usize],
+                    symbol: (at != n).then_some(symbol),
+                    ..Access::default()
+                });
+            }
+            trace
+        };
+        let options = || Options { unknown: UnknownPolicy::Error, ..Options::default() };
+        // A page of no known kind stops it; so it is one of its own.
+        let (short, mut long) = (trace_of(0), trace_of(0));
+        long.accesses.push(&Access { ts: 1 << 20, address: 1 << 40, ..Access::default() });
+        for row in trace_of(4000).accesses.iter().skip(n as usize + 1) {
+            long.accesses.push(&Access { ts: row.ts + (1 << 20), ..row });
+        }
+        let (short, long) = (View::new(&short, &options()), View::new(&long, &options()));
+        assert!(short.stopped.is_none() && long.stopped.is_some());
+        assert_eq!(long.labels.len() as u64, n);
+        assert_eq!(long.metrics.regions, short.metrics.regions, "{n} {is_ordered}");
+        assert_eq!(long.metrics.strides, short.metrics.strides, "{n} {is_ordered}");
+        let mut rows = 0;
+        long.for_each_in_time(|_| rows += 1);
+        assert_eq!(rows, n);
+    }
+}
+
 #[test]
 fn phases_overlap_and_come_from_events() {
     let list = r#"[{"phase":"a","start_ns":10,"end_ns":20},{"phase":"b","start_ns":15,"end_ns":30}]"#;

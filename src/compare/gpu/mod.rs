@@ -220,6 +220,14 @@ pub const MEASURES: &[(&str, &str)] = &[
     ("gpu.launches", "kernels, copies and fills per step"),
 ];
 
+/// Those that one side has by itself, as A and as B; none without a GPU.
+pub(super) fn add_measures_of(side: &Digest, out: &mut Vec<Measure>) {
+    // Nothing but the numbers: no table is joined and no step is aligned.
+    if let (Some(_), Ok(pair)) = (&side.gpu, Pair::new(side, side, PhaseFilter::default())) {
+        measures(&pair, out);
+    }
+}
+
 fn measures(pair: &Pair<'_>, out: &mut Vec<Measure>) {
     let mut push = |id: String, what: String, unit: Unit, samples: [Sample; 2]| {
         let [a, b] = samples;

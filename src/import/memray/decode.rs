@@ -48,6 +48,11 @@ pub enum Next {
         ms: i64,
         rss: u64,
     },
+    /// What a thread is called.
+    ThreadName {
+        tid: u64,
+        name: StringId,
+    },
     /// A record of which only later ones make something; whether it was odd.
     Other(Option<Oddity>),
     /// Zeros behind the last record.
@@ -236,6 +241,10 @@ impl State {
             Record::Thread { tid } => {
                 self.tid = tid;
                 Next::Other(None)
+            }
+            Record::ThreadName { name } => {
+                let name = strings.intern(&String::from_utf8_lossy(name));
+                Next::ThreadName { tid: self.tid, name }
             }
             Record::Aside => Next::Other(None),
             Record::Padding => {

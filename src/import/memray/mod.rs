@@ -20,7 +20,8 @@ use self::decode::{Allocation, Decoder, Next, Oddity};
 use self::header::{MAGIC, VERSIONS};
 use self::issues::*;
 use super::{Confidence, FormatInfo, ImportError, Reader};
-use crate::base::strings::StringId;
+use crate::base::strings::{StringId, StringTable};
+use crate::base::units::{counted, format_bytes};
 use crate::trace::accesses::{Access, Op};
 use crate::trace::{Position, TraceBuilder};
 
@@ -41,6 +42,11 @@ struct MemrayReader {
     decoder: Decoder,
     /// Allocations by the function that made them, in order of first appearance.
     counts: Vec<(Allocator, u64)>,
+    /// Threads in order of first appearance.
+    threads: Vec<Thread>,
+    /// Bytes that were asked for in all, and at once at the most.
+    allocated_bytes: u64,
+    largest_bytes: u64,
     max_rss: u64,
     is_closed: bool,
     /// Bytes that are no record have been met; nothing is read behind them.
@@ -49,6 +55,18 @@ struct MemrayReader {
     trailing: Option<u64>,
     n_bytes: u64,
 }
+
+/// What is known of a thread.
+struct Thread {
+    tid: u64,
+    /// The last name it was given.
+    name: Option<StringId>,
+    n_allocations: u64,
+    allocated_bytes: u64,
+}
+
+/// Of so many threads it is said what they have allocated.
+const MAX_THREADS_TOLD: usize = 64;
 
 impl Reader for MemrayReader {
     fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
@@ -116,6 +134,12 @@ impl MemrayReader {
                     self.max_rss = self.max_rss.max(rss);
                     self.keep(out);
                 }
+                Next::ThreadName { tid, name } => {
+                    self.keep(out);
+                    if let Some(thread) = self.thread(tid) {
+                        thread.name = Some(name);
+                    }
+                }
                 Next::Other(oddity) => {
                     self.keep(out);
                     if let Some(oddity) = oddity {
@@ -152,7 +176,15 @@ impl MemrayReader {
     }
 
     fn push(&mut self, allocation: Allocation, out: &mut TraceBuilder) {
-        let Allocation { tid, address, allocator, ms, .. } = allocation;
+        let Allocation { tid, address, allocator, ms, size } = allocation;
+        if !allocator.is_free {
+            self.allocated_bytes = self.allocated_bytes.saturating_add(size);
+            self.largest_bytes = self.largest_bytes.max(size);
+            if let Some(thread) = self.thread(tid) {
+                thread.n_allocations += 1;
+                thread.allocated_bytes = thread.allocated_bytes.saturating_add(size);
+            }
+        }
         match self.counts.iter_mut().find(|(other, _)| *other == allocator) {
             Some((_, count)) => *count += 1,
             None => self.counts.push((allocator, 1)),
@@ -173,6 +205,18 @@ impl MemrayReader {
         });
     }
 
+    /// What is known of a thread; `None` of those that are too many.
+    fn thread(&mut self, tid: u64) -> Option<&mut Thread> {
+        if let Some(at) = self.threads.iter().position(|thread| thread.tid == tid) {
+            return self.threads.get_mut(at);
+        }
+        if self.threads.len() < MAX_THREADS_TOLD {
+            self.threads.push(Thread { tid, name: None, n_allocations: 0, allocated_bytes: 0 });
+            return self.threads.last_mut();
+        }
+        None
+    }
+
     /// Files of memory maps are filled up with zeros; anything else behind the end is worth a word.
     fn look_behind_end(&mut self, bytes: &[u8]) {
         if self.trailing.is_none()
@@ -184,6 +228,7 @@ impl MemrayReader {
 
     fn describe(&self, out: &mut TraceBuilder) {
         let Some(header) = self.decoder.header() else { return };
+        let threads = self.threads_told(&out.trace.strings);
         if !out.trace.accesses.is_empty() {
             out.trace.ledger.file(&APPROXIMATE_CLOCK, Position::default(), b"");
         }
@@ -202,11 +247,27 @@ impl MemrayReader {
             ("trace_python_allocators", header.trace_python_allocators.to_string()),
             ("native_traces", header.native_traces.to_string()),
             ("max_rss_bytes", self.max_rss.to_string()),
+            ("allocated_bytes", self.allocated_bytes.to_string()),
+            ("largest_allocation_bytes", self.largest_bytes.to_string()),
+            ("threads", threads),
         ];
         if let Some(version) = header.python_version_text() {
             facts.insert(1, ("python_version", version));
         }
         source.metadata.extend(facts.into_iter().map(|(name, text)| (name.to_string(), text)));
+    }
+}
+
+impl MemrayReader {
+    /// Each thread with its name, if it has one, and what it has asked for.
+    fn threads_told(&self, strings: &StringTable) -> String {
+        let told = self.threads.iter().map(|thread| {
+            let name = thread.name.map(|name| strings.get(name)).filter(|name| !name.is_empty());
+            let name = name.map_or(String::new(), |name| format!(" {name}"));
+            let n = counted(thread.n_allocations, "allocation", "allocations");
+            format!("{}{name}: {n}, {}", thread.tid, format_bytes(thread.allocated_bytes))
+        });
+        told.collect::<Vec<_>>().join("; ")
     }
 }
 

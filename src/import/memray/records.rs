@@ -38,7 +38,11 @@ pub enum Record<'a> {
     Thread {
         tid: u64,
     },
-    /// Something that is not looked into: native frames, memory maps, names of threads.
+    /// What the current thread is called.
+    ThreadName {
+        name: &'a [u8],
+    },
+    /// Something that is not looked into: native frames, memory maps.
     Aside,
     Padding,
     End,
@@ -165,9 +169,7 @@ fn read_aside<'a>(cursor: &mut Cursor<'a>, kind: u8) -> Result<Record<'a>, Stop>
                 cursor.unsigned()?;
             }
         }
-        10 => {
-            cursor.text()?;
-        }
+        10 => return Ok(Record::ThreadName { name: cursor.text()? }),
         12 => return Ok(Record::Thread { tid: cursor.u64()? }),
         _ => return Err(Stop::Bad),
     }

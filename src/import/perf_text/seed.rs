@@ -9,7 +9,7 @@
 //! what the reference's pattern means by it.
 
 use super::sample::{Problem, Sample, address_of, is_blank, nanoseconds};
-use memchr::{memchr, memmem};
+use memchr::{memchr, memchr_iter};
 
 /// The sample of a line; `None` if the pattern does not match.
 pub fn parse(line: &[u8]) -> Option<Result<Sample<'_>, Problem>> {
@@ -83,6 +83,10 @@ fn at_pid(text: &[u8]) -> Option<Result<Sample<'_>, Problem>> {
 /// Whether the name of an event says that it counts stores: `mem-store` in any case.
 pub fn is_store_event(event: &[u8]) -> bool {
     const STORE: &[u8] = b"mem-store";
-    memmem::find(event, STORE).is_some()
-        || event.windows(STORE.len()).any(|part| part.eq_ignore_ascii_case(STORE))
+    // By the hyphen, as a line is read for every sample.
+    memchr_iter(b'-', event).any(|hyphen| {
+        let start = hyphen.checked_sub(3);
+        let part = start.and_then(|start| event.get(start..start + STORE.len()));
+        part.is_some_and(|part| part.eq_ignore_ascii_case(STORE))
+    })
 }

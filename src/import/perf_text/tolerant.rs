@@ -11,7 +11,7 @@
 
 use super::sample::{Problem, Sample, address_of, is_blank, nanoseconds};
 use super::seed::is_store_event;
-use memchr::{memchr, memchr_iter, memmem};
+use memchr::{memchr, memchr_iter, memrchr_iter};
 
 /// The sample of a line that is no comment and no frame; `None` if it is none.
 pub fn parse(line: &[u8]) -> Option<Result<Sample<'_>, Problem>> {
@@ -61,6 +61,17 @@ fn last_word(text: &[u8]) -> (&[u8], &[u8]) {
     (trim_end(rest), word)
 }
 
+/// Where the first of several bytes that start with a rare one are. In a line, making a searcher for them takes longer than searching.
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    memchr_iter(*what.first()?, text).find(|at| text[*at..].starts_with(what))
+}
+
+/// The same of the last ones.
+fn rfind(text: &[u8], what: &[u8]) -> Option<usize> {
+    memrchr_iter(*what.first()?, text).find(|at| text[*at..].starts_with(what))
+}
+
+#[inline]
 fn all(word: &[u8], is: impl Fn(&u8) -> bool) -> bool {
     !word.is_empty() && word.iter().all(is)
 }
@@ -243,7 +254,7 @@ fn split_piped(text: &[u8]) -> (&[u8], &[u8]) {
 
 /// Load or store by the data source, where it says one of these.
 fn op_of(source: &[u8], described: &[u8]) -> Option<bool> {
-    let says = |what: &[u8]| memmem::find(described, what).is_some();
+    let says = |what: &[u8]| find(described, what).is_some();
     match (says(b"|OP STORE"), says(b"|OP LOAD")) {
         (true, _) => Some(true),
         (false, true) => Some(false),
@@ -268,7 +279,7 @@ fn cache_level(described: &[u8]) -> Option<&'static str> {
         (b"MAB", "LFB"),
         (b"L1", "L1"),
     ];
-    let text = &described[memmem::find(described, b"|LVL ")? + 5..];
+    let text = &described[find(described, b"|LVL ")? + 5..];
     let n =
         text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/')).count();
     let text = &text[..n];
@@ -308,7 +319,7 @@ fn open_of(text: &[u8]) -> Option<usize> {
         }
     }
     // It does not balance: the last one that may open an object.
-    memmem::rfind(text, b" (").map(|at| at + 1)
+    rfind(text, b" (").map(|at| at + 1)
 }
 
 /// Weight, and the group of the instruction, which is empty where its address stands alone; `None` without an address.
@@ -357,7 +368,7 @@ fn read_group(text: &[u8]) -> (&[u8], &[u8]) {
 
 /// Where the first offset ends that is followed by a blank or by nothing.
 fn end_of_offset(text: &[u8]) -> Option<usize> {
-    memmem::find_iter(text, b"+0x").find_map(|at| {
+    memchr_iter(b'+', text).filter(|at| text[*at..].starts_with(b"+0x")).find_map(|at| {
         let digits = &text[at + 3..];
         let n = digits.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
         (n > 0 && digits.get(n).is_none_or(|byte| is_blank(*byte))).then_some(at + 3 + n)
@@ -365,7 +376,7 @@ fn end_of_offset(text: &[u8]) -> Option<usize> {
 }
 
 fn without_offset(name: &[u8]) -> &[u8] {
-    match memmem::rfind(name, b"+0x") {
+    match rfind(name, b"+0x") {
         Some(at) if is_hex(&name[at + 3..]) => &name[..at],
         _ => name,
     }
