@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use support::{data_dirs, files, import, own_dir};
 use tracedrop::analysis::{Query, reports};
 use tracedrop::report::view::{TableQuery, row_order};
-use tracedrop::report::{Block, Finding, Report, Value};
+use tracedrop::report::{Block, Finding, Report};
 use tracedrop::trace::Run;
 
 fn traces() -> Vec<PathBuf> {
