@@ -14,7 +14,7 @@ mod work;
 use super::ConclusionInfo;
 use super::gpu::stats::percent;
 use super::{gpu_breakdown, gpu_ranks};
-use crate::base::units::{Unit, counted};
+use crate::base::units::counted;
 use crate::report::{Block, Facts, Finding, Findings, Report, Stakes, Value};
 use crate::trace::{Run, Trace};
 use gpu_breakdown::ENOUGH;
@@ -104,8 +104,8 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     let find = |id: &str| reports.iter().find(|report| report.id == id);
     let lead = find(gpu_ranks::INFO.id).or_else(|| find(gpu_breakdown::INFO.id))?;
     report.summary = lead.summary.clone();
-    if let Some(facts) = find(gpu_breakdown::INFO.id).and_then(grade_of) {
-        report.facts(facts);
+    if let Some(grade) = find(gpu_breakdown::INFO.id).and_then(grade_of) {
+        report.info(grade);
     }
     if let Some(chart) = lead.blocks.iter().find(|block| matches!(block, Block::Chart(_))) {
         report.blocks.push(chart.clone());
@@ -126,32 +126,34 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     Some(report)
 }
 
-/// How much the first trace can tell, as the report on GPU time has it, and what it lacks.
-fn grade_of(report: &Report) -> Option<Facts> {
-    let graded = report.blocks.iter().find_map(|block| match block {
+/// How much the first trace can tell, as the report on GPU time has it, and what it lacks, in a sentence.
+fn grade_of(report: &Report) -> Option<String> {
+    let grade = report.blocks.iter().find_map(|block| match block {
         Block::Facts(facts) => facts.facts.iter().find(|fact| fact.id == "grade"),
         _ => None,
     })?;
+    let Value::Text(letter) = &grade.value else { return None };
     let coverage = report.tables().find(|table| table.id == "coverage")?;
     let cell =
         |column: &str, row| coverage.column(column).map_or(Value::Missing, |column| column.cells.get(row));
     // As far as they are there, in percent of the time of kernels.
     let lack = |row| match (cell("what", row), cell("there", row), cell("coverage", row)) {
         (Value::Text(what), Value::Bool(true), Value::Float(share)) if share < ENOUGH => {
-            Some(format!("{what} (there for {})", percent(share)))
+            Some(format!("{what} (there for {} of kernel time)", percent(share)))
         }
         (Value::Text(what), Value::Bool(false), _) => Some(what),
         _ => None,
     };
     let lacking: Vec<String> = (0..coverage.n_rows()).filter_map(lack).collect();
-    let mut facts = Facts::new("What the trace can tell");
-    facts.facts.push(graded.clone());
-    if !lacking.is_empty() {
-        facts.push("lacks", "Lacks", lacking.join(", "), Unit::None).hint(
-            "“What the trace can tell” in GPU time has the reasons, and what can not be said without it",
-        );
-    }
-    Some(facts)
+    Some(if lacking.is_empty() {
+        format!("The trace has grade {letter}, from A to D for how much it can tell: it lacks nothing.")
+    } else {
+        format!(
+            "The trace has grade {letter}, from A to D for how much it can tell. It lacks {}. “What the trace can tell” in GPU time says \
+             why, and what can not be known without.",
+            lacking.join(", ")
+        )
+    })
 }
 
 /// Of what was found in several traces, where it weighs most.
