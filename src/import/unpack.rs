@@ -10,8 +10,8 @@ use self::lz4::Lz4;
 use crate::trace::IssueKind;
 use flate2::{Decompress, FlushDecompress, Status};
 use issues::*;
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use serde::{Deserialize, Serialize};
-use structured_zstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// Compression that content starts with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -108,7 +108,7 @@ impl Unpacker {
                 piece: vec![0; PIECE_BYTES],
             }),
             Packing::Zstd => Codec::Zstd(Box::new(Zstd {
-                decoder: zstd_decoder(),
+                decoder: FrameDecoder::new(),
                 carry: Vec::new(),
                 place: Place::Between,
                 has_checksum: false,
@@ -308,14 +308,6 @@ struct Zstd {
     any_frame_done: bool,
 }
 
-/// A decoder that takes windows up to [`MAX_WINDOW_BYTES`].
-fn zstd_decoder() -> FrameDecoder {
-    let mut decoder = FrameDecoder::new();
-    // It refuses only what is out of the range of the format.
-    let _ = decoder.set_max_window_size(MAX_WINDOW_BYTES);
-    decoder
-}
-
 impl Zstd {
     fn step<E>(&mut self, rest: &[u8], emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<Step, E> {
         match self.place {
@@ -456,10 +448,7 @@ mod tests {
     }
 
     fn zstd(text: &[u8]) -> Vec<u8> {
-        structured_zstd::encoding::compress_slice_to_vec(
-            text,
-            structured_zstd::encoding::CompressionLevel::Fastest,
-        )
+        ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest)
     }
 
     /// A frame of `blocks` that refer to one another, with a checksum at its end.

@@ -1,9 +1,8 @@
 //! Compression of pages.
 
 use super::Error;
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use std::io::Read;
-use structured_zstd::decoding::FrameDecoder;
-use structured_zstd::encoding::{CompressionLevel, compress_slice_to_vec};
 
 const DAMAGED: Error = Error::Damaged("compressed page");
 
@@ -55,9 +54,8 @@ impl Unpacker {
             4 => read_up_to(brotli_decompressor::Decompressor::new(packed, 1 << 14), n_bytes, out)?,
             5 => hadoop_lz4(packed, n_bytes, out)?,
             6 => {
-                out.resize(n_bytes, 0);
-                let n = self.zstd.decode_all(packed, out).map_err(|_| DAMAGED)?;
-                out.truncate(n);
+                let decoder = StreamingDecoder::new_with_decoder(packed, &mut self.zstd);
+                read_up_to(decoder.map_err(|_| DAMAGED)?, n_bytes, out)?;
             }
             7 => lz4(packed, n_bytes, out)?,
             3 => return Err(Error::Unsupported("LZO".to_string())),
@@ -69,7 +67,7 @@ impl Unpacker {
 
 /// Packs `content` with zstd.
 pub fn zstd(content: &[u8]) -> Vec<u8> {
-    compress_slice_to_vec(content, CompressionLevel::Fastest)
+    ruzstd::encoding::compress_to_vec(content, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
 fn read_up_to(reader: impl Read, n_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
