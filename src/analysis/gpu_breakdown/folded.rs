@@ -6,7 +6,7 @@ use super::super::gpu::facts::RunFacts;
 use super::super::gpu::kind::Kind;
 use super::super::gpu::model::{label_of, number_of};
 use super::super::gpu::parts::Activity;
-use super::{BREAKDOWN, DeviceTime, breakdown, charts, push_times, summary};
+use super::{BREAKDOWN, DeviceTime, breakdown, charts, push_rank, push_times, summary};
 use crate::base::units::Unit;
 use crate::report::{Facts, Report};
 use crate::trace::Trace;
@@ -61,10 +61,7 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
     if !names.is_empty() {
         facts.push("gpu", "Model", names.join(", "), Unit::None);
     }
-    if let Some(rank) = run.rank {
-        let world = run.world_size.map_or(String::new(), |size| format!(" of {size}"));
-        facts.push("rank", "Rank", format!("{rank}{world}"), Unit::None);
-    }
+    push_rank(&mut facts, &run);
     report.facts(facts);
     report.info(
         "The trace has more events than are held at once. When GPUs were busy is known of all of it, so these times are exact; steps and \

@@ -8,6 +8,7 @@ mod ranges;
 pub use grade::ENOUGH;
 
 use super::gpu::annotation::Phase;
+use super::gpu::facts::RunFacts;
 use super::gpu::parts::{Activity, OUTSIDE_STEPS, Parts, StepWindow, step_windows};
 use super::gpu::spans::Span;
 use super::gpu::stats::{self, Durations, share};
@@ -89,6 +90,14 @@ fn push_times(facts: &mut Facts, devices: &[DeviceTime]) {
         facts
             .push("busy", "Busy", share(all.busy(), all.total), Unit::Ratio)
             .hint("share of that time in which anything ran");
+    }
+}
+
+/// Which rank of how many the trace is of, if it says so.
+fn push_rank(facts: &mut Facts, of: &RunFacts) {
+    if let Some(rank) = of.rank {
+        let world = of.world_size.map_or(String::new(), |size| format!(" of {size}"));
+        facts.push("rank", "Rank", format!("{rank}{world}"), Unit::None);
     }
 }
 
@@ -236,10 +245,7 @@ impl Of<'_, '_> {
         let n_kernels = gpu.work.iter().filter(|work| work.kind == gpu::Kind::Kernel).count();
         facts.push("kernels", "Kernels", n_kernels as u64, Unit::Count);
         facts.push("gpu", "Model", self.gpu_names(), Unit::None);
-        if let Some(rank) = gpu.facts.rank {
-            let world = gpu.facts.world_size.map_or(String::new(), |size| format!(" of {size}"));
-            facts.push("rank", "Rank", format!("{rank}{world}"), Unit::None);
-        }
+        push_rank(&mut facts, &gpu.facts);
         facts
     }
 

@@ -18,7 +18,7 @@ use crate::base::units::counted;
 use crate::report::{Block, Facts, Finding, Findings, Report, Stakes, Value};
 use crate::trace::{Run, Trace};
 use gpu_breakdown::ENOUGH;
-use reader::Reader;
+use reader::{Reader, Row};
 
 pub const INFO: ConclusionInfo = ConclusionInfo {
     id: "gpu-findings",
@@ -104,7 +104,7 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     let find = |id: &str| reports.iter().find(|report| report.id == id);
     let lead = find(gpu_ranks::INFO.id).or_else(|| find(gpu_breakdown::INFO.id))?;
     report.summary = lead.summary.clone();
-    if let Some(grade) = find(gpu_breakdown::INFO.id).and_then(grade_of) {
+    if let Some(grade) = find(gpu_breakdown::INFO.id).and_then(|report| grade_of(report, reports)) {
         report.info(grade);
     }
     if let Some(chart) = lead.blocks.iter().find(|block| matches!(block, Block::Chart(_))) {
@@ -127,24 +127,22 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
 }
 
 /// How much the first trace can tell, as the report on GPU time has it, and what it lacks, in a sentence.
-fn grade_of(report: &Report) -> Option<String> {
+fn grade_of(report: &Report, reports: &[Report]) -> Option<String> {
     let grade = report.blocks.iter().find_map(|block| match block {
         Block::Facts(facts) => facts.facts.iter().find(|fact| fact.id == "grade"),
         _ => None,
     })?;
     let Value::Text(letter) = &grade.value else { return None };
-    let coverage = report.tables().find(|table| table.id == "coverage")?;
-    let cell =
-        |column: &str, row| coverage.column(column).map_or(Value::Missing, |column| column.cells.get(row));
     // As far as they are there, in percent of the time of kernels.
-    let lack = |row| match (cell("what", row), cell("there", row), cell("coverage", row)) {
-        (Value::Text(what), Value::Bool(true), Value::Float(share)) if share < ENOUGH => {
-            Some(format!("{what} (there for {} of kernel time)", percent(share)))
+    let lack = |row: Row<'_>| match (row.flag("there")?, row.float("coverage")) {
+        (true, Some(share)) if share < ENOUGH => {
+            Some(format!("{} (there for {} of kernel time)", row.text("what"), percent(share)))
         }
-        (Value::Text(what), Value::Bool(false), _) => Some(what),
-        _ => None,
+        (true, _) => None,
+        (false, _) => Some(row.text("what")),
     };
-    let lacking: Vec<String> = (0..coverage.n_rows()).filter_map(lack).collect();
+    let coverage = Reader::new(reports, 0).table(gpu_breakdown::INFO.id, "coverage")?;
+    let lacking: Vec<String> = coverage.rows().filter_map(lack).collect();
     Some(if lacking.is_empty() {
         format!("The trace has grade {letter}, from A to D for how much it can tell: it lacks nothing.")
     } else {

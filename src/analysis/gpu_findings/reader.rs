@@ -88,6 +88,14 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// `None` if it is no yes or no.
+    pub fn flag(self, column: &str) -> Option<bool> {
+        match self.value(column) {
+            Value::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
     pub fn float(self, column: &str) -> Option<f64> {
         match self.value(column) {
             Value::Float(value) => Some(value),
