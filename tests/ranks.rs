@@ -209,7 +209,7 @@ fn collectives_at_different_times_are_not_compared() {
         check_long(ranks, &nccl);
         assert!(Sheet(&nccl["implicit_sync"]).rows().is_empty() && ranks.waits.collectives.is_empty());
         assert!(ranks.clocks.clocks.iter().all(Option::is_none));
-        assert!(words(report).contains("Times across ranks are not compared"), "{}", words(report));
+        assert!(words(report).contains("times across ranks are not compared"), "{}", words(report));
     });
 }
 

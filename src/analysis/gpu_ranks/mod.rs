@@ -29,7 +29,7 @@ fn applies(run: &Run) -> bool {
 
 fn run(context: &Context<'_>) -> Report {
     let mut ranks = Ranks::new(context.gpu());
-    for trace in context.run.traces.iter().filter(|trace| trace.links.is_empty()) {
+    for trace in context.run.traces.iter().filter(|trace| !gpu::is_of_gpu(trace)) {
         let why = "it holds no work of a GPU".to_string();
         ranks.files.left_out.push(LeftOut { file: &trace.source.file_name, rank: None, why });
     }
@@ -93,9 +93,12 @@ impl<'a, 'b> Ranks<'a, 'b> {
         if let Some(chart) = self.arrivals_chart() {
             report.chart(chart);
         }
-        report.table(self.stragglers_table());
-        report.table(self.kinds_table());
-        report.table(self.collectives_table());
+        // Without clocks or collectives in common the warnings say so, and tables would be empty.
+        if !self.waits.collectives.is_empty() {
+            report.table(self.stragglers_table());
+            report.table(self.kinds_table());
+            report.table(self.collectives_table());
+        }
         self.add_notes(&mut report);
         report
     }
@@ -187,11 +190,12 @@ impl<'a, 'b> Ranks<'a, 'b> {
 
     fn add_warnings(&self, report: &mut Report) {
         if let Some(n) = self.files.n_missing().filter(|n| *n > 0) {
-            report.warning(format!(
-                "{} of the run {} not here, so the last to come may be one of them: waits are at least what is shown.",
-                counted(n, "rank", "ranks"),
-                if n == 1 { "is" } else { "are" }
-            ));
+            let so = match self.waits.collectives.is_empty() {
+                true => "",
+                false => ", so the last to come may be one of them: waits are at least what is shown",
+            };
+            let (ranks, are) = (counted(n, "rank", "ranks"), if n == 1 { "is" } else { "are" });
+            report.warning(format!("{ranks} of the run {are} not here{so}."));
         }
         self.warn_of_clocks(report);
         let sum =
@@ -225,8 +229,9 @@ impl<'a, 'b> Ranks<'a, 'b> {
                 "The ranks have no collective in common, so nothing tells how far their clocks are apart: times across ranks are not \
                  compared."
             } else {
-                "No two ranks have collectives that run at the same time, however their clocks are moved: these are not the same \
-                 collectives, or not ones that all ranks wait for. Times across ranks are not compared."
+                "The collectives that look alike on these ranks never run at the same time, however the clocks are moved. They may be \
+                 of different groups, not ones that all ranks wait for, or recorded at different times, so times across ranks are not \
+                 compared."
             });
             return;
         }

@@ -252,6 +252,13 @@ impl Ranks<'_, '_> {
                 Column::unsigned("message", "message", Unit::Bytes, rows.iter().map(|row| row.message).collect()),
                 integers("latency", "latency", Unit::Ns, rows.iter().map(|row| row.latency)).hint("shortest over ranks"),
                 timed("start_skew", "start skew", Unit::Ns, &|times| times.start_skew).hint("latest start minus earliest"),
+                Column::integer(
+                    "uncertainty",
+                    "± clocks",
+                    Unit::Ns,
+                    rows.iter().map(|row| row.times.as_ref()?.uncertainty).collect(),
+                )
+                .hint("how far the clocks of the first and the last rank may be wrong; a skew below that means nothing"),
                 timed("end_skew", "end skew", Unit::Ns, &|times| times.end_skew),
                 timed("longest_wait", "longest wait", Unit::Ns, &|times| times.longest_wait)
                     .with_bar()

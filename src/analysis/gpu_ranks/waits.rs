@@ -29,6 +29,8 @@ pub struct Times {
     pub start: i64,
     /// Latest minus earliest start (TraceLens: `skew in start time`).
     pub start_skew: i64,
+    /// How far the clocks of the first and the last rank may be wrong against each other.
+    pub uncertainty: Option<i64>,
     /// Latest minus earliest end (TraceLens: `skew in end time`).
     pub end_skew: i64,
     /// Index of the rank that came first; of several the last of them, as in TraceLens.
@@ -140,6 +142,7 @@ impl Waits {
         let mut times = Times {
             start: first.start,
             start_skew: last.start.saturating_sub(first.start),
+            uncertainty: clocks.uncertainty(last.rank, first.rank),
             end_skew: end(placed.iter().max_by_key(|part| part.end))
                 .saturating_sub(end(placed.iter().min_by_key(|part| part.end))),
             first: first.rank,
