@@ -11,11 +11,12 @@ use crate::trace::links::LinkTable;
 const N_STRETCHES: usize = 100;
 
 /// Which way bytes go, by the names that profilers give.
-const WAYS: [(&str, &str); 4] = [
+const WAYS: [(&str, &str); 5] = [
     ("HtoD", "host to device"),
     ("DtoH", "device to host"),
     ("DtoD", "device to device"),
     ("PtoP", "GPU to GPU"),
+    ("Memset", "fills"),
 ];
 const OTHER: &str = "other";
 

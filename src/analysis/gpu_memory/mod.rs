@@ -36,7 +36,9 @@ fn run(context: &Context<'_>) -> Report {
                 format!("{} were copied or filled in {}.", format_bytes(bytes), format_ns(total))
             };
         }
-        report.table(copy_table(named, copies, total));
+        if !copies.is_empty() {
+            report.table(copy_table(named, copies, total));
+        }
         for table in rates::tables(named) {
             report.table(table);
         }
@@ -127,8 +129,7 @@ fn copy_table(named: &Named<'_, '_>, mut rows: Vec<Copies>, total: i64) -> Table
             Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.durations.max()).collect()),
         ],
     )
-    .sorted_by("total", true)
-    .if_empty("The trace holds no copies and no fills.");
+    .sorted_by("total", true);
     let n_without: u64 = rows.iter().map(|row| row.n_without_bytes).sum();
     if n_without > 0 {
         table = table.caption(format!(
