@@ -225,6 +225,56 @@ fn annotations_tell_phases() {
         Some((Phase::Unknown, 0, 0)),
     ];
     assert_eq!(found, wanted);
+    // A report tells of all steps, though no GPU was recorded.
+    let reports = analysis::reports(&Run::single(trace), &Query::default());
+    let text = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
+    let rows: Vec<Vec<String>> =
+        golden::cells(&reports, "host_steps", &["phase", "prompt_tokens", "generated_tokens"]);
+    let said = wanted.iter().flatten().map(|(phase, prompt, generated)| {
+        vec![phase.name().to_string(), text(Some(*prompt)), text(Some(*generated))]
+    });
+    let zero = |cell: &String| if cell.is_empty() { "0".to_string() } else { cell.clone() };
+    let shown = rows.iter().map(|row| vec![row[0].clone(), zero(&row[1]), zero(&row[2])]);
+    assert_eq!(shown.collect::<Vec<_>>(), said.collect::<Vec<_>>());
+}
+
+#[test]
+fn kernels_without_ids_are_work_where_the_profiler_says_that_it_wrote_the_file() {
+    let event = r#"{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2}"#;
+    let kernels_of = |text: String| {
+        let trace = import("k.json", text.as_bytes(), None).unwrap();
+        let reports = analysis::reports(&Run::single(trace), &Query::default());
+        golden::cells(&reports, "kernels", &["name", "total"])
+    };
+    assert_eq!(kernels_of(format!(r#"{{"schemaVersion":1,"traceEvents":[{event}]}}"#)), [["k", "2000"]]);
+    // Elsewhere the category may mean anything.
+    assert!(kernels_of(format!(r#"{{"traceEvents":[{event}]}}"#)).is_empty());
+}
+
+#[test]
+fn mangled_kernels_are_shown_as_their_source_names_them() {
+    let events: Vec<String> = [
+        "_ZN5aiter4gemmIfEEvPT_.kd",
+        "_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_EEEEvPS3_PS4_i",
+        "plain_kernel",
+    ]
+    .iter()
+    .enumerate()
+    .map(|(at, name)| {
+        let ts = at * 10;
+        format!(r#"{{"ph":"X","cat":"kernel","name":"{name}","pid":0,"tid":7,"ts":{ts},"dur":{},"args":{{"correlation":{at}}}}}"#, 3 - at)
+    })
+    .collect();
+    let text = format!(r#"{{"schemaVersion":1,"traceEvents":[{}]}}"#, events.join(","));
+    let trace = import("mangled.json", text.as_bytes(), None).unwrap();
+    let reports = analysis::reports(&Run::single(trace), &Query::default());
+    let rows = golden::cells(&reports, "kernels", &["function", "name"]);
+    let functions: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+    // What no demangler understands is told by the identifiers it starts with.
+    let wanted =
+        ["void aiter::gemm<float>(float*)", "sgl_hip::activation::act_and_mul_kernel<…>", "plain_kernel"];
+    assert_eq!(functions, wanted);
+    assert!(rows[0][1].starts_with("_ZN5aiter"), "{rows:?}");
 }
 
 /// Kernels, and the phase of the step and the call that each belongs to.

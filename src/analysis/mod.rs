@@ -179,7 +179,7 @@ impl<'a> Context<'a> {
     }
 
     fn of_gpu(&self) -> impl Iterator<Item = &'a Trace> + use<'a> {
-        self.run.traces.iter().filter(|trace| !trace.links.is_empty())
+        self.run.traces.iter().filter(|trace| gpu::is_of_gpu(trace))
     }
 
     /// Accesses to memory with their labels and metrics, trace by trace; only of traces that have some.

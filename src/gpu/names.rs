@@ -75,6 +75,18 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// The name for people: [`demangle`]d, and of a mangled name that can not be the identifiers it starts with, as in
+/// `aiter::gemm<…>`.
+pub fn readable(name: &str) -> Cow<'_, str> {
+    match demangle(name) {
+        Cow::Borrowed(name) => match mangled_part(name).and_then(split_mangled) {
+            Some(parts) if !parts.base.is_empty() => Cow::Owned(format!("{}<…>", parts.qualified())),
+            _ => Cow::Borrowed(name),
+        },
+        demangled => demangled,
+    }
+}
+
 /// The function's name without namespaces, return type, template arguments, parameters or clone suffix.
 ///
 /// The shortest text that still says what a kernel is; see [`Parts`] for examples.

@@ -3,6 +3,7 @@
 use super::kind::Kind;
 use crate::base::strings::StringId;
 use crate::gpu::kernels::{RuleError, Rules};
+use crate::gpu::names;
 use crate::trace::Trace;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -34,6 +35,8 @@ pub struct Classes {
     pub problems: Vec<RuleError>,
     all: Vec<Class>,
     by_name: FxHashMap<(StringId, bool), ClassId>,
+    /// Names of kernels that were mangled, as C++ source would have them.
+    demangled: FxHashMap<StringId, Box<str>>,
 }
 
 impl Default for Classes {
@@ -54,7 +57,13 @@ impl Classes {
                 Err(problems) => (Cow::Borrowed(builtin), problems),
             }
         };
-        Classes { rules, problems, all: Vec::new(), by_name: FxHashMap::default() }
+        Classes {
+            rules,
+            problems,
+            all: Vec::new(),
+            by_name: FxHashMap::default(),
+            demangled: FxHashMap::default(),
+        }
     }
 
     /// The class of work of that name and kind.
@@ -73,7 +82,19 @@ impl Classes {
             self.all.len() - 1
         }) as ClassId;
         self.by_name.insert(key, id);
+        if kind == Kind::Kernel
+            && let Cow::Owned(text) = names::readable(trace.strings.get(name))
+        {
+            self.demangled.insert(name, text.into());
+        }
         id
+    }
+
+    /// The name of a kernel as C++ source would have it, if the profiler wrote it mangled.
+    ///
+    /// Only of names that [`Classes::of`] was asked about.
+    pub fn demangled(&self, name: StringId) -> Option<&str> {
+        self.demangled.get(&name).map(|text| &**text)
     }
 
     fn kernel(&self, name: &str) -> Class {

@@ -421,6 +421,11 @@ impl<'a> GpuTrace<'a> {
         self.trace.strings.get_opt(self.trace.slices.name[slice as usize]).unwrap_or("")
     }
 
+    /// A name as reports show it: that of a kernel is demangled.
+    pub fn shown_name(&self, name: StringId) -> Option<&str> {
+        self.classes.demangled(name).or_else(|| self.trace.strings.get_opt(name))
+    }
+
     /// The class of work.
     pub fn class(&self, work: &Work) -> &Class {
         self.classes.get(work.class)

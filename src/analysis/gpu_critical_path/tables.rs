@@ -111,10 +111,8 @@ pub fn names(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
         sums.ns = sums.ns.saturating_add(segment.dur());
         sums.max = sums.max.max(segment.dur());
     }
-    let mut rows: Vec<(&'static str, &str, Sums)> = by_name
-        .into_iter()
-        .map(|((kind, name), sums)| (kind, shown(gpu.trace.strings.get_opt(name)), sums))
-        .collect();
+    let mut rows: Vec<(&'static str, &str, Sums)> =
+        by_name.into_iter().map(|((kind, name), sums)| (kind, shown(gpu.shown_name(name)), sums)).collect();
     rows.sort_by(|a, b| b.2.ns.cmp(&a.2.ns).then_with(|| (a.1, a.0).cmp(&(b.1, b.0))));
     let n_left_out = cut(&mut rows);
     let table = Table::new(
@@ -168,10 +166,7 @@ pub fn segments(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
             Column::text(
                 "name",
                 "name",
-                texts(
-                    rows.iter()
-                        .map(|row| Some(shown(gpu.trace.strings.get_opt(slices.name[row.slice as usize])))),
-                ),
+                texts(rows.iter().map(|row| Some(shown(gpu.shown_name(slices.name[row.slice as usize]))))),
             ),
             Column::text("where", "where", texts(rows.iter().map(|row| places.get(gpu, row.slice)))),
         ],

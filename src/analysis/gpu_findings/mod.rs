@@ -66,7 +66,8 @@ const RULES: &[Rule] = &[
 
 fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     // As `Context::gpu` numbers them.
-    let traces: Vec<&Trace> = run.traces.iter().filter(|trace| !trace.links.is_empty()).collect();
+    let traces: Vec<&Trace> =
+        run.traces.iter().filter(|trace| crate::analysis::gpu::is_of_gpu(trace)).collect();
     let n_traces = traces.len();
     let mut findings = ranks::findings(reports);
     let mut can_tell_launches = true;

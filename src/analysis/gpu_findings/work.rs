@@ -5,6 +5,7 @@ use super::{Evidence, with_facts};
 use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::base::text::{IN_A_SENTENCE, shortened};
 use crate::base::units::{Unit, counted, format_ns};
+use crate::gpu::names::readable;
 use crate::report::{Facts, Finding};
 
 /// Operators below this part of the roofline are spoken of, if they take [`super::WORTH`].
@@ -103,7 +104,7 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         counted(count.max(0) as u64, "kernel", "kernels"),
         percent(evidence.share(total)),
         percent(at_stake as f64 / total.max(1) as f64),
-        shortened(&name, IN_A_SENTENCE),
+        shortened(&readable(&name), IN_A_SENTENCE),
         most.text("grid"),
     );
     let mut facts = Facts::default();
@@ -132,7 +133,7 @@ pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         text.push_str(&format!(
             ", {} of that in {}, {}",
             percent(of_it),
-            shortened(&kernel.text("name"), IN_A_SENTENCE),
+            shortened(&readable(&kernel.text("name")), IN_A_SENTENCE),
             counted(kernel.integer("count").unwrap_or(0).max(0) as u64, "run", "runs")
         ));
         if let Some(p50) = kernel.integer("p50") {

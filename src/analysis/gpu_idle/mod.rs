@@ -252,7 +252,7 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
     rows.sort_by_key(longest_first);
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
     let work = |number: usize| &gpu.work[number];
-    let name = |number: usize| gpu.name(work(number).slice).to_string();
+    let name = |number: usize| gpu.shown_name(gpu.trace.slices.name[work(number).slice as usize]);
     let meanwhile = |gap: &Gap| {
         let launch = work(gap.next).launch;
         let until = if launch == NONE { gap.end } else { gap.end.min(gpu.end_of(launch)) };
@@ -296,7 +296,7 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
             .hint(UNTIL_LAUNCHED_HINT),
             Column::text("meanwhile", "on the CPU meanwhile", texts(rows.iter().map(|gap| meanwhile(gap))))
                 .hint("what took most of the gap for itself on the thread that launched what came next"),
-            Column::text("next", "next on the GPU", texts(rows.iter().map(|gap| Some(name(gap.next))))),
+            Column::text("next", "next on the GPU", texts(rows.iter().map(|gap| name(gap.next)))),
             Column::text(
                 "op",
                 "launched in operator",
@@ -307,7 +307,7 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
                 "from Python",
                 texts(rows.iter().map(|gap| of_launch(gap, &|call| gpu.frame_of(call)))),
             ),
-            Column::text("previous", "before", texts(rows.iter().map(|gap| Some(name(gap.previous))))),
+            Column::text("previous", "before", texts(rows.iter().map(|gap| name(gap.previous)))),
         ],
     )
     .if_empty("There are no gaps.");

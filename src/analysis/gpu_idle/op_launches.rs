@@ -67,7 +67,7 @@ pub fn table(named: &Named<'_, '_>) -> Option<Table> {
             gpu: delays.gpu,
         })
         .collect();
-    let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
+    let text = |id: StringId| gpu.shown_name(id).unwrap_or("");
     let names = |row: &Row| -> Vec<&str> { row.sequence.iter().map(|name| text(*name)).collect() };
     rows.sort_by_cached_key(|row| {
         (std::cmp::Reverse(row.to_launch.count()), text(row.op).to_string(), names(row).join(" "))

@@ -3,7 +3,7 @@
 use crate::analysis::gpu::active::{ActiveSteps, per_step};
 use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
-use crate::analysis::gpu::{GpuTrace, Kind, Named};
+use crate::analysis::gpu::{GpuTrace, Kind, Named, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
@@ -70,12 +70,11 @@ pub fn kernels_by_phase(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Ta
         let n = steps.of_phase(row.phase);
         (n > 0).then(|| row.durations.count() as f64 / n as f64)
     };
-    let table = Table::new(
+    let mut table = Table::new(
         named.id("kernels_by_phase"),
         named.title("Kernels by phase"),
         vec![
             Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.phase.name())))),
-            Column::key("name", "name", texts(rows.iter().map(|row| Some(text(row.name))))),
             Column::key(
                 "operation",
                 "operation",
@@ -106,6 +105,12 @@ pub fn kernels_by_phase(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Ta
             Column::integer("p50", "p50", Unit::Ns, each(&|row| row.quantile(0.5))),
             Column::integer("p99", "p99", Unit::Ns, each(&|row| row.quantile(0.99))),
         ],
+    );
+    kernel_names::insert(
+        &mut table.columns,
+        1,
+        ("name", "name"),
+        rows.iter().map(|row| Some(text(row.name))),
     );
     let table = table.caption("Work belongs to the phase of the step in which it was launched.");
     Some(with_left_out(table, n_left_out))

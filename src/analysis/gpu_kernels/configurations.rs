@@ -2,7 +2,7 @@
 
 use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::stats::{Durations, share};
-use crate::analysis::gpu::{Kind, Named};
+use crate::analysis::gpu::{Kind, Named, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
@@ -170,11 +170,10 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
         caption
             .push_str(&format!(" Of the {n_not_read} with the least time the configuration was not read."));
     }
-    let table = Table::new(
+    let mut table = Table::new(
         named.id("configurations"),
         named.title("Kernels by launch configuration"),
         vec![
-            Column::key("name", "name", texts(rows.iter().map(|row| trace.strings.get_opt(row.name)))),
             Column::key("grid", "grid", texts(rows.iter().map(|row| shown(&row.launch.grid))))
                 .hint("blocks in x, y and z"),
             Column::key("block", "block", texts(rows.iter().map(|row| shown(&row.launch.block))))
@@ -228,5 +227,7 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
     )
     .sorted_by("total", true)
     .caption(caption);
+    let names = rows.iter().map(|row| trace.strings.get_opt(row.name));
+    kernel_names::insert(&mut table.columns, 0, ("name", "name"), names);
     Some(with_left_out(table, n_left_out))
 }

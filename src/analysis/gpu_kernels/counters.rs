@@ -6,7 +6,7 @@
 
 use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::model::NONE;
-use crate::analysis::gpu::{GpuTrace, Kind, Named};
+use crate::analysis::gpu::{GpuTrace, Kind, Named, kernel_names};
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
@@ -91,7 +91,6 @@ pub fn table(named: &Named<'_, '_>, report: &mut Report) -> Option<Table> {
     let n_left_out = cut(&mut rows);
     let text = |id: Option<StringId>| id.and_then(|id| trace.strings.get_opt(id));
     let mut columns = vec![
-        Column::key("kernel", "kernel", texts(rows.iter().map(|row| text(Some(row.kernel))))),
         Column::key("op", "operator", texts(rows.iter().map(|row| text(row.inner)))),
         Column::key("outer_op", "outermost operator", texts(rows.iter().map(|row| text(row.outer)))),
         Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.n)),
@@ -109,6 +108,12 @@ pub fn table(named: &Named<'_, '_>, report: &mut Report) -> Option<Table> {
         column.id = format!("counter_{}", number + 1).into();
         columns.push(column);
     }
+    kernel_names::insert(
+        &mut columns,
+        0,
+        ("kernel", "kernel"),
+        rows.iter().map(|row| text(Some(row.kernel))),
+    );
     let table = Table::new(named.id("kernel_counters"), named.title("Counters of kernels"), columns).caption(
         "Counters that CUPTI recorded for each kernel, added up. Kernels run one by one, and several times over, while they are counted, \
          so their times mean nothing and are not shown.",

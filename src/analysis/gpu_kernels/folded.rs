@@ -3,7 +3,7 @@
 
 use crate::analysis::gpu::class::{Class, Classes};
 use crate::analysis::gpu::stats::{SumNs, share};
-use crate::analysis::gpu::{Kind, kind};
+use crate::analysis::gpu::{Kind, kernel_names, kind};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_ns};
@@ -100,14 +100,13 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
     let class_text = |get: &dyn Fn(&Class) -> &str| {
         texts(names.iter().map(|row| Some(get(row.class).to_string()).filter(|text| !text.is_empty())))
     };
-    let mut columns = vec![
-        Column::key("name", "name", texts(names.iter().map(|row| Some(text(row))))),
-        Column::key("operation", "operation", class_text(&|class| &class.operation)),
-    ];
+    let mut columns = vec![Column::key("operation", "operation", class_text(&|class| &class.operation))];
     columns.extend(time_columns(&names, total));
     columns.push(Column::integer("p50", "p50", Unit::Ns, names.iter().map(|row| row.median).collect()));
     columns.push(Column::text("family", "family", class_text(&|class| &class.family)));
     columns.push(Column::text("library", "library", class_text(&|class| &class.library)));
+    let name = |row: &Row<'_>| row.name.and_then(|name| trace.strings.get_opt(name));
+    kernel_names::insert(&mut columns, 0, ("name", "name"), names.iter().map(name));
     let table = Table::new("kernels", "Kernels by name", columns).sorted_by("total", true);
     report.table(with_left_out(table, n_left_out));
 }

@@ -10,7 +10,7 @@ use super::gpu::active::{ActiveSteps, PHASES, per_step};
 use super::gpu::annotation::Phase;
 use super::gpu::facts::Vendor;
 use super::gpu::stats::{self, Durations, SumNs, share};
-use super::gpu::{self, Class, GpuTrace, Kind, Named, Work};
+use super::gpu::{self, Class, GpuTrace, Kind, Named, Work, kernel_names};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::strings::StringId;
@@ -131,7 +131,7 @@ fn summary(
             "{} of the {} of GPU work is {operation}; the kernel with the most time is {} with {}.",
             percent(sums.total()),
             format_ns(total),
-            visible(&shortened(gpu.trace.strings.get_opt(name.name).unwrap_or(""), IN_A_SENTENCE)),
+            visible(&shortened(gpu.shown_name(name.name).unwrap_or(""), IN_A_SENTENCE)),
             percent(name.durations.total())
         ),
         _ => "No work of a GPU was recorded.".to_string(),
@@ -299,21 +299,26 @@ fn name_table(named: &Named<'_, '_>, mut rows: Vec<NameSums<'_>>, total: i64, st
         texts(rows.iter().map(|row| Some(get(row.class).to_string()).filter(|text| !text.is_empty())))
     };
     let mut columns = vec![
-        Column::key("name", "name", texts(rows.iter().map(|row| trace.strings.get_opt(row.name)))),
         Column::key("operation", "operation", text(&|class| &class.operation)),
         Column::text("family", "family", text(&|class| &class.family)),
         Column::text("library", "library", text(&|class| &class.library)),
         Column::text("trace_compare", "in trace_compare", texts(rows.iter().map(reference)))
             .hint("the class that wafer's trace_compare gives it"),
     ];
-    columns.splice(2..2, time_columns(&durations, total));
+    columns.splice(1..1, time_columns(&durations, total));
     if let Some(n) = steps.n() {
         let times = by_step::times_of_names(named.gpu);
         let key = |row: &NameSums<'_>| (row.name, row.is_kernel);
         let values = rows.iter().map(|row| per_step(times.get(&key(row)).copied().unwrap_or(0), n)).collect();
         let column = Column::integer("per_step", "per step", Unit::Ns, values);
-        columns.insert(4, column.hint("time of those launched in steps, by the number of steps"));
+        columns.insert(3, column.hint("time of those launched in steps, by the number of steps"));
     }
+    kernel_names::insert(
+        &mut columns,
+        0,
+        ("name", "name"),
+        rows.iter().map(|row| trace.strings.get_opt(row.name)),
+    );
     let table =
         Table::new(named.id("kernels"), named.title("Kernels by name"), columns).sorted_by("total", true);
     with_left_out(table, n_left_out)

@@ -4,7 +4,7 @@ use super::{Basis, Layer, Layers};
 use crate::analysis::gpu::active::per_step;
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::steps::NO_STEP;
-use crate::analysis::gpu::{GpuTrace, Named};
+use crate::analysis::gpu::{GpuTrace, Named, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted};
@@ -228,12 +228,11 @@ pub fn kernels(named: &Named<'_, '_>, layers: &Layers) -> Table {
         rows.iter().map(|row| get(&row.durations)).collect::<Vec<_>>()
     };
     let n_of = |phase: &str| instances.get(phase).copied().unwrap_or(0);
-    let table = Table::new(
+    let mut table = Table::new(
         named.id("layer_kernels"),
         named.title("Kernels of layers"),
         vec![
             phase_column(rows.iter().map(|row| row.phase)),
-            Column::key("name", "name", texts(rows.iter().map(|row| Some(text(row.name))))),
             Column::key(
                 "operation",
                 "operation",
@@ -272,6 +271,12 @@ pub fn kernels(named: &Named<'_, '_>, layers: &Layers) -> Table {
             )
             .hint("the layer in which its mean is the largest"),
         ],
+    );
+    kernel_names::insert(
+        &mut table.columns,
+        1,
+        ("name", "name"),
+        rows.iter().map(|row| Some(text(row.name))),
     );
     with_left_out(table, n_left_out)
 }

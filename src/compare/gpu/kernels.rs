@@ -3,6 +3,7 @@
 use super::side::{GpuSide, Slot};
 use super::steps::{Row, column_of, time_columns};
 use super::{Pair, Sample, per_step};
+use crate::analysis::gpu::kernel_names;
 use crate::base::units::Unit;
 use crate::compare::tables::ratio;
 use crate::report::{Column, Table};
@@ -172,7 +173,6 @@ pub fn names(pair: &Pair<'_>) -> Table {
     let mut columns = vec![
         Column::key("phase", "phase", column_of(rows.iter().map(|row| row.slot.name()))),
         Column::key("operation", "operation", column_of(all.iter().map(|(_, names)| operation(names)))),
-        Column::key("name", "kernel", column_of(rows.iter().map(|row| row.name.as_str()))),
     ];
     columns.extend(
         time_columns(&rows).into_iter().filter(|column| column.id != "noise" && column.id != "status"),
@@ -187,6 +187,7 @@ pub fn names(pair: &Pair<'_>) -> Table {
             .hint("the innermost Python frame around most launches"),
         Column::text("frame_b", "B, frame", launched(1, |name| &name.frame)),
     ]);
+    kernel_names::insert(&mut columns, 2, ("name", "kernel"), rows.iter().map(|row| Some(row.name.as_str())));
     let mut table = Table::new("kernels", "Kernels", columns)
         .caption("A row is a name in a phase. Names of one side only stand beside nothing; kernels that take their place are in the aligned step.")
         .if_empty("Neither side has work of a GPU.");
@@ -220,8 +221,7 @@ pub fn same(pair: &Pair<'_>) -> Table {
     rows.truncate(MAX_ROWS);
     let integers =
         |get: &dyn Fn(&Sums) -> i64| rows.iter().map(|row| Some(get(&row.1.0))).collect::<Vec<_>>();
-    let columns = vec![
-        Column::key("name", "kernel", column_of(rows.iter().map(|row| row.0))),
+    let mut columns = vec![
         Column::text("operation", "operation", column_of(rows.iter().map(|row| row.1.1))),
         Column::integer("mean_a", "A, mean", Unit::Ns, integers(&|of| mean(of[0]))),
         Column::integer("mean_b", "B, mean", Unit::Ns, integers(&|of| mean(of[1]))),
@@ -250,6 +250,7 @@ pub fn same(pair: &Pair<'_>) -> Table {
         Column::counts("count_a", "A, count", Unit::Count, rows.iter().map(|row| row.1.0[0].1)),
         Column::counts("count_b", "B, count", Unit::Count, rows.iter().map(|row| row.1.0[1].1)),
     ];
+    kernel_names::insert(&mut columns, 0, ("name", "kernel"), rows.iter().map(|row| Some(row.0)));
     let n = rows.len();
     let slower = rows.iter().filter(|row| stake(&row.1.0) > 0).count();
     let faster = rows.iter().filter(|row| stake(&row.1.0) < 0).count();

@@ -5,6 +5,7 @@ use super::findings;
 use super::kernels::operation_of;
 use super::side::{GpuSide, Piece, Slot};
 use super::steps::column_of;
+use crate::analysis::gpu::kernel_names::readable;
 use crate::base::units::{Unit, counted};
 use crate::compare::align::{Scores, Step, align};
 use crate::report::{Column, Report, Table, TextCells};
@@ -192,7 +193,9 @@ fn table(all: &[Aligned<'_>]) -> Table {
         |side: usize, row: &(&Aligned<'_>, Option<u32>, Option<u32>)| if side == 0 { row.1 } else { row.2 };
     let names = |side: usize| {
         let mut cells = TextCells::default();
-        rows.iter().for_each(|row| cells.push(place(side, row).map(|at| row.0.name(side, at))));
+        for row in rows {
+            cells.push(place(side, row).map(|at| readable(row.0.name(side, at))).as_deref());
+        }
         cells
     };
     let durs = |side: usize| -> Vec<Option<i64>> {

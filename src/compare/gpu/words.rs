@@ -5,6 +5,7 @@ use super::kernels::operation_rows;
 use super::side::{Slot, Stretch};
 use super::steps::Row;
 use super::{Pair, REPORT, charts, faster, per_step, per_step_words, steps_words};
+use crate::analysis::gpu::kernel_names::readable;
 use crate::base::units::{Unit, format_ns, format_signed_ns};
 use crate::compare::noise::{Sample, Verdict, band, verdict};
 use crate::report::{Chart, Facts, Finding, Findings, RowsOf, Stakes};
@@ -196,7 +197,7 @@ fn operation_line(row: &Row) -> Line {
         }
     };
     Line {
-        text: format!("{} ({why})", row.name),
+        text: format!("{} ({why})", readable(&row.name)),
         sides: [0, 1].map(|side| row.per_step(side).unwrap_or(0)),
         verdict: verdict(&row.samples[0], &row.samples[1]),
         name: row.name.clone(),
