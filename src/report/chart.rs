@@ -34,6 +34,7 @@ pub enum Plot {
     Points(Points),
     /// Bars, and what they are held against.
     Measured(Measured),
+    Spans(Spans),
 }
 
 /// What a colour stands for. Colours are the page's business; they are told apart by everyone.
@@ -99,6 +100,77 @@ pub struct Line {
     pub tone: Tone,
     /// Nanoseconds since the start of the trace, ascending, and the value from then on; or a number and its value.
     pub points: Vec<(i64, f64)>,
+}
+
+/// What was when: stretches of time in rows, on one axis.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Spans {
+    /// One for each row, from the top.
+    pub labels: Vec<String>,
+    /// What colours mean.
+    pub legend: Vec<(String, Tone)>,
+    pub spans: Vec<Stretch>,
+}
+
+/// One stretch of time.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Stretch {
+    pub name: String,
+    pub tone: Tone,
+    /// Number of its row.
+    pub row: u32,
+    /// Nanoseconds since the start of the trace.
+    pub start: i64,
+    /// Nanoseconds; not negative.
+    pub dur: i64,
+}
+
+impl Spans {
+    /// Neighbours in a row joined where both are shorter than one in `n` of the whole time and nearer than that to each
+    /// other. What is joined is called by the first and the last of it, and has the tone that most of its time has.
+    ///
+    /// There are no more than some `n` in each row then.
+    pub fn at_most(mut self, n: usize) -> Spans {
+        let end_of = |span: &Stretch| span.start.saturating_add(span.dur.max(0));
+        let start = self.spans.iter().map(|span| span.start).min().unwrap_or(0);
+        let end = self.spans.iter().map(end_of).max().unwrap_or(0);
+        let least = end.saturating_sub(start) / (n.max(1) as i64);
+        self.spans.sort_by_key(|span| (span.row, span.start, end_of(span)));
+        let mut joined: Vec<Stretch> = Vec::new();
+        // Of the last one: the time of each tone in it, and the name of the last stretch.
+        let mut tones: Vec<(Tone, i64)> = Vec::new();
+        let mut last_name: Option<String> = None;
+        let close = |last: Option<&mut Stretch>, tones: &mut Vec<(Tone, i64)>, name: &mut Option<String>| {
+            let (Some(last), Some(name)) = (last, name.take()) else { return };
+            // Of equal ones the first.
+            if let Some((tone, _)) = tones.iter().rev().max_by_key(|(_, ns)| *ns) {
+                last.tone = *tone;
+            }
+            last.name = format!("{} … {name}", last.name);
+        };
+        for span in self.spans {
+            if let Some(last) = joined.last_mut()
+                && last.row == span.row
+                && last.dur < least
+                && span.dur < least
+                && span.start.saturating_sub(end_of(last)) < least
+            {
+                match tones.iter_mut().find(|(tone, _)| *tone == span.tone) {
+                    Some((_, ns)) => *ns = ns.saturating_add(span.dur),
+                    None => tones.push((span.tone, span.dur)),
+                }
+                last.dur = end_of(&span).max(end_of(last)).saturating_sub(last.start);
+                last_name = Some(span.name);
+                continue;
+            }
+            close(joined.last_mut(), &mut tones, &mut last_name);
+            tones = vec![(span.tone, span.dur)];
+            joined.push(span);
+        }
+        close(joined.last_mut(), &mut tones, &mut last_name);
+        self.spans = joined;
+        self
+    }
 }
 
 /// Things counted by place and time: a cell is the stronger the more there are, by logarithm, and has the colour of the thing that
@@ -241,6 +313,32 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stretches_too_short_to_be_seen_are_joined_with_their_neighbours() {
+        let stretch =
+            |name: &str, tone, row, start, dur| Stretch { name: name.into(), tone, row, start, dur };
+        let (a, b) = (Tone::Other(0), Tone::Other(1));
+        let spans = vec![
+            stretch("long", a, 0, 0, 500),
+            stretch("first", b, 0, 500, 2),
+            stretch("second", a, 0, 503, 3),
+            stretch("third", a, 0, 507, 1),
+            // Too far away.
+            stretch("alone", b, 0, 600, 1),
+            stretch("other row", b, 1, 601, 1),
+            stretch("end", a, 1, 900, 100),
+        ];
+        let spans = Spans { labels: vec!["x".into(), "y".into()], legend: Vec::new(), spans }.at_most(100);
+        let wanted = vec![
+            stretch("long", a, 0, 0, 500),
+            stretch("first … third", a, 0, 500, 8),
+            stretch("alone", b, 0, 600, 1),
+            stretch("other row", b, 1, 601, 1),
+            stretch("end", a, 1, 900, 100),
+        ];
+        assert_eq!(spans.spans, wanted);
+    }
 
     #[test]
     fn charts_stay_small_and_keep_their_peaks() {

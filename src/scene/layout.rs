@@ -2,7 +2,9 @@
 
 use super::{Anchor, Mark, Scene, axis};
 use crate::base::units::{Unit, format_float};
-use crate::report::chart::{Bars, Chart, Grid, Heat, Lines, Over, Part, Plot, Points, Threshold, Tone};
+use crate::report::chart::{
+    Bars, Chart, Grid, Heat, Lines, Over, Part, Plot, Points, Spans, Threshold, Tone,
+};
 
 /// Height of what stands above the time axis.
 const PLOT_HEIGHT: f64 = 200.0;
@@ -36,6 +38,7 @@ pub fn layout(chart: &Chart, width: f64) -> Scene {
         Plot::Lines(lines) => drawn_lines(lines, width),
         Plot::Heat(heat) => heat_map(heat, width),
         Plot::Points(points) => scatter(points, width),
+        Plot::Spans(spans) => rows_of_spans(spans, width),
         Plot::Measured(measured) => lying_bars(&measured.bars, &measured.thresholds, width),
     }
 }
@@ -376,16 +379,57 @@ fn heat_map(heat: &Heat, width: f64) -> Scene {
         }
         base -= ROW;
     }
-    // With one there would be nothing but 0 on a small screen.
-    let n_ticks = ((plot / 140.0) as usize).max(2);
-    for tick in axis::between(0.0, span, n_ticks) {
-        let x = gutter + tick / span * plot;
-        let text = axis::label(tick, Unit::NsOffset);
-        scene.marks.push(Mark::Text { x, y: bottom + 16.0, anchor: Anchor::Middle, text });
-    }
+    push_times(&mut scene, (0.0, span), gutter, bottom);
     if most > 0.0 {
         push_scale(&mut scene, heat, most, gutter, LEVELS as usize);
     }
+    scene
+}
+
+/// Times of an axis from the gutter to the right, below `bottom`: from nanosecond to nanosecond.
+fn push_times(scene: &mut Scene, (start, end): (f64, f64), gutter: f64, bottom: f64) {
+    let plot = scene.width - gutter - RIGHT;
+    // With one there would be nothing but 0 on a small screen.
+    let n_ticks = ((plot / 140.0) as usize).max(2);
+    for tick in axis::between(start, end, n_ticks) {
+        let x = gutter + (tick - start) / (end - start).max(1.0) * plot;
+        let text = axis::label(tick, Unit::NsOffset);
+        scene.marks.push(Mark::Text { x, y: bottom + 16.0, anchor: Anchor::Middle, text });
+    }
+}
+
+/// Rows from the top down, time from left to right.
+fn rows_of_spans(spans: &Spans, width: f64) -> Scene {
+    let letters = spans.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let gutter = (letters as f64 * LETTER + 12.0).clamp(0.0, width * 0.3);
+    let plot = width - gutter - RIGHT;
+    let end_of = |span: &crate::report::chart::Stretch| span.start.saturating_add(span.dur.max(0));
+    let start = spans.spans.iter().map(|span| span.start).min().unwrap_or(0) as f64;
+    let end = (spans.spans.iter().map(end_of).max().unwrap_or(0) as f64).max(start + 1.0);
+    let bottom = HEAD + spans.labels.len() as f64 * LYING_ROW;
+    let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend: spans.legend.clone() };
+    for (row, label) in spans.labels.iter().enumerate() {
+        let y = HEAD + row as f64 * LYING_ROW + LYING_ROW * 0.63;
+        let text = cut(label, ((gutter - 12.0) / LETTER + 0.5) as usize);
+        scene.marks.push(Mark::Text { x: gutter - 8.0, y, anchor: Anchor::End, text });
+    }
+    scene.marks.push(Mark::Rule { from: (gutter, bottom), to: (width - RIGHT, bottom), is_limit: false });
+    for span in spans.spans.iter().filter(|span| (span.row as usize) < spans.labels.len()) {
+        let x_of = |ns: i64| gutter + (ns as f64 - start) / (end - start) * plot;
+        let length = x_of(end_of(span)) - x_of(span.start);
+        // Neighbours of one colour are told apart by a gap, where there is room for one.
+        let gap = if length > 3.0 { 0.75 } else { 0.0 };
+        let meaning = spans.legend.iter().find(|(_, tone)| *tone == span.tone).map_or("", |(name, _)| name);
+        scene.marks.push(Mark::Rect {
+            x: x_of(span.start),
+            y: HEAD + f64::from(span.row) * LYING_ROW + (LYING_ROW - LYING_BAR) / 2.0,
+            width: (length - gap).max(0.5),
+            height: LYING_BAR,
+            tone: span.tone,
+            title: title(&span.name, meaning, span.dur.max(0) as f64, Unit::Ns),
+        });
+    }
+    push_times(&mut scene, (start, end), gutter, bottom);
     scene
 }
 
@@ -475,6 +519,8 @@ fn scatter(points: &Points, width: f64) -> Scene {
         anchor: Anchor::Middle,
         text: points.x.label.clone(),
     });
+    // Where names of limits stand: close ones would lie on each other.
+    let mut names: Vec<f64> = Vec::new();
     for limit in &points.limits {
         for pair in limit.corners.windows(2) {
             let (start, end) = (pair[0], pair[1]);
@@ -484,7 +530,11 @@ fn scatter(points: &Points, width: f64) -> Scene {
             }
         }
         if let Some(last) = limit.corners.last() {
-            let y = y_of(last.1) - 5.0;
+            let mut y = y_of(last.1) - 5.0;
+            while names.iter().any(|other| (other - y).abs() < LABEL * 0.75) {
+                y += LABEL * 0.75;
+            }
+            names.push(y);
             scene.marks.push(Mark::Text {
                 x: width - RIGHT,
                 y,

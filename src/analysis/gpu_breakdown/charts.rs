@@ -2,9 +2,12 @@
 
 use super::DeviceTime;
 use crate::analysis::gpu::Named;
+use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::parts::{OUTSIDE_STEPS, Parts, StepWindow, chart_parts};
+use crate::analysis::gpu::spans::Span;
+use crate::analysis::gpu::steps::Step;
 use crate::base::units::Unit;
-use crate::report::chart::{Bars, Chart, Plot};
+use crate::report::chart::{Bars, Chart, Plot, Spans, Stretch, Tone};
 use std::borrow::Cow;
 
 /// Bars of a strip, at most: more could not be told apart, and each costs the page time.
@@ -56,4 +59,71 @@ pub fn steps(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
         caption: caption.to_string(),
         plot: Plot::Bars(bars),
     })
+}
+
+/// Stretches of a row, at most; more could not be told apart.
+const MAX_STRETCHES: usize = 400;
+
+/// When each step was, on the CPU and on each GPU, by what it did. `None` where there are fewer than two.
+pub fn strip(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
+    let gpu = named.gpu;
+    if gpu.steps.len() < 2 {
+        return None;
+    }
+    let origin = gpu.trace.span().map_or(0, |(start, _)| start);
+    let stretch = |step: &Step, row: usize, (start, end): Span| Stretch {
+        name: gpu.name(step.slice).to_string(),
+        tone: tone(step.what.phase),
+        row: row as u32,
+        start: start.saturating_sub(origin),
+        dur: end.saturating_sub(start).max(0),
+    };
+    let mut spans: Vec<Stretch> =
+        gpu.steps.steps.iter().map(|step| stretch(step, 0, (step.start, step.end))).collect();
+    for (number, device) in devices.iter().enumerate() {
+        let steps = device.steps.iter().filter(|(window, _)| window.step != OUTSIDE_STEPS);
+        spans.extend(
+            steps.filter_map(|(window, _)| Some(stretch(gpu.step(window.step)?, number + 1, window.window))),
+        );
+    }
+    let is_there = |phase: &Phase| gpu.steps.steps.iter().any(|step| step.what.phase == *phase);
+    let name = |phase: Phase| if phase == Phase::Unknown { "step" } else { phase.name() };
+    let legend =
+        PHASES.into_iter().filter(is_there).map(|phase| (name(phase).to_string(), tone(phase))).collect();
+    let n_all = spans.len();
+    let labels = std::iter::once("CPU".to_string()).chain(devices.iter().map(|device| device.label.clone()));
+    let spans = Spans { labels: labels.collect(), legend, spans }.at_most(MAX_STRETCHES);
+    let mut caption = match devices {
+        [] => "On the CPU a step is the range that marks it.",
+        _ => {
+            "On the CPU a step is the range that marks it; on a GPU it is the time from its first work to the first of the next \
+             step."
+        }
+    }
+    .to_string();
+    if spans.spans.len() < n_all {
+        caption.push_str(
+            " Steps too short to be seen are drawn together, in the colour of those with the most time.",
+        );
+    }
+    Some(Chart {
+        id: named.id("strip_chart"),
+        title: named.title("Steps over the run"),
+        caption,
+        plot: Plot::Spans(spans),
+    })
+}
+
+/// In the order in which a reader would name them.
+const PHASES: [Phase; 5] = [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle, Phase::Unknown];
+
+/// The colour of a phase.
+fn tone(phase: Phase) -> Tone {
+    match phase {
+        Phase::Prefill => Tone::Other(0),
+        Phase::Decode => Tone::Other(1),
+        Phase::Mixed => Tone::Other(2),
+        Phase::Idle => Tone::Idle,
+        Phase::Unknown => Tone::Other(3),
+    }
 }

@@ -5,7 +5,7 @@ use crate::analysis::gpu::stats::share;
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::gpu::{GpuTrace, Kind};
 use crate::analysis::timeline::texts;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::report::{Column, Table};
 use crate::trace::builder::find_member;
 use std::borrow::Cow;
@@ -117,11 +117,14 @@ impl Grade {
             note: note.to_string(),
         };
         let launch_note = if not_in_window > 0 {
-            format!(
-                "{not_in_window} kernels were launched before the recording, or by calls it does not have"
-            )
+            let kernels = counted(not_in_window, "kernel was", "kernels were");
+            format!("{kernels} launched before the recording, or by calls it does not have")
         } else {
             String::new()
+        };
+        let steps_note = match (gpu.steps.is_empty(), coverage[3].unwrap_or(0.0) > 0.0) {
+            (false, false) => "of no kernel the step is known".to_string(),
+            _ => String::new(),
         };
         let rows = vec![
             of("launches", coverage[0], "launch delays, operators, frames and steps of kernels", launch_note),
@@ -132,7 +135,11 @@ impl Grade {
                 "which line of Python launched a kernel (profile with_stack=True)",
                 String::new(),
             ),
-            of("steps", coverage[3], "times per step, prefill and decode apart", String::new()),
+            Row {
+                // Without work they still tell what was asked of the server.
+                has: !gpu.steps.is_empty(),
+                ..of("steps", coverage[3], "times per step, prefill and decode apart", steps_note)
+            },
             of(
                 "modules",
                 coverage[4],

@@ -3,6 +3,7 @@
 mod charts;
 mod folded;
 mod grade;
+mod host_steps;
 mod ranges;
 
 pub use grade::ENOUGH;
@@ -179,12 +180,18 @@ impl Of<'_, '_> {
             }
             if let Some(table) = self.steps(&devices) {
                 report.table(table);
-            } else {
+            } else if self.gpu.steps.is_empty() {
                 report.info(
                     "No steps are marked in the trace, so times are for the whole of it. Steps are known by ranges such as \
                      ProfilerStep#3, execute_context_…_generation_… or step[DECODE bs=32].",
                 );
             }
+        }
+        if let Some(chart) = charts::strip(self.named, &devices) {
+            report.chart(chart);
+        }
+        if let Some(table) = host_steps::table(self.named, &self.has_work(&devices)) {
+            report.table(table);
         }
         if let Some(table) = ranges::table(self.named) {
             report.table(table);
@@ -345,6 +352,17 @@ impl Of<'_, '_> {
                        the first of the next step, so they add up to the whole; time in which only work ran that was launched in no step is none of \
                        theirs.";
         Some(with_left_out(table.caption(caption), n_left_out))
+    }
+
+    /// Of each step whether any device worked for it.
+    fn has_work(&self, devices: &[DeviceTime]) -> Vec<bool> {
+        let mut has_work = vec![false; self.gpu.steps.len()];
+        for (window, _) in devices.iter().flat_map(|device| &device.steps) {
+            if let Some(has) = has_work.get_mut(window.step as usize) {
+                *has = true;
+            }
+        }
+        has_work
     }
 
     fn kernels_by_step(&self) -> Vec<u64> {

@@ -302,6 +302,10 @@ impl<'a> Work<'a> {
             Plot::Measured(measured) => of_bars(&mut measured.bars),
             Plot::Lines(lines) => lines.lines.iter_mut().map(|line| &mut line.name).collect(),
             Plot::Heat(heat) => heat.labels.iter_mut().collect(),
+            Plot::Spans(spans) => {
+                let names = spans.spans.iter_mut().map(|span| &mut span.name);
+                spans.labels.iter_mut().chain(names).collect()
+            }
             Plot::Points(points) => points.points.iter_mut().map(|point| &mut point.name).collect(),
         };
         for text in texts {

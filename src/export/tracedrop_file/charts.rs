@@ -18,8 +18,8 @@ use crate::export::link::content::{short_list, text, unit_name, unit_of};
 use crate::export::link::json::JsonWriter;
 use crate::export::{ExporterInfo, Input, always};
 use crate::report::chart::{
-    Axis, Bars, Chart, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Plot, Point, Points, Threshold,
-    Tone,
+    Axis, Bars, Chart, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Plot, Point, Points, Spans,
+    Stretch, Threshold, Tone,
 };
 use crate::report::{Block, Report, Value};
 use std::io::{self, Write};
@@ -130,6 +130,10 @@ fn write_chart(chart: &Chart, json: &mut JsonWriter) {
             json.key("points");
             json.object(|json| write_points(points, json));
         }
+        Plot::Spans(spans) => {
+            json.key("spans");
+            json.object(|json| write_spans(spans, json));
+        }
     }
 }
 
@@ -195,6 +199,21 @@ fn write_points(points: &Points, json: &mut JsonWriter) {
     json.key("points");
     json.list(&points.points, |Point { name, x, y, weight, tone }, json| {
         named(name, *tone, json, |json| [x, y, weight].map(|value| float(*value, json)));
+    });
+}
+
+fn write_spans(spans: &Spans, json: &mut JsonWriter) {
+    json.key("labels");
+    json.list(&spans.labels, |label, json| json.text(label));
+    json.key("legend");
+    json.list(&spans.legend, |(name, tone), json| named(name, *tone, json, |_| {}));
+    json.key("spans");
+    json.list(&spans.spans, |Stretch { name, tone, row, start, dur }, json| {
+        named(name, *tone, json, |json| {
+            json.number(row);
+            json.number(start);
+            json.number(dur);
+        });
     });
 }
 
@@ -302,6 +321,8 @@ fn read_plot(json: &Json, budget: &mut usize) -> Result<Option<Plot>, Refusal> {
         Plot::Heat(read_heat(heat, budget)?)
     } else if let Some(points) = json.get("points") {
         Plot::Points(read_points(points, budget)?)
+    } else if let Some(spans) = json.get("spans") {
+        Plot::Spans(read_spans(spans, budget)?)
     } else {
         return Ok(None);
     }))
@@ -431,6 +452,22 @@ fn read_points(json: &Json, budget: &mut usize) -> Result<Points, Refusal> {
     Ok(Points { points, limits, legend, x: axis("x")?, y: axis("y")? })
 }
 
+fn read_spans(json: &Json, budget: &mut usize) -> Result<Spans, Refusal> {
+    let labels = all(short_list(json, "labels", MAX_ITEMS)?, budget, read_text)?;
+    let legend = all(short_list(json, "legend", MAX_ITEMS)?, budget, |item| {
+        read_named(item).map(|(name, tone, _)| (name, tone))
+    })?;
+    let spans = all(short_list(json, "spans", MAX_ITEMS)?, budget, |item| {
+        let (name, tone, rest) = read_named(item)?;
+        let [row, start, dur] = rest else { return Err(NOT_WHOLE) };
+        let row =
+            row.as_u64().and_then(|row| u32::try_from(row).ok()).filter(|row| (*row as usize) < labels.len());
+        let ns = |json: &Json| json.as_i64().ok_or(NOT_WHOLE);
+        Ok(Stretch { name, tone, row: row.ok_or(NOT_WHOLE)?, start: ns(start)?, dur: ns(dur)?.max(0) })
+    })?;
+    Ok(Spans { labels, legend, spans })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -465,6 +502,17 @@ mod tests {
                 mixed: ("both".into(), Tone::Other(3)),
                 what: "accesses".into(),
                 span: 100,
+            }),
+            Plot::Spans(Spans {
+                labels: vec!["CPU".into()],
+                legend: vec![("decode".into(), Tone::Other(1))],
+                spans: vec![Stretch {
+                    name: "step".into(),
+                    tone: Tone::Other(1),
+                    row: 0,
+                    start: -7,
+                    dur: i64::MAX,
+                }],
             }),
             Plot::Points(Points {
                 points: vec![Point {
@@ -517,11 +565,11 @@ mod tests {
             read_into(&Json::parse(text.as_bytes()).unwrap(), &mut reports)
                 .map(|()| reports[0].charts().count())
         };
-        assert_eq!(read(&text), Ok(5));
+        assert_eq!(read(&text), Ok(6));
         assert_eq!(read("{}"), Ok(0));
         assert_eq!(read(&text.replace("\"report\":\"r\"", "\"report\":\"other\"")), Ok(0));
-        assert_eq!(read(&text.replace("\"heat\":", "\"spiral\":")), Ok(4));
-        assert_eq!(read(&text.replace("\"before\":1", "\"before\":-1")), Ok(5));
+        assert_eq!(read(&text.replace("\"heat\":", "\"spiral\":")), Ok(5));
+        assert_eq!(read(&text.replace("\"before\":1", "\"before\":-1")), Ok(6));
         for (from, to) in [
             ("chart_1", "chart_0"),
             ("[1.5,0]", "[1.5]"),
