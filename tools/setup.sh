@@ -117,12 +117,13 @@ npm_install() { # folder, what it must contain afterwards
   cp "$lock" "$copy"
 }
 
+npm_install tools @gfx/zopfli
+
 # A native wasm-opt of the same version is quicker than the one from npm.
 opt_version=$(sed -n 's/.*"binaryen": "\([0-9]*\).*/\1/p' tools/package.json)
 if has wasm-opt && wasm-opt --version 2>/dev/null | grep -qwE "version_?$opt_version|version $opt_version"; then
   opt_dir=$(dirname "$(command -v wasm-opt)")
 else
-  npm_install tools binaryen
   opt_dir=$root/tools/node_modules/.bin
 fi
 
