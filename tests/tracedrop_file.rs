@@ -64,7 +64,7 @@ fn options(session: &Session) -> Options {
     let link = LinkOptions {
         report: Some(report.id.to_string()),
         tables: vec![spot],
-        sha256: Some("ab".repeat(32)),
+        sha256: vec![Some("ab".repeat(32))],
         ..LinkOptions::default()
     };
     Options { notes: Some(some_notes(session)), link, ..Options::default() }
@@ -218,7 +218,7 @@ fn a_report_is_handed_on_with_notes_and_view() {
     assert!(view.is_file && view.problem.is_none());
     assert_eq!((view.notes, view.show.as_str()), (some_notes(&session), "slices"));
     assert_eq!(view.tables, options.link.tables);
-    assert_eq!(view.files[0].sha256, options.link.sha256);
+    assert_eq!(view.files[0].sha256, options.link.sha256[0]);
     // Pictures stand where they stood.
     let kinds = |shown: &dyn Shown| {
         let kind = |block: &Block| match block {
@@ -233,7 +233,7 @@ fn a_report_is_handed_on_with_notes_and_view() {
     assert!(session.reports().iter().flat_map(Report::charts).count() > 3);
     // Handed on once more it says the same, with notes, files and all.
     let again =
-        Options { link: LinkOptions { sha256: None, ..options.link.clone() }, notes: None, ..options };
+        Options { link: LinkOptions { sha256: Vec::new(), ..options.link.clone() }, notes: None, ..options };
     let handed_on = members(&written(&mut linked, "tracedrop", &again));
     for (path, bytes) in
         members(&file).iter().filter(|(path, _)| path.ends_with(".json") && path != "manifest.json")

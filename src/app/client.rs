@@ -21,8 +21,8 @@ pub enum Event {
     Failed(Failure),
     /// There is something new among the indexes that are kept.
     KeptChanged,
-    /// SHA-256 of the file, as hexadecimal digits.
-    Digest(String),
+    /// SHA-256 of each file that was read, as hexadecimal digits.
+    Digests(Vec<Option<String>>),
     /// The index that the document came from does not fit the file any more.
     Stale(Failure),
     /// It will not answer any more; the browser's words, maybe empty.
@@ -176,7 +176,7 @@ impl Mail {
             }
             Some(Response::Kept { ticket, entries }) => self.answer(ticket, Answer::Kept(entries)),
             Some(Response::KeptChanged) => self.tell(Event::KeptChanged),
-            Some(Response::Digest(digest)) => self.tell(Event::Digest(digest)),
+            Some(Response::Digests(digests)) => self.tell(Event::Digests(digests)),
             Some(Response::Stale(failure)) => self.tell(Event::Stale(failure)),
             Some(Response::Side { ticket, side }) => self.answer(ticket, Answer::Side(side)),
             Some(Response::Archive { ticket, files, left_out, is_cut }) => {

@@ -16,22 +16,23 @@ fn is_link(fragment: &str) -> bool {
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Where a file that is being read belongs to.
+/// Where files that are being read belong to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Landing {
     link: LinkView,
-    file: LinkedFile,
+    /// Those of the link that have the sizes of what is read.
+    files: Vec<LinkedFile>,
     top: u32,
 }
 
 impl Landing {
-    /// What the link tells is of this file alone, and of no others beside it.
-    fn is_alone(&self) -> bool {
-        self.link.files.len() == 1
+    /// What the link tells is of these files, and of no others beside them.
+    fn is_all(&self) -> bool {
+        self.link.files.len() == self.files.len()
     }
 }
 
-/// How the files of a link lie in a comparison, or among those that were read together.
+/// How the files of a link lie in a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lie {
     InOrder,
@@ -40,27 +41,30 @@ enum Lie {
     Elsewhere,
 }
 
-/// By their sizes.
+/// By their sizes. The files of one side have an order of their own.
 fn lie_of(link: &LinkView, document: &DocumentView) -> Lie {
-    let linked = || link.files.iter().map(|file| file.bytes);
-    let read = || document.files.iter().map(|account| account.file.bytes);
-    // Of the same two files there may be a comparison and what they say together.
+    let linked: Vec<u64> = link.files.iter().map(|file| file.bytes).collect();
+    let read: Vec<u64> = document.files.iter().map(|account| account.file.bytes).collect();
     let has_report = document.reports.iter().any(|report| report.id == link.show);
-    match &document.sides {
-        _ if !has_report || link.files.len() != document.files.len() => Lie::Elsewhere,
-        _ if linked().eq(read()) => Lie::InOrder,
-        Some(_) if linked().len() == 2 && linked().rev().eq(read()) => Lie::Swapped,
-        Some(_) => Lie::Elsewhere,
-        None => {
-            // Files that are read together have an order of their own.
-            let sorted = |sizes: Vec<u64>| {
-                let mut sizes = sizes;
-                sizes.sort_unstable();
-                sizes
-            };
-            if sorted(linked().collect()) == sorted(read().collect()) { Lie::InOrder } else { Lie::Elsewhere }
-        }
+    let Some(sides) = document.sides.as_ref().filter(|_| has_report && linked.len() == read.len()) else {
+        return Lie::Elsewhere;
+    };
+    let n_of_a = (sides.a.n_files as usize).min(read.len());
+    let (a, b) = read.split_at(n_of_a);
+    let are_same = |linked: &[u64], read: &[u64]| {
+        let sorted = |sizes: &[u64]| {
+            let mut sizes = sizes.to_vec();
+            sizes.sort_unstable();
+            sizes
+        };
+        sorted(linked) == sorted(read)
+    };
+    let (first, then) = linked.split_at(n_of_a);
+    if are_same(first, a) && are_same(then, b) {
+        return Lie::InOrder;
     }
+    let (first, then) = linked.split_at(linked.len() - n_of_a);
+    if are_same(first, b) && are_same(then, a) { Lie::Swapped } else { Lie::Elsewhere }
 }
 
 impl App {
@@ -76,32 +80,45 @@ impl App {
         browser::on_fragment(open);
     }
 
-    /// A file was read, or two were compared. If an open link may be of it, its SHA-256 is to decide.
+    /// Files were read, or two sides were compared. If an open link may be of them, their SHA-256 is to decide.
     pub fn land(self, tab: Tab) {
         let links: Vec<(LinkView, u32)> = self.tabs.with_untracked(|tabs| {
             let documents = tabs.iter().filter_map(|tab| tab.document.get_untracked());
             documents.filter_map(|document| Some((document.link.clone()?, document.query.top))).collect()
         });
-        let Some(n_bytes) = tab.file_bytes().filter(|_| !tab.was_handed_on()) else {
-            return tab.land_together(&links);
+        let Some(document) = tab.document.get_untracked().filter(|_| !tab.was_handed_on()) else { return };
+        if document.sides.is_some() {
+            return tab.land_compared(&links, &document);
+        }
+        let sizes = match tab.file_bytes() {
+            Some(n_bytes) => vec![n_bytes],
+            None => document.files.iter().map(|account| account.file.bytes).collect(),
         };
         let landing = links.iter().find_map(|(link, top)| {
-            let file = link.files.iter().find(|file| file.bytes == n_bytes)?;
-            Some(Landing { link: link.clone(), file: file.clone(), top: *top })
+            let files = among(&link.files, &sizes, |file, n_bytes| file.bytes == *n_bytes)?;
+            Some(Landing { files: files.into_iter().cloned().collect(), link: link.clone(), top: *top })
         });
-        match landing {
-            Some(landing) if landing.file.sha256.is_some() => {
+        match landing.filter(|landing| !landing.files.is_empty()) {
+            Some(landing) if landing.files.iter().all(|file| file.sha256.is_some()) => {
                 tab.landing.set_value(Some(landing));
-                match tab.digest.get_untracked() {
-                    Some(digest) => tab.check_landing(&digest),
-                    None => tab.send(&Request::WantDigest),
+                match tab.digests.get_untracked() {
+                    Some(digests) => tab.check_landing(&digests),
+                    None => tab.send(&Request::WantDigests),
                 }
             }
-            Some(landing) => {
-                tab.land_at(&landing, (words().sharing.landed_by_size)(&text::visible(&landing.file.name)))
-            }
+            Some(landing) => match &landing.files[..] {
+                [file] => {
+                    tab.land_at(&landing, (words().sharing.landed_by_size)(&text::visible(&file.name)));
+                }
+                files if landing.is_all() => {
+                    tab.land_at(&landing, (words().sharing.landed_together)(files.len(), false));
+                }
+                _ => {}
+            },
             None => {
-                if let Some(file) = links.iter().flat_map(|(link, _)| &link.files).next() {
+                if let (Some(_), Some(file)) =
+                    (tab.file_bytes(), links.iter().flat_map(|(link, _)| &link.files).next())
+                {
                     let name = text::visible(&file.name);
                     self.alert((words().sharing.other_file)(&tab.name.get_untracked(), &name, file.bytes));
                 }
@@ -110,47 +127,70 @@ impl App {
     }
 }
 
+/// A file for each of `wanted`, in whatever order; `None` if one of them has none.
+fn among<'a, T>(
+    files: &'a [LinkedFile],
+    wanted: &[T],
+    is_it: impl Fn(&LinkedFile, &T) -> bool,
+) -> Option<Vec<&'a LinkedFile>> {
+    let mut left: Vec<&LinkedFile> = files.iter().collect();
+    let take = |wanted: &T| left.iter().position(|file| is_it(file, wanted)).map(|at| left.remove(at));
+    wanted.iter().map(take).collect()
+}
+
 impl Tab {
-    /// The SHA-256 of the file is known.
-    pub fn check_landing(self, digest: &str) {
+    /// The SHA-256 of the files are known.
+    pub fn check_landing(self, digests: &[Option<String>]) {
         let Some(landing) = self.landing.try_update_value(Option::take).flatten() else { return };
+        let words = &words().sharing;
+        let is_it = |file: &LinkedFile, digest: &Option<String>| file.sha256 == *digest;
         // Several files of a link may have the same size.
-        let same = landing.link.files.iter().find(|file| file.sha256.as_deref() == Some(digest));
-        let name = text::visible(&same.unwrap_or(&landing.file).name);
-        if same.is_some() {
-            let words = &words().sharing;
-            let message = if landing.is_alone() { words.landed } else { words.landed_among };
-            self.land_at(&landing, message(&name));
-        } else {
-            self.app.alert((words().sharing.other_digest)(&self.name.get_untracked(), &name));
+        let same = among(&landing.link.files, digests, is_it).filter(|_| digests.iter().all(Option::is_some));
+        match (same, &landing.files[..]) {
+            (Some(_), [_, _, ..]) if landing.is_all() => {
+                self.land_at(&landing, (words.landed_together)(digests.len(), true));
+            }
+            (Some(same), _) => {
+                let names: Vec<String> = same.iter().map(|file| text::visible(&file.name)).collect();
+                let message = match (&names[..], landing.is_all()) {
+                    ([name], true) => (words.landed)(name),
+                    _ => (words.landed_among)(&names),
+                };
+                self.land_at(&landing, message);
+            }
+            (None, [file]) => {
+                let name = text::visible(&file.name);
+                self.app.alert((words.other_digest)(&self.name.get_untracked(), &name));
+            }
+            (None, files) => {
+                let is_other = |digest: &&Option<String>| {
+                    digest.is_none() || !landing.link.files.iter().any(|file| is_it(file, digest))
+                };
+                // Where a file was chosen twice, each of them is of the link.
+                let n_others = digests.iter().filter(is_other).count().max(1);
+                self.app.alert((words.other_digests)(n_others, files.len()));
+            }
         }
     }
 
-    /// Several files were read together, or two sides are compared: the files of a link may be those. Each file that has a tab
-    /// of its own has been held against the SHA-256 there.
-    fn land_together(self, links: &[(LinkView, u32)]) {
-        let Some(document) = self.document.get_untracked().filter(|it| it.files.len() > 1) else { return };
-        if self.was_handed_on() {
-            return;
-        }
-        let lies = links.iter().map(|(link, top)| (link, *top, lie_of(link, &document)));
-        let Some((link, top, lie)) = lies.into_iter().find(|(.., lie)| *lie != Lie::Elsewhere) else {
-            return;
-        };
-        match &document.sides {
-            Some(sides) if lie == Lie::Swapped => self.swap_sides(sides.phase),
-            Some(_) => {}
-            None => {
-                self.ask_for_top(top);
-                self.app.say((words().sharing.landed_together)(link.files.len()));
-            }
+    /// Two sides are compared: the files of a link may be those. Each side has been held against the SHA-256 in its own tab.
+    fn land_compared(self, links: &[(LinkView, u32)], document: &DocumentView) {
+        let lies = links.iter().map(|(link, _)| (link, lie_of(link, document)));
+        let Some((link, lie)) = lies.into_iter().find(|(_, lie)| *lie != Lie::Elsewhere) else { return };
+        if let (Some(sides), Lie::Swapped) = (&document.sides, lie) {
+            self.swap_sides(sides.phase);
         }
         self.look_as_in(link);
     }
 
-    /// Shows the report, the order and the filters of the link, if it is of this file alone.
+    /// Shows the report, the order and the filters of the link, if it is of nothing but what is read here.
     fn land_at(self, landing: &Landing, message: String) {
-        if landing.is_alone() {
+        let has_report =
+            |it: &Arc<DocumentView>| it.reports.iter().any(|report| report.id == landing.link.show);
+        // Of two files there may be a comparison, and what they say together.
+        let has_its_place = landing.files.len() == 1
+            || self.document.with_untracked(|document| document.as_ref().is_some_and(has_report));
+        if landing.is_all() && has_its_place {
             self.ask_for_top(landing.top);
             self.look_as_in(&landing.link);
         }

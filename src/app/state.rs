@@ -199,8 +199,8 @@ pub struct Tab {
     pub looks: StoredValue<Vec<TableSpot>>,
     /// The link that the file may be of, until its SHA-256 is known.
     pub landing: StoredValue<Option<Landing>>,
-    /// SHA-256 of the file as hexadecimal digits, once it is known.
-    pub digest: RwSignal<Option<String>>,
+    /// SHA-256 of each file that was read as hexadecimal digits, in the order of the document, once they are known.
+    pub digests: RwSignal<Option<Vec<Option<String>>>>,
     /// Tabs that were opened at once with this one and are not all read yet, this one among them.
     pub batch: StoredValue<Vec<u32>>,
     /// Tabs whose files may be read together with this one's, this one among them.
@@ -471,7 +471,7 @@ impl Tab {
             spots: RwSignal::default(),
             looks: StoredValue::default(),
             landing: StoredValue::default(),
-            digest: RwSignal::new(None),
+            digests: RwSignal::new(None),
             batch: StoredValue::default(),
             fellows: RwSignal::default(),
             top_px: StoredValue::new(0.0),
@@ -501,7 +501,7 @@ impl Tab {
         let query = asked.unwrap_or_else(first_query);
         self.document.set(None);
         self.exporting.set(None);
-        self.digest.set(None);
+        self.digests.set(None);
         self.pace.set_value(Pace::default());
         let progress = Progress { file_bytes: source.file_bytes(), ..Progress::default() };
         self.reading.set(Reading { progress, ..Reading::default() });
@@ -581,6 +581,11 @@ impl Tab {
         })
     }
 
+    /// Whether several files are read together in it.
+    pub fn is_of_several(self) -> bool {
+        self.source.with_value(|source| matches!(source, Some(Source::Together(_))))
+    }
+
     pub fn send(self, request: &Request) {
         self.client.with_value(|client| {
             if let Some(client) = client {
@@ -594,7 +599,7 @@ impl Tab {
             Event::Document(document) => !document.partial,
             Event::Progress(progress) => progress.finishing,
             Event::Failed(_) | Event::Died(_) => true,
-            Event::Ready { .. } | Event::KeptChanged | Event::Digest(_) | Event::Stale(_) => false,
+            Event::Ready { .. } | Event::KeptChanged | Event::Digests(_) | Event::Stale(_) => false,
         };
         if is_read {
             self.let_helpers_go();
@@ -645,9 +650,9 @@ impl Tab {
                 self.app.settled(self);
             }
             Event::KeptChanged => self.app.shelf.has_changed(),
-            Event::Digest(digest) => {
-                self.check_landing(&digest);
-                self.digest.set(Some(digest));
+            Event::Digests(digests) => {
+                self.check_landing(&digests);
+                self.digests.set(Some(digests));
             }
             Event::Stale(failure) => {
                 self.app.shelf.has_changed();

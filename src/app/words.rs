@@ -708,6 +708,12 @@ static ENGLISH: Words = Words {
         link_rows: "Rows of each table",
         link_all: "All reports",
         link_making: "Making the link…",
+        digests_making: |bytes| {
+            format!(
+                "Computing SHA-256 over {}, so that whoever has the same lands here…",
+                format_bytes(bytes)
+            )
+        },
         link_length: |letters, report, has_digest| {
             let what = if report.is_empty() {
                 "all reports".to_string()
@@ -743,10 +749,23 @@ static ENGLISH: Words = Words {
         own_tables: "Rules or tables of the sender's own took part in these numbers; they are not in the link.",
         made_by: |by| if by.is_empty() { String::new() } else { format!("Made by {by}.") },
         landed: |name| format!("This is {name}, the file of the link: size and SHA-256 are the same."),
-        landed_among: |name| {
-            format!("This is {name}, one of the files of the link: size and SHA-256 are the same.")
+        landed_among: |names| match names {
+            [name] => format!("This is {name}, one of the files of the link: size and SHA-256 are the same."),
+            names => format!(
+                "{} are files of the link: sizes and SHA-256 are the same.",
+                super::together::listed(names)
+            ),
         },
-        landed_together: |n| format!("These have the sizes of the {n} files that the link is of."),
+        landed_together: |n, by_digest| match by_digest {
+            true => format!("These are the {n} files of the link: sizes and SHA-256 are the same."),
+            false => format!("These have the sizes of the {n} files that the link is of."),
+        },
+        other_digests: |n_others, n| {
+            let are = if n_others == 1 { "is another" } else { "are others" };
+            format!(
+                "{n_others} of these {n} files {are} than in the link: the sizes are the same, the SHA-256 is not."
+            )
+        },
         landed_by_size: |name| {
             format!(
                 "This has the size of {name}, which the link is of; the link has no SHA-256 to make sure."
@@ -1049,6 +1068,8 @@ pub struct ShareWords {
     pub link_rows: &'static str,
     pub link_all: &'static str,
     pub link_making: &'static str,
+    /// Bytes of all files.
+    pub digests_making: fn(u64) -> String,
     /// Letters, title of the one report that goes along, whether there is a SHA-256.
     pub link_length: fn(u64, &str, bool) -> String,
     pub link_copy_now: &'static str,
@@ -1060,8 +1081,11 @@ pub struct ShareWords {
     pub own_tables: &'static str,
     pub made_by: fn(&str) -> String,
     pub landed: fn(&str) -> String,
-    pub landed_among: fn(&str) -> String,
-    pub landed_together: fn(usize) -> String,
+    pub landed_among: fn(&[String]) -> String,
+    /// How many files, whether their SHA-256 are the same.
+    pub landed_together: fn(usize, bool) -> String,
+    /// How many of how many files are others.
+    pub other_digests: fn(usize, usize) -> String,
     pub landed_by_size: fn(&str) -> String,
     pub other_digest: fn(&str, &str) -> String,
     pub other_file: fn(&str, &str, u64) -> String,

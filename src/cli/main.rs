@@ -664,7 +664,7 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     // By it whoever gets the report tells whether they have the file.
     let was_read = session.document().is_some_and(|it| it.file.index.is_none() && it.link.is_none());
     if let (Place::Path(path), true) = (&file, was_read && (is_link || takes_index)) {
-        options.link.sha256 = read::sha256(path);
+        options.link.sha256 = vec![read::sha256(path)];
     }
     if args.preview {
         return list_outgoing(session, exporter, &options);

@@ -79,7 +79,7 @@ impl Compared {
             };
             LinkedFile { name, bytes, sha256 }
         };
-        LinkOptions { files: accounts.map(file).collect(), sha256: None, ..options.link.clone() }
+        LinkOptions { files: accounts.map(file).collect(), sha256: Vec::new(), ..options.link.clone() }
     }
 }
 

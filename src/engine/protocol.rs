@@ -60,8 +60,8 @@ pub enum Request {
     Share { ticket: u32, exporter: String, options: ShareOptions },
     /// Show the report of a link: the part behind `#`.
     OpenLink { fragment: String },
-    /// Tell the SHA-256 of the file that was read, as [`Response::Digest`].
-    WantDigest,
+    /// Tell the SHA-256 of the files that were read, as [`Response::Digests`].
+    WantDigests,
     /// Which texts would go out? Those with `search` in them, so many of them at most.
     Preview { ticket: u32, exporter: String, options: ShareOptions, search: String, limit: u32 },
     /// Hold only what touches this stretch of time of what is read: its first and last nanosecond from `start_ns`, as
@@ -226,8 +226,9 @@ pub enum Response {
     },
     /// An index was kept, or was not: there is something new to list.
     KeptChanged,
-    /// The file's SHA-256, as hexadecimal digits.
-    Digest(String),
+    /// The SHA-256 of each file that was read, in the order that the document has them in, as hexadecimal digits. `None` of what
+    /// came from an index, and of what could not be read again.
+    Digests(Vec<Option<String>>),
     /// The index does not fit the file, or is damaged; it is forgotten.
     Stale(Failure),
     /// What a comparison takes of this side, as bytes that mean nothing to the page.

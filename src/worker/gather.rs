@@ -33,10 +33,16 @@ pub async fn open(state: Rc<State>, files: Vec<Given>, mut ports: Ports, query: 
             Some(Opened::HandedOn(handed_on)) => Some(trace_of(handed_on)),
             None => None,
         };
+        let is_read = opened.is_none();
         match opened {
             Some(opened) => with_session(&state, |session| gathering.add(session, name, opened)),
             None => read = read_one(&state, &gathering, file, &mut ports, &mut reporter).await,
         }
+        with_session(&state, |session| {
+            // What came from an index is of no file that is here.
+            let blob = Some(blob.clone()).filter(|_| is_read);
+            state.blobs.borrow_mut().resize(session.run().traces.len(), blob);
+        });
         reporter.end(read, size);
     }
     drop(ports);

@@ -142,7 +142,7 @@ pub async fn verify(blob: &Blob, key: &str, identity: Identity, expected: Option
         }));
         return;
     }
-    post_digest(&digest);
+    post_digests(vec![Some(digest)]);
     let _turn = Turn::wait().await;
     // By now another file of that size and time may have taken its place.
     let is_there = kept::find(key).await.is_some_and(|index| index.head.identity == Some(identity));
@@ -155,15 +155,21 @@ pub async fn verify(blob: &Blob, key: &str, identity: Identity, expected: Option
     }
 }
 
-/// Computes the SHA-256 of a file and tells the page of it.
-pub async fn tell_digest(blob: &Blob) {
-    if let Some(digest) = digest(blob).await {
-        post_digest(&digest);
+/// Computes the SHA-256 of files, one after the other, and tells the page of them.
+pub async fn tell_digests(blobs: &[Option<Blob>]) {
+    let mut digests = Vec::with_capacity(blobs.len());
+    for blob in blobs {
+        digests.push(match blob {
+            Some(blob) => digest(blob).await,
+            None => None,
+        });
     }
+    post_digests(digests);
 }
 
-fn post_digest(digest: &[u8]) {
-    post(&Response::Digest(text::hex(digest)));
+fn post_digests(digests: Vec<Option<[u8; DIGEST_BYTES]>>) {
+    let in_digits = |digest: Option<[u8; DIGEST_BYTES]>| digest.map(|digest| text::hex(&digest));
+    post(&Response::Digests(digests.into_iter().map(in_digits).collect()));
 }
 
 async fn digest(blob: &Blob) -> Option<[u8; DIGEST_BYTES]> {

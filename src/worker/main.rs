@@ -61,8 +61,10 @@ struct State {
     linked: RefCell<Option<Linked>>,
     /// The texts of an export that someone looks through.
     outgoing: RefCell<Option<(String, ShareOptions, Outgoing)>>,
-    /// The one file that is read.
-    blob: RefCell<Option<Blob>>,
+    /// The files that are read, in the order of their traces; `None` of a trace that came from an index among others.
+    blobs: RefCell<Vec<Option<Blob>>>,
+    /// Their SHA-256 are being computed.
+    computes_digests: Cell<bool>,
     /// The page asked to stop reading.
     stop: Cell<bool>,
     /// Who helps with reading.
@@ -220,10 +222,14 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
             with_shown(state, |shown| export(shown, ticket, &exporter, ShareOptions::default()));
         }
         Request::OpenLink { fragment } => open_link(state, &fragment),
-        Request::WantDigest => {
-            let blob = state.blob.borrow().clone();
-            if let Some(blob) = blob {
-                spawn_local(async move { index::tell_digest(&blob).await });
+        Request::WantDigests => {
+            if !state.computes_digests.replace(true) {
+                let state = state.clone();
+                spawn_local(async move {
+                    let blobs = state.blobs.borrow().clone();
+                    index::tell_digests(&blobs).await;
+                    state.computes_digests.set(false);
+                });
             }
         }
         Request::Preview { ticket, exporter, options, search, limit } => {
@@ -384,7 +390,7 @@ fn in_run(session: &mut Session, beside: &[FileBeside]) {
 async fn open_one(state: Rc<State>, file: Given, ports: Ports, query: Query) {
     let beside = file.read_beside().await;
     let Given { name, keep, blob, .. } = file;
-    *state.blob.borrow_mut() = Some(blob.clone());
+    *state.blobs.borrow_mut() = vec![Some(blob.clone())];
     match index::open(&blob, &name, query.clone(), keep).await {
         Some(Opened::Index(session)) => show(&state, session.map(|session| *session).map_err(Failure::from)),
         Some(Opened::HandedOn(Ok(HandedOn::Session(session)))) => show(&state, Ok(*session)),

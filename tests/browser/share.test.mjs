@@ -1,8 +1,9 @@
 // What is handed on: to Perfetto by its messages, and as a link with the numbers in it.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
@@ -239,6 +240,43 @@ test('a link of a comparison is short, names both files, and whoever drops them 
     assert.deepEqual(receiver.console, []);
     await receiver.context().close();
   }
+});
+
+test('a link of files that were read together holds the SHA-256 of each, and whoever drops them in any order lands there', async () => {
+  const ranks = [0, 1].map((rank) => data(`pytorch/dlrm8/rank${rank}.json.gz`));
+  const together = (page) => page.locator('.panel:not([hidden]) h1').filter({ hasText: '2 ranks' }).waitFor();
+  const sender = await openPage(given.browser, given.site.url);
+  await sender.getByTestId('file-input').setInputFiles(ranks);
+  await together(sender);
+  await sender.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Ranks', exact: true }).click();
+  const link = await linkOf(sender);
+  await sender.context().close();
+
+  const receiver = await openPage(given.browser, link);
+  const card = receiver.getByTestId('from-link');
+  await card.waitFor();
+  const digests = (await card.innerText()).match(/\b[0-9a-f]{64}\b/g);
+  assert.deepEqual(digests, ranks.map((path) => createHash('sha256').update(readFileSync(path)).digest('hex')));
+  // Others of the same names and sizes are told apart.
+  const folder = mkdtempSync(join(tmpdir(), 'link-'));
+  const others = ranks.map((path) => {
+    const bytes = readFileSync(path);
+    // When it was packed, which nobody reads.
+    bytes[4] ^= 1;
+    writeFileSync(join(folder, basename(path)), bytes);
+    return join(folder, basename(path));
+  });
+  await receiver.getByTestId('file-input').setInputFiles(others);
+  await receiver.getByText(/^2 of these 2 files are others than in the link/).waitFor();
+  await receiver.locator('[role=tab]').first().click();
+  await receiver.getByTestId('file-input').setInputFiles([...ranks].reverse());
+  await receiver.getByText('These are the 2 files of the link: sizes and SHA-256 are the same.').waitFor();
+  await panel(receiver).getByRole('heading', { level: 2, name: 'Ranks', exact: true }).waitFor();
+  // One of them by itself.
+  await receiver.locator('[role=tab]').filter({ hasText: 'rank1.json.gz' }).last().click();
+  await receiver.getByText(/^This is rank1\.json\.gz, one of the files of the link: size and SHA-256 are the same/).waitFor();
+  assert.deepEqual(receiver.console, []);
+  await receiver.context().close();
 });
 
 test('a link that would be too long is refused, and it is said why', async () => {

@@ -116,7 +116,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                                     view! {
                                         {issues_view(&ledger.issues)}
                                         {account_view(&ledger, file_bytes)}
-                                        {move || tab.digest.get().map(digest_view)}
+                                        {move || tab.digests.get().and_then(|digests| digests.into_iter().next().flatten()).map(digest_view)}
                                     }
                                 })
                         })

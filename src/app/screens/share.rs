@@ -7,6 +7,7 @@ use crate::app::times::{millis, nanoseconds};
 use crate::app::widgets::{DecimalField, Dialog, Icon, Shape};
 use crate::app::words::words;
 use leptos::prelude::*;
+use std::iter;
 use std::sync::Arc;
 use tracedrop::base::text;
 use tracedrop::base::units::group_digits;
@@ -258,38 +259,49 @@ enum LinkStage {
     Refused(String),
 }
 
-/// Whether there is a SHA-256: only of one file that was read, as an index is another file than its trace.
-fn has_digest(tab: Tab, read: Option<&DocumentView>) -> bool {
-    let read_bytes = read.map(|document| document.file.bytes);
-    tab.file_bytes().is_some() && tab.file_bytes() == read_bytes && !tab.was_handed_on()
+/// Whether there are SHA-256: only of files that were read, as an index is another file than its trace.
+fn has_digests(tab: Tab, read: &DocumentView) -> bool {
+    let is_read = match tab.file_bytes() {
+        Some(bytes) => bytes == read.file.bytes,
+        None => tab.is_of_several(),
+    };
+    is_read && !tab.was_handed_on()
 }
 
-/// The files whose SHA-256 goes along, each with the tab that has it computed: the one that was read, or those of both sides
-/// of a comparison while their tabs are open.
+/// The files whose SHA-256 goes along, with the tab that has them computed: those that were read, or those of both sides of a
+/// comparison while their tabs are open.
 struct Digests {
-    of: Vec<(Tab, LinkedFile)>,
+    of: Vec<(Tab, Vec<LinkedFile>)>,
     n_files: usize,
 }
 
 impl Digests {
     fn of(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> StoredValue<Digests> {
-        let with_file = |tab: Tab, document: Option<Arc<DocumentView>>| {
-            let document = document.filter(|it| has_digest(tab, Some(it)))?;
-            let FileView { name, bytes, .. } = &document.file;
-            Some((tab, LinkedFile { name: name.clone(), bytes: *bytes, sha256: None }))
+        let linked = |FileView { name, bytes, .. }: &FileView| LinkedFile {
+            name: name.clone(),
+            bytes: *bytes,
+            sha256: None,
         };
-        let of: Vec<(Tab, LinkedFile)> = match tab.side_tabs() {
+        let with_files = |tab: Tab, document: Option<Arc<DocumentView>>| {
+            let document = document.filter(|it| has_digests(tab, it))?;
+            let files = match document.files.is_empty() {
+                true => vec![linked(&document.file)],
+                false => document.files.iter().map(|account| linked(&account.file)).collect(),
+            };
+            Some((tab, files))
+        };
+        let of: Vec<(Tab, Vec<LinkedFile>)> = match tab.side_tabs() {
             Some(sides) => sides
                 .into_iter()
                 .filter(|side| side.phase.with_untracked(|phase| *phase == Phase::Done))
-                .filter_map(|side| with_file(side, side.document.get_untracked()))
+                .filter_map(|side| with_files(side, side.document.get_untracked()))
                 .collect(),
-            None => with_file(tab, document.get_untracked()).into_iter().collect(),
+            None => with_files(tab, document.get_untracked()).into_iter().collect(),
         };
         for (tab, _) in &of {
             // Computed once.
-            if tab.digest.with_untracked(Option::is_none) {
-                tab.send(&Request::WantDigest);
+            if tab.digests.with_untracked(Option::is_none) {
+                tab.send(&Request::WantDigests);
             }
         }
         let n_files = document.with_untracked(|it| it.as_ref().map_or(0, |it| it.files.len().max(1)));
@@ -298,16 +310,38 @@ impl Digests {
 
     /// Whether every file has one.
     fn are_all(&self) -> bool {
-        !self.of.is_empty() && self.of.len() == self.n_files
+        let are_known = |files: &Vec<LinkedFile>| files.iter().all(|file| file.sha256.is_some());
+        self.known().is_some_and(|files| files.len() == self.n_files && are_known(&files))
     }
 
     /// The files with their SHA-256; `None` until all are computed. Those of a tab that was closed meanwhile stay behind.
     fn known(&self) -> Option<Vec<LinkedFile>> {
-        let with_digest = |(tab, file): &(Tab, LinkedFile)| {
-            let digest = tab.digest.try_get()?;
-            Some(digest.map(|digest| LinkedFile { sha256: Some(digest), ..file.clone() }))
+        let with_digests = |(tab, files): &(Tab, Vec<LinkedFile>)| {
+            let digests = tab.digests.try_get()?;
+            Some(digests.map(|digests| {
+                let digests = digests.into_iter().chain(iter::repeat(None));
+                let with_digest = |(file, sha256): (&LinkedFile, _)| LinkedFile { sha256, ..file.clone() };
+                files.iter().zip(digests).map(with_digest).collect::<Vec<_>>()
+            }))
         };
-        self.of.iter().filter_map(with_digest).collect()
+        let known: Option<Vec<Vec<LinkedFile>>> = self.of.iter().filter_map(with_digests).collect();
+        known.map(|files| files.concat())
+    }
+
+    /// How many bytes there are to read.
+    fn n_bytes(&self) -> u64 {
+        self.of.iter().flat_map(|(_, files)| files).map(|file| file.bytes).fold(0, u64::saturating_add)
+    }
+}
+
+/// What a link says of files. Those of a comparison are told by their names, as there is no run with them in it.
+fn of_files(tab: Tab, files: Vec<LinkedFile>) -> LinkOptions {
+    match tab.is_comparison() {
+        true => LinkOptions { files, ..LinkOptions::default() },
+        false => LinkOptions {
+            sha256: files.into_iter().map(|file| file.sha256).collect(),
+            ..LinkOptions::default()
+        },
     }
 }
 
@@ -332,9 +366,7 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
             all_reports,
             rows,
             tables: tab.looks.get_value(),
-            sha256: files.first().and_then(|file| file.sha256.clone()),
-            files: if tab.is_comparison() { files } else { Vec::new() },
-            ..LinkOptions::default()
+            ..of_files(tab, files)
         };
         let options = tab.with_notes(ShareOptions { link, redact, ..ShareOptions::default() });
         asked.set(options.clone());
@@ -407,7 +439,13 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
         <Redaction tab exporter=LINK.to_string() options=asked classes />
         <div class="share-state" role="status">
             {move || match stage.get() {
-                LinkStage::Making => view! { <p>{words().sharing.link_making}</p> }.into_any(),
+                LinkStage::Making => {
+                    let text = digests.with_value(|digests| match digests.known() {
+                        Some(_) => words().sharing.link_making.to_string(),
+                        None => (words().sharing.digests_making)(digests.n_bytes()),
+                    });
+                    view! { <p>{text}</p> }.into_any()
+                }
                 LinkStage::Refused(text) => {
                     view! { <p class="wrong"><Icon shape=Shape::Alert />" "{text}</p> }.into_any()
                 }
@@ -825,9 +863,7 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
         let link = LinkOptions {
             report: tab.report.get_untracked(),
             tables: tab.looks.get_value(),
-            sha256: files.first().and_then(|file| file.sha256.clone()),
-            files: if tab.is_comparison() { files } else { Vec::new() },
-            ..LinkOptions::default()
+            ..of_files(tab, files)
         };
         tab.with_notes(ShareOptions { link, redact: classes.get(), with_index, ..ShareOptions::default() })
     };

@@ -18,6 +18,7 @@ use crate::report::{
     Block, Cells, Column, Fact, Facts, Finding, Findings, Note, NoteLevel, Notes, Report, Sort, Stakes,
     Table, Value,
 };
+use crate::trace::Trace;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
@@ -124,13 +125,13 @@ pub fn files(input: &Input<'_>) -> Vec<LinkedFile> {
     if !input.options.link.files.is_empty() {
         return input.options.link.files.clone();
     }
-    let traces = &input.run.traces;
-    let file = |trace: &crate::trace::Trace| LinkedFile {
+    let (traces, digests) = (&input.run.traces, &input.options.link.sha256);
+    let file = |(at, trace): (usize, &Trace)| LinkedFile {
         name: trace.source.file_name.clone(),
         bytes: trace.ledger.file_bytes,
-        sha256: input.options.link.sha256.clone().filter(|_| traces.len() == 1),
+        sha256: digests.get(at).filter(|_| digests.len() == traces.len()).cloned().flatten(),
     };
-    traces.iter().map(file).collect()
+    traces.iter().enumerate().map(file).collect()
 }
 
 /// Columns are named by their ids, as their places may be others in a later version.

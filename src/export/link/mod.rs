@@ -58,8 +58,9 @@ pub struct LinkOptions {
     pub rows: u32,
     /// How tables are sorted and filtered, where they are not in their own order.
     pub tables: Vec<TableSpot>,
-    /// SHA-256 of the one file that was read, as hexadecimal digits, if it is known.
-    pub sha256: Option<String>,
+    /// SHA-256 of the files that were read, in the order of their traces, as hexadecimal digits; empty, or `None` at some
+    /// place, if it is not known.
+    pub sha256: Vec<Option<String>>,
     /// The files that it is of, where that is not a run: those of both sides of a comparison. Whoever asks for one gives those
     /// whose SHA-256 is known.
     pub files: Vec<LinkedFile>,
@@ -76,7 +77,7 @@ impl Default for LinkOptions {
             all_reports: false,
             rows: 10,
             tables: Vec::new(),
-            sha256: None,
+            sha256: Vec::new(),
             files: Vec::new(),
             own_tables: false,
             whole_tables: false,
