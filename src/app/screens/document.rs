@@ -181,9 +181,9 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
     let query = Memo::new(move |_| {
         document.with(|document| document.as_ref().map(|document| document.query.clone()).unwrap_or_default())
     });
-    // A report that was handed on without its trace answers nothing else than it does.
+    // A report that was handed on without its trace answers nothing else than it does, nor does a comparison of what was read.
     let can_ask = Memo::new(move |_| {
-        document.with(|document| document.as_ref().is_some_and(|document| document.link.is_none()))
+        document.with(|it| it.as_ref().is_some_and(|it| it.link.is_none() && it.sides.is_none()))
     });
     let blocks = Memo::new(move |_| {
         with_report(document, id, |report| {
