@@ -2,13 +2,16 @@
 
 mod support;
 
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
 use support::{Random, assert_same_text, data_dirs, files, import, own_dir};
 use tracedrop::analysis::{self, Query};
+use tracedrop::base::text;
 use tracedrop::base::units::Unit;
 use tracedrop::compare::CompareQuery;
 use tracedrop::engine::protocol::{CopyFormat, TableId};
 use tracedrop::engine::{Compared, Linked, Session, Shown, format_title};
-use tracedrop::export::link::{self, LinkOptions, LinkedFile, Refusal, TableSpot};
+use tracedrop::export::link::{self, LinkOptions, LinkedFile, MAX_SHORT_FRAGMENT_BYTES, Refusal, TableSpot};
 use tracedrop::export::{self, Input, Options};
 use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::report::{Block, Column, Document, Facts, Report, Sort, Table};
@@ -183,6 +186,118 @@ fn a_comparison_of_ten_rows_fits_in_two_kilobytes() {
         }
     }
     assert!(smallest <= 2048, "{smallest}");
+}
+
+/// Two traces of `dir`, read and compared, with a SHA-256 of each.
+fn compared(dir: &Path, names: [&str; 2]) -> (Compared, Vec<LinkedFile>) {
+    let mut known = Vec::new();
+    let [a, b] = names.map(|name| {
+        let name = format!("{name}.json.gz");
+        let bytes = std::fs::read(dir.join(&name)).unwrap();
+        known.push(LinkedFile {
+            name: name.clone(),
+            bytes: bytes.len() as u64,
+            sha256: Some(text::hex(&Sha256::digest(&bytes))),
+        });
+        let mut session = Session::new(&name, bytes.len() as u64, None, Query::default());
+        session.feed(&bytes);
+        session.finish().unwrap();
+        session.side().unwrap()
+    });
+    (Compared::new(a, b, &CompareQuery::default()).unwrap(), known)
+}
+
+fn short_link(compared: &mut Compared, link: LinkOptions) -> String {
+    let options = Options { link: LinkOptions { is_short: true, ..link }, ..Options::default() };
+    let mut out = Vec::new();
+    compared.export(&link::INFO, &options, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn short_links_of_comparisons_are_short_and_say_what_they_leave_out() {
+    let mut n_cut = 0;
+    for names in [
+        ["compare-base", "compare-test"],
+        ["diff-control-a100", "diff-test-v100"],
+        ["small-bert-h100", "small-bert-mi300"],
+    ] {
+        let is_there =
+            |dir: &&PathBuf| names.iter().all(|name| dir.join(format!("{name}.json.gz")).is_file());
+        let dirs = data_dirs("pytorch");
+        let Some(dir) = dirs.iter().find(is_there) else { continue };
+        let (mut compared, files) = compared(dir, names);
+        for at in 0..compared.reports().len() {
+            let sent = compared.reports()[at].clone();
+            let what = format!("{names:?} {}", sent.id);
+            let link = LinkOptions {
+                report: Some(sent.id.to_string()),
+                files: files.clone(),
+                ..LinkOptions::default()
+            };
+            let fragment = short_link(&mut compared, link.clone());
+            assert!(fragment.len() <= MAX_SHORT_FRAGMENT_BYTES, "{what}: {}", fragment.len());
+            let read = link::read(&fragment).unwrap();
+            assert_eq!(read.files, files, "{what}");
+            let report = &read.reports[0];
+            assert_eq!((&report.id, &report.summary), (&sent.id, &sent.summary));
+            let findings = |report: &Report| {
+                report.blocks.iter().find_map(|block| match block {
+                    Block::Findings(findings) => Some(findings.findings.len()),
+                    _ => None,
+                })
+            };
+            // The ten that matter most are there.
+            assert_eq!(findings(report), findings(&sent).map(|n| n.min(10)).or(findings(report)), "{what}");
+            let is_cut = matches!(
+                &report.blocks[0],
+                Block::Note(note) if note.text.starts_with("Shortened for a link; left out: explanations")
+            );
+            let is_whole = report.tables().count() == sent.tables().count()
+                && report
+                    .tables()
+                    .zip(sent.tables())
+                    .all(|(a, b)| (&a.caption, a.columns.len()) == (&b.caption, b.columns.len()));
+            assert_eq!(is_cut, !is_whole, "{what}");
+            n_cut += usize::from(is_cut);
+            // What someone looked at is there, with as many rows, in that order, and with the columns of that.
+            for table in sent.tables().filter(|table| table.n_rows() > 1) {
+                let column = table.columns.len() as u32 - 1;
+                let query =
+                    TableQuery { sort: Some(Sort { column, descending: true }), ..TableQuery::default() };
+                let order = row_order(table, &query);
+                let spot = TableSpot {
+                    report: sent.id.to_string(),
+                    table: table.id.to_string(),
+                    query,
+                    chosen: None,
+                };
+                let fragment = short_link(&mut compared, LinkOptions { tables: vec![spot], ..link.clone() });
+                let what = format!("{what} {}", table.id);
+                assert!(fragment.len() <= MAX_SHORT_FRAGMENT_BYTES, "{what}: {}", fragment.len());
+                let read = link::read(&fragment).unwrap();
+                let got = read.reports[0].tables().find(|it| it.id == table.id).expect(&what);
+                assert_eq!(got.n_rows(), table.n_rows().min(10), "{what}");
+                let sort = read.tables[0].query.sort.expect(&what);
+                assert_eq!(got.sort, Some(sort), "{what}");
+                let place = got.columns.iter().position(|it| it.id == table.columns[column as usize].id);
+                assert_eq!(Some(sort.column as usize), place, "{what}");
+                for (row, sent_row) in order.iter().take(10).enumerate() {
+                    let (cell, sent) = (
+                        got.columns[sort.column as usize].cells.get(row),
+                        table.columns[column as usize].cells.get(*sent_row as usize),
+                    );
+                    let unit = table.columns[column as usize].unit;
+                    let (cell, sent) = (cell.display(unit), sent.display(unit));
+                    assert!(
+                        cell == sent || cell.ends_with('…') && sent.starts_with(cell.trim_end_matches('…')),
+                        "{what}: {cell}, {sent}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(n_cut >= 8, "{n_cut}");
 }
 
 #[test]

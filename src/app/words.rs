@@ -707,6 +707,7 @@ static ENGLISH: Words = Words {
                      them without the file; whoever has the file drops it there and sees everything. Names in the report go along with the numbers, and so do your notes and the title you gave.",
         link_rows: "Rows of each table",
         link_all: "All reports",
+        link_short: "Short, for mail and chat: explanations, further columns and tables stay behind where it would have more than 2,000 letters",
         link_making: "Making the link…",
         digests_making: |bytes| {
             format!(
@@ -1067,6 +1068,7 @@ pub struct ShareWords {
     pub link_about: &'static str,
     pub link_rows: &'static str,
     pub link_all: &'static str,
+    pub link_short: &'static str,
     pub link_making: &'static str,
     /// Bytes of all files.
     pub digests_making: fn(u64) -> String,

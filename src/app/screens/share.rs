@@ -349,6 +349,9 @@ fn of_files(tab: Tab, files: Vec<LinkedFile>) -> LinkOptions {
 fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
     let rows = RwSignal::new(ROWS[0]);
     let all_reports = RwSignal::new(false);
+    let wants_short = RwSignal::new(true);
+    // Whoever wants more than ten rows has no use for it.
+    let can_be_short = Memo::new(move |_| !all_reports.get() && rows.get() == ROWS[0]);
     let classes = RwSignal::new(Classes::default());
     let asked = RwSignal::new(ShareOptions::default());
     let stage = RwSignal::new(LinkStage::Making);
@@ -356,6 +359,7 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
     let digests = Digests::of(tab, document);
     Effect::new(move |_| {
         let (files, rows, all_reports) = (digests.with_value(Digests::known), rows.get(), all_reports.get());
+        let is_short = can_be_short.get() && wants_short.get();
         let this_turn = turn.get_value() + 1;
         turn.set_value(this_turn);
         stage.set(LinkStage::Making);
@@ -365,6 +369,7 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
             report: tab.report.get_untracked(),
             all_reports,
             rows,
+            is_short,
             tables: tab.looks.get_value(),
             ..of_files(tab, files)
         };
@@ -434,6 +439,15 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
                     on:change:target=move |event| all_reports.set(event.target().checked())
                 />
                 <span>{words().sharing.link_all}</span>
+            </label>
+            <label>
+                <input
+                    type="checkbox"
+                    prop:checked=move || wants_short.get() && can_be_short.get()
+                    disabled=move || !can_be_short.get()
+                    on:change:target=move |event| wants_short.set(event.target().checked())
+                />
+                <span>{words().sharing.link_short}</span>
             </label>
         </fieldset>
         <Redaction tab exporter=LINK.to_string() options=asked classes />

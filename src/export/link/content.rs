@@ -523,8 +523,13 @@ fn empty_cells(kind: &str) -> Option<Cells> {
     })
 }
 
+/// Cells of the same kind, none so far.
+pub(super) fn like(cells: &Cells) -> Cells {
+    empty_cells(kind_of(cells)).unwrap_or_else(|| Cells::Text(Default::default()))
+}
+
 /// The value is of the kind of the cells, or missing.
-fn push_cell(cells: &mut Cells, value: Value) {
+pub(super) fn push_cell(cells: &mut Cells, value: Value) {
     match (cells, value) {
         (Cells::Text(cells), Value::Text(text)) => cells.push(Some(&text)),
         (Cells::Text(cells), _) => cells.push(None),

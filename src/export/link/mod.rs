@@ -8,8 +8,10 @@
 
 pub(super) mod content;
 pub(super) mod json;
+mod short;
 
 pub use content::{LinkedFile, LinkedReport, TableSpot};
+pub use short::MAX_SHORT_FRAGMENT_BYTES;
 
 use super::{ExporterInfo, Input, always};
 use crate::base::json::Json;
@@ -36,7 +38,10 @@ pub static INFO: ExporterInfo = ExporterInfo {
     in_menu: false,
     applies: always,
     write: |input: &Input<'_>, out: &mut dyn Write| {
-        let fragment = encode(&content::write(input));
+        let fragment = match input.options.link.is_short {
+            true => short::encode_short(input),
+            false => encode(&content::write(input)),
+        };
         let fragment =
             fragment.map_err(|refusal| io::Error::new(io::ErrorKind::Unsupported, refusal.to_string()))?;
         out.write_all(fragment.as_bytes())
@@ -56,6 +61,8 @@ pub struct LinkOptions {
     pub all_reports: bool,
     /// Rows of each table.
     pub rows: u32,
+    /// What makes it longer than [`MAX_SHORT_FRAGMENT_BYTES`] stays behind.
+    pub is_short: bool,
     /// How tables are sorted and filtered, where they are not in their own order.
     pub tables: Vec<TableSpot>,
     /// SHA-256 of the files that were read, in the order of their traces, as hexadecimal digits; empty, or `None` at some
@@ -76,6 +83,7 @@ impl Default for LinkOptions {
             report: None,
             all_reports: false,
             rows: 10,
+            is_short: false,
             tables: Vec::new(),
             sha256: Vec::new(),
             files: Vec::new(),
