@@ -494,6 +494,29 @@ impl Tab {
         self.start_with(true);
     }
 
+    /// Whether it shows an index that is kept of a file of that name and size, and has no file yet.
+    pub fn misses(self, file: &Picked) -> bool {
+        self.source.with_value(|source| match source {
+            Some(Source::Kept(entry)) => {
+                (entry.file_name.as_str(), entry.file_bytes) == (file.name.as_str(), file.blob.size() as u64)
+            }
+            _ => false,
+        })
+    }
+
+    /// The file that an index is of is at hand now: shows that, with the notes that were written meanwhile. From its index, or
+    /// read again where it is another file.
+    pub fn take_file(self, file: Picked) {
+        self.source.set_value(Some(Source::File(file)));
+        self.start();
+        self.app.say((words().file_at_hand)(&self.name.get_untracked()));
+    }
+
+    /// Whether it shows an index that the browser keeps, without the file.
+    pub fn lacks_file(self) -> bool {
+        self.source.with_value(|source| matches!(source, Some(Source::Kept(_))))
+    }
+
     fn start_with(self, afresh: bool) {
         let Some(source) = self.source.with_value(Clone::clone) else { return };
         // What was asked of it, if it is read again.

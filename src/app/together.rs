@@ -124,6 +124,14 @@ impl App {
 
     /// Opens each file in a tab; those that are evidently of one run are read together.
     pub fn open(self, files: Vec<Picked>) {
+        if let [file] = &files[..]
+            && let Some(tab) =
+                self.tabs.with_untracked(|tabs| tabs.iter().find(|tab| tab.misses(file)).copied())
+        {
+            self.show(Some(tab.id));
+            tab.take_file(file.clone());
+            return;
+        }
         if are_ranks_of_one_run(files.iter().map(|file| file.name.as_str())) {
             self.open_together(files);
             return;

@@ -135,6 +135,8 @@ pub struct Words {
     /// Name of the trace, its index, and when that was made.
     pub from_index: fn(&str, &IndexView, Option<&str>) -> String,
     pub read_again: &'static str,
+    pub choose_trace: &'static str,
+    pub file_at_hand: fn(&str) -> String,
     pub read_again_because: fn(&str) -> String,
     pub verdict_clean: fn(u64, &str) -> String,
     pub verdict_notes: fn(u64, &str) -> String,
@@ -518,6 +520,8 @@ static ENGLISH: Words = Words {
         text
     },
     read_again: "Read the file again",
+    choose_trace: "Choose the trace",
+    file_at_hand: |name| format!("{name} is at hand now."),
     read_again_because: |what| format!("{} It is read again.", sentence(what)),
     verdict_clean: |records, noun| {
         format!("Everything was read: {} {noun}, nothing skipped, nothing changed.", number(records))

@@ -87,6 +87,13 @@ indexTest('from the list, without the file; and forgotten', async (page) => {
   await checkTotals(page, made.small);
   const { trace } = await contents(page);
   assert.match(trace.toString('utf8', trace.length - 2000), /"arguments":"left out/);
+  // Once the trace is chosen, the same tab has its arguments.
+  await page.getByRole('button', { name: 'Choose the trace' }).waitFor();
+  await choose(page, SMALL);
+  await page.getByText('index-8-megabytes.json is at hand now.').waitFor();
+  await fromIndex(page).filter({ hasText: 'without reading the file again' }).waitFor();
+  assert.equal(await page.locator('[role=tab]').count(), 1);
+  assert.doesNotMatch((await contents(page)).trace.toString('utf8', 0, 1 << 24), /"arguments":"left out/);
   await page.getByRole('button', { name: 'Close this file' }).click();
   await kept(page).getByRole('button', { name: 'Forget index-8-megabytes.json' }).click();
   await kept(page).first().waitFor({ state: 'detached' });

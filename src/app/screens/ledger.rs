@@ -356,6 +356,14 @@ fn FromIndex(tab: Tab, index: IndexView, name: String) -> impl IntoView {
                             </button>
                         }
                     })}
+                {tab.lacks_file()
+                    .then(|| {
+                        view! {
+                            <button type="button" class="link" on:click=move |_| tab.app.choose_files()>
+                                {words().choose_trace}
+                            </button>
+                        }
+                    })}
             </span>
         </p>
     }
