@@ -242,6 +242,33 @@ test('a link of a comparison is short, names both files, and whoever drops them 
   }
 });
 
+test('a link of a comparison of two GPU traces is short, says what it leaves out, and can be had whole', async () => {
+  const sides = ['h100', 'mi300'].map((name) => data(`pytorch/small-bert-${name}.json.gz`));
+  const sender = await openPage(given.browser, given.site.url);
+  await sender.getByTestId('file-input').setInputFiles(sides);
+  await sender.locator('[role=tab][aria-selected=true]').filter({ hasText: '↔' }).waitFor();
+  const findings = (page) => panel(page).locator('.report:not([hidden]) .finding');
+  await findings(sender).nth(9).waitFor();
+  const link = await linkOf(sender);
+  assert.ok(link.length <= 2000, `${link.length}`);
+  const dialog = await linkDialog(sender);
+  await dialog.getByLabel(/^Short, for mail and chat/).uncheck();
+  await dialog.getByText(/^The link has [5-9],\d+ letters.*Some mail and chat programs cut links of that length/).waitFor();
+  await dialog.getByLabel(/^Short, for mail and chat/).check();
+  await dialog.getByText(/^The link has 1,\d+ letters/).waitFor();
+  // What is in more rows or reports is not short.
+  await dialog.getByLabel('All reports').check();
+  assert.ok(await dialog.getByLabel(/^Short, for mail and chat/).isDisabled());
+  await sender.context().close();
+
+  const receiver = await openPage(given.browser, link, { viewport: NARROW, colorScheme: 'dark' });
+  await receiver.getByText(/^Shortened for a link; left out: explanations, /).waitFor();
+  await findings(receiver).nth(9).waitFor();
+  assert.deepEqual(await accessibilityProblems(receiver), []);
+  assert.deepEqual(receiver.console, []);
+  await receiver.context().close();
+});
+
 test('a link of files that were read together holds the SHA-256 of each, and whoever drops them in any order lands there', async () => {
   const ranks = [0, 1].map((rank) => data(`pytorch/dlrm8/rank${rank}.json.gz`));
   const together = (page) => page.locator('.panel:not([hidden]) h1').filter({ hasText: '2 ranks' }).waitFor();

@@ -160,7 +160,7 @@ fn cut_report(report: &Report, options: &LinkOptions, extent: Extent, spots: &mu
         (n_columns_left > 0).then(|| counted(n_columns_left as u64, "column", "columns")),
         (!left.is_empty()).then(|| counted(left.len() as u64, "table", "tables")),
         (n_texts_cut > 0).then(|| "the ends of long names".to_string()),
-        Some("sums".to_string()).filter(|_| !extent.has_facts),
+        Some("key figures".to_string()).filter(|_| !extent.has_facts),
     ]
     .into_iter()
     .flatten()
