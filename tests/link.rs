@@ -301,6 +301,22 @@ fn short_links_of_comparisons_are_short_and_say_what_they_leave_out() {
 }
 
 #[test]
+fn the_table_that_a_report_is_called_after_goes_along_in_a_short_link() {
+    let bytes = std::fs::read(own_dir("pytorch").join("small-bert-h100.json.gz")).unwrap();
+    let mut session = Session::new("t.json.gz", bytes.len() as u64, None, Query::default());
+    session.feed(&bytes);
+    session.finish().unwrap();
+    let link =
+        LinkOptions { report: Some("gpu-kernels".to_string()), is_short: true, ..LinkOptions::default() };
+    let mut out = Vec::new();
+    session.export(&link::INFO, &Options { link, ..Options::default() }, &mut out).unwrap();
+    assert!(out.len() <= MAX_SHORT_FRAGMENT_BYTES, "{}", out.len());
+    let read = link::read(std::str::from_utf8(&out).unwrap()).unwrap();
+    let kernels = read.reports[0].tables().find(|table| table.title == "Kernels").unwrap();
+    assert_eq!(kernels.n_rows(), 10);
+}
+
+#[test]
 fn what_is_too_long_is_refused_with_a_reason() {
     let mut random = Random(7);
     let names: Vec<String> = (0..20_000).map(|_| format!("{:x}", random.next())).collect();

@@ -124,9 +124,10 @@ fn write(input: &Input<'_>, extent: Extent) -> String {
 fn cut_report(report: &Report, options: &LinkOptions, extent: Extent, spots: &mut Vec<TableSpot>) -> Report {
     let spot_of =
         |table: &Table| options.tables.iter().find(|spot| spot.report == report.id && spot.table == table.id);
-    // Those that someone looked at come first, and those with nothing in them last.
+    // Those that someone looked at come first, then the one that the report is called after; those with nothing in them last.
     let mut by_worth: Vec<&Table> = report.tables().collect();
-    by_worth.sort_by_key(|table| (spot_of(table).is_none(), table.n_rows() == 0));
+    by_worth
+        .sort_by_key(|table| (spot_of(table).is_none(), table.n_rows() == 0, table.title != report.title));
     let (kept, left) = by_worth.split_at(by_worth.len().min(extent.n_tables));
     let mut cut = Report { blocks: Vec::new(), ..report.clone() };
     let (mut n_columns_left, mut n_texts_cut, mut n_findings_left) = (0, 0, 0);
