@@ -190,7 +190,7 @@ impl Tab {
     }
 
     /// Whether it is a report that came with a link, behind which there is no trace.
-    fn is_link(self) -> bool {
+    pub fn is_link(self) -> bool {
         self.source.with_value(|source| matches!(source, Some(Source::Link(_))))
     }
 

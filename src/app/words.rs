@@ -214,6 +214,7 @@ pub struct Words {
 
     pub failed_title: &'static str,
     pub died_title: &'static str,
+    pub failed_link_title: &'static str,
     pub failed_together_title: &'static str,
     pub died_what: &'static str,
     /// The file that was being read.
@@ -656,6 +657,7 @@ static ENGLISH: Words = Words {
     },
 
     failed_title: "This file could not be read",
+    failed_link_title: "This link could not be read",
     failed_together_title: "These files could not be read",
     died_title: "The reader stopped",
     died_what: "The part of the page that reads this file ended unexpectedly. Other open files are not affected.",

@@ -371,6 +371,7 @@ test('hostile links say what is wrong and do nothing', async () => {
   ]) {
     const page = await openPage(given.browser, given.site.url + hash);
     await page.getByText(message).waitFor();
+    await page.getByRole('heading', { name: 'This link could not be read' }).waitFor();
     assert.deepEqual(page.console, []);
     await page.context().close();
   }

@@ -21,14 +21,15 @@ struct Problem {
     formats: bool,
 }
 
-fn problem_of(phase: &Phase, file: Option<&FileProgress>, is_comparison: bool) -> Option<Problem> {
+fn problem_of(tab: Tab, phase: &Phase, file: Option<&FileProgress>) -> Option<Problem> {
     let words = words();
     match phase {
         Phase::Failed(Failure { code, what, hint }) => Some(Problem {
-            title: match (is_comparison, file) {
-                (true, _) => words.failed_compare_title,
-                (false, Some(_)) => words.failed_together_title,
-                (false, None) => words.failed_title,
+            title: match file {
+                _ if tab.is_comparison() => words.failed_compare_title,
+                _ if tab.is_link() => words.failed_link_title,
+                Some(_) => words.failed_together_title,
+                None => words.failed_title,
             }
             .to_string(),
             what: what.clone(),
@@ -56,9 +57,8 @@ fn problem_of(phase: &Phase, file: Option<&FileProgress>, is_comparison: bool) -
 pub fn ProblemScreen(tab: Tab) -> impl IntoView {
     let app = app();
     move || {
-        let is_comparison = tab.is_comparison();
         let problem = tab.phase.with(|phase| {
-            tab.reading.with(|reading| problem_of(phase, reading.progress.file.as_ref(), is_comparison))
+            tab.reading.with(|reading| problem_of(tab, phase, reading.progress.file.as_ref()))
         })?;
         Some(view! {
             <div class="problem" role="alert">
