@@ -7,9 +7,11 @@ use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use support::{data_dirs, import};
+use tracedrop::analysis::Query;
 use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::base::json::Json;
 use tracedrop::base::strings::StringTable;
+use tracedrop::engine::{Session, Shown};
 use tracedrop::export::mrm_run;
 use tracedrop::import::perf_text;
 use tracedrop::memory_run::dataset::{self, Dataset};
@@ -18,6 +20,7 @@ use tracedrop::memory_run::schema::{self, Check, Kind};
 use tracedrop::memory_run::trace_table::{self, region_name};
 use tracedrop::memory_run::{self, Contents, RunDirectory, metadata, metrics};
 use tracedrop::parquet::{self, Column, ColumnSpec, Error, ParquetFile, Values, Writer};
+use tracedrop::report::Table;
 use tracedrop::trace::accesses::{Access, AccessTable, Op, RegionType};
 
 fn json(path: &Path) -> Value {
@@ -452,6 +455,50 @@ fn parquet_traces_are_imported() {
             let error = support::import("x.parquet", &std::fs::read(path).unwrap(), None).err().unwrap();
             assert_eq!(error.code, "parquet-other-table");
         }
+    }
+}
+
+/// The tables of a trace without rows are those of any other, with their columns; and it becomes a run directory.
+#[test]
+fn a_trace_without_rows_has_its_tables() {
+    for dir in data_dirs("mrm") {
+        let opened = |name: &str| {
+            let bytes = std::fs::read(dir.join("parquet-variants").join(name)).unwrap();
+            let mut session = Session::new(name, bytes.len() as u64, None, Query::default());
+            session.feed(&bytes);
+            session.finish().unwrap();
+            session
+        };
+        let tables = |session: &Session| -> Vec<(String, Vec<String>, usize)> {
+            let report = session.reports().iter().find(|report| report.id == "mrm").expect("the report");
+            let columns = |table: &Table| table.columns.iter().map(|column| column.id.to_string()).collect();
+            report.tables().map(|table| (table.id.to_string(), columns(table), table.n_rows())).collect()
+        };
+        let (empty, full) = (opened("zero-rows.parquet"), opened("codec-none.parquet"));
+        let of_full = tables(&full);
+        let of_empty = tables(&empty);
+        let results = [
+            "retention_per_region",
+            "retention_summary",
+            "write_once",
+            "read_freq",
+            "working_set_per_region",
+        ]
+        .into_iter()
+        .chain(["working_set_summary", "locality_per_region", "locality_summary", "iai"])
+        .chain(["suitability", "metrics", "region_map"]);
+        for id in results {
+            let columns = |tables: &[(String, Vec<String>, usize)]| {
+                tables.iter().find(|table| table.0 == id).unwrap_or_else(|| panic!("no {id}")).1.clone()
+            };
+            assert_eq!(columns(&of_empty), columns(&of_full), "{id}");
+        }
+        assert!(of_empty.iter().all(|table| table.2 == 0), "{of_empty:?}");
+        let trace = &empty.run().traces[0];
+        let run = mrm_run::files(trace, &MemoryQuery::default(), "r", 0, Vec::new()).expect("a directory");
+        let again = memory_run::read(&named(&run.files));
+        assert_eq!(again.accesses.expect("a trace").len(), 0);
+        assert!(again.checks.iter().all(|check| check.state == State::Same));
     }
 }
 

@@ -182,10 +182,10 @@ impl<'a> Context<'a> {
         self.run.traces.iter().filter(|trace| gpu::is_of_gpu(trace))
     }
 
-    /// Accesses to memory with their labels and metrics, trace by trace; only of traces that have some.
+    /// Accesses to memory with their labels and metrics, trace by trace; only of traces that are of such.
     pub fn memory(&self) -> &[crate::memory::View<'a>] {
         self.memory.get_or_init(|| {
-            let with_accesses = self.run.traces.iter().filter(|trace| !trace.accesses.is_empty());
+            let with_accesses = self.run.traces.iter().filter(|trace| trace.accesses.is_expected());
             with_accesses.map(|trace| mrm_run::view_of(trace, &self.query.memory)).collect()
         })
     }

@@ -40,7 +40,7 @@ pub struct RunFiles {
 }
 
 fn applies(run: &Run) -> bool {
-    run.traces.iter().any(|trace| !trace.accesses.is_empty())
+    run.traces.iter().any(|trace| trace.accesses.is_expected())
 }
 
 /// Each trace with accesses is a folder in the archive.
@@ -94,8 +94,8 @@ pub fn figures(reports: &[Report], number: usize) -> Vec<(String, Vec<u8>)> {
     charts.filter_map(figure).collect()
 }
 
-/// Labels the accesses of a trace as `query` says and writes what mrm-trace would, with `figures` by their bare names. `None` if it
-/// has no accesses.
+/// Labels the accesses of a trace as `query` says and writes what mrm-trace would, with `figures` by their bare names. Tables of none
+/// are empty. `None` if the trace is of something else.
 pub fn files(
     trace: &Trace,
     query: &MemoryQuery,
@@ -103,7 +103,7 @@ pub fn files(
     now_ms: u64,
     figures: Vec<(String, Vec<u8>)>,
 ) -> Option<RunFiles> {
-    if trace.accesses.is_empty() {
+    if !trace.accesses.is_expected() {
         return None;
     }
     let view = view_of(trace, query);

@@ -444,6 +444,7 @@ pub struct AccessTable {
     /// The last rows, which are no block yet.
     open: Vec<Access>,
     is_labelled: bool,
+    is_expected: bool,
     /// First and last time, and whether some row is earlier than the one before it.
     span: Option<(i64, i64)>,
     last_ts: Option<i64>,
@@ -563,6 +564,16 @@ impl AccessTable {
         self.is_labelled = is_labelled;
     }
 
+    /// Whether the source is one of memory accesses, be there none in it.
+    pub fn is_expected(&self) -> bool {
+        self.is_expected || !self.is_empty()
+    }
+
+    /// Says that the source is one of memory accesses.
+    pub fn set_expected(&mut self) {
+        self.is_expected = true;
+    }
+
     /// Earliest and latest time, nanoseconds.
     pub fn span(&self) -> Option<(i64, i64)> {
         self.span
@@ -594,6 +605,7 @@ impl AccessTable {
             self.push(&row);
         }
         self.is_labelled |= other.is_labelled;
+        self.is_expected |= other.is_expected;
     }
 
     /// Whether all texts have a number below `n_strings`.
@@ -609,6 +621,7 @@ impl AccessTable {
 #[derive(Serialize, Deserialize)]
 struct Packed {
     is_labelled: bool,
+    is_expected: bool,
     blocks: Vec<Vec<u8>>,
     n_last: u32,
     last: Vec<u8>,
@@ -618,6 +631,7 @@ impl Serialize for AccessTable {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Packed {
             is_labelled: self.is_labelled,
+            is_expected: self.is_expected,
             blocks: self.blocks.iter().map(|block| block.to_vec()).collect(),
             n_last: self.open.len() as u32,
             last: pack(&self.open),
@@ -649,6 +663,7 @@ impl<'de> Deserialize<'de> for AccessTable {
             table.push(&row_of(|lane| values.get(lane * n + at).copied().unwrap_or(0)));
         }
         table.is_labelled = packed.is_labelled;
+        table.is_expected = packed.is_expected;
         Ok(table)
     }
 }

@@ -219,4 +219,9 @@ fn nothing_gives_empty_tables() {
     let trace = Trace::default();
     let view = View::new(&trace, &MemoryQuery::default().options());
     assert!(view.metrics.regions.is_empty() && view.labels.is_empty());
+    let header =
+        b"# ========\n# captured on    : Mon May  5 10:00:00 2025\n# header version : 1\n# ========\n#\n";
+    let trace = import("perf_script.txt", header, None).unwrap();
+    assert_eq!(trace.source.format, "perf-text");
+    assert!(trace.accesses.is_empty() && trace.accesses.is_expected());
 }

@@ -20,9 +20,9 @@ use tables::Source;
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "mrm", title: "Memory by kind", applies, run, reference: None, is_late: false };
 
-/// Whether there are accesses to memory in any trace.
-pub fn applies(run: &Run) -> bool {
-    run.traces.iter().any(|trace| !trace.accesses.is_empty())
+/// Whether any trace is one of accesses to memory. One without any has the same tables, without rows.
+fn applies(run: &Run) -> bool {
+    run.traces.iter().any(|trace| trace.accesses.is_expected())
 }
 
 /// The kinds of a view together, by the thresholds that were asked for.
@@ -74,6 +74,9 @@ pub fn number_blocks(report: &mut Report, number: usize, file_name: &str) {
 }
 
 fn headline(view: &View<'_>, kinds: &[KindSummary]) -> String {
+    if view.trace.accesses.is_empty() {
+        return "There are no accesses to memory in the file, so all tables are empty.".to_string();
+    }
     let n = group_digits(i128::from(view.coverage.n_rows));
     let largest =
         kinds.iter().filter(|row| row.kind != Kind::UNKNOWN).max_by_key(|row| row.reads + row.writes);

@@ -1,7 +1,7 @@
 //! Memory over time: what is touched when, by kind and by place.
 
 use super::mrm::charts::tone;
-use super::mrm::{self, number_blocks};
+use super::mrm::number_blocks;
 use super::timeline::texts;
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, format_bytes};
@@ -9,17 +9,12 @@ use crate::memory::index::PageSet;
 use crate::memory::{Kind, View};
 use crate::report::chart::{Chart, Grid, Heat, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Report, Table};
+use crate::trace::Run;
 use crate::trace::accesses::{Op, PAGE_BITS};
 use rustc_hash::FxHashMap;
 
-pub const INFO: AnalysisInfo = AnalysisInfo {
-    id: "mrm-time",
-    title: "Memory over time",
-    applies: mrm::applies,
-    run,
-    reference: None,
-    is_late: false,
-};
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "mrm-time", title: "Memory over time", applies, run, reference: None, is_late: false };
 
 /// Stretches of time.
 const N_TIMES: usize = 120;
@@ -27,6 +22,10 @@ const N_TIMES: usize = 120;
 const MAX_LINES: usize = 12;
 /// Stretches of memory of the picture, at most.
 const N_PLACES: usize = 32;
+
+fn applies(run: &Run) -> bool {
+    run.traces.iter().any(|trace| !trace.accesses.is_empty())
+}
 
 /// One stretch of time.
 #[derive(Clone, Default)]

@@ -229,6 +229,7 @@ impl MemrayReader {
     fn describe(&self, out: &mut TraceBuilder) {
         let Some(header) = self.decoder.header() else { return };
         let threads = self.threads_told(&out.trace.strings);
+        out.trace.accesses.set_expected();
         if !out.trace.accesses.is_empty() {
             out.trace.ledger.file(&APPROXIMATE_CLOCK, Position::default(), b"");
         }

@@ -90,6 +90,7 @@ fn read<S: Source>(source: S, out: &mut TraceBuilder) -> Result<(), ImportError>
         }
         Check::Version(what) => return Err(other_version(what)),
     }
+    out.trace.accesses.set_expected();
     let extra: Vec<&str> = file
         .columns()
         .iter()

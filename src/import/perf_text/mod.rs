@@ -124,6 +124,7 @@ impl LineRows for Samples {
 
     /// One line becomes one access, or one entry in the ledger; a blank one is framing.
     fn read(&mut self, line: Line<'_>, _is_last: bool, out: &mut TraceBuilder) {
+        out.trace.accesses.set_expected();
         let at = Position { byte: line.offset, line: Some(line.number) };
         if line.too_long {
             out.trace.ledger.skip_record(&TOO_LONG, at, line.text_bytes, line.bytes);
@@ -171,14 +172,19 @@ fn is_foreign(line: &[u8]) -> bool {
 }
 
 /// Looks for lines that are samples; what comes first may be a header, or what perf said of itself.
+/// How the second line of `perf script --header` begins, which tells a capture without samples.
+const HEADER: &[u8] = b"# captured on";
+
 fn sniff(head: &[u8]) -> Confidence {
     if head.contains(&0) {
         return Confidence::No;
     }
     let is_cut = head.len() >= detect::HEAD_BYTES;
     let (mut n_lines, mut n_samples, mut n_telling) = (0u32, 0u32, 0u32);
+    let mut has_header = false;
     let mut judge = |line: Line<'_>| {
         let bytes = line.bytes;
+        has_header |= bytes.starts_with(HEADER);
         let is_framing =
             bytes.iter().all(|byte| is_blank(*byte)) || matches!(bytes.first(), Some(b'#' | b'\t'));
         if is_framing {
@@ -198,6 +204,7 @@ fn sniff(head: &[u8]) -> Confidence {
         lines.finish(&mut judge);
     }
     match (n_samples, n_telling) {
+        (0, _) if n_lines == 0 && has_header => Confidence::Likely,
         (0, _) => Confidence::No,
         (samples, 1..) if samples * 2 >= n_lines => Confidence::Certain,
         (_, 1..) => Confidence::Likely,
