@@ -219,6 +219,20 @@ pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
     with_conclusions(run, reports)
 }
 
+/// Those of all reports whose ids are `wanted`. The others are not made, but where one is drawn from them.
+pub fn wanted_reports(run: &Run, query: &Query, wanted: &[String]) -> Vec<Report> {
+    let is_wanted = |id: &str| wanted.iter().any(|wanted| wanted == id);
+    let mut reports = if CONCLUSIONS.iter().any(|conclusion| is_wanted(conclusion.id)) {
+        reports(run, query)
+    } else {
+        let context = Context::new(run, query);
+        let wanted = applying(run).filter(|analysis| is_wanted(analysis.id));
+        wanted.map(|analysis| (analysis.run)(&context)).collect()
+    };
+    reports.retain(|report| is_wanted(&report.id));
+    reports
+}
+
 /// The reports that cost little beside reading, for as long as reading goes on and while the others are made; and what was
 /// found for them that the others need as well.
 pub fn early_reports(run: &Run, query: &Query) -> (Vec<Report>, Found) {

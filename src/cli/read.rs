@@ -127,6 +127,9 @@ pub fn open_any(
         };
     }
     let mut session = Session::new(&file_name, size, format, query);
+    if !args.wanted.is_empty() {
+        session.make_only(args.wanted.clone());
+    }
     if let Some(content) = content {
         session.can_read_again(content);
     }

@@ -32,6 +32,8 @@ pub struct Session {
     run: Run,
     query: Query,
     reports: Vec<Report>,
+    /// Ids of the reports that are made, where somebody said which; else all are.
+    wanted: Option<Vec<String>>,
     partial: bool,
     /// Where the tables are, while nobody has asked for more than the reports.
     index: Option<Index>,
@@ -82,6 +84,7 @@ impl Session {
             run: Run::default(),
             query,
             reports: Vec::new(),
+            wanted: None,
             partial: false,
             index: None,
             index_view: None,
@@ -466,10 +469,18 @@ impl Session {
         self.found = Found::default();
     }
 
+    /// Of a file that is read whole, makes only reports of these ids.
+    pub fn make_only(&mut self, wanted: Vec<String>) {
+        self.wanted = Some(wanted);
+    }
+
     fn make_reports(&mut self) {
         self.order = RowOrder::default();
         self.found = Found::default();
-        self.reports = analysis::reports(&self.run, &self.query);
+        self.reports = match &self.wanted {
+            Some(wanted) => analysis::wanted_reports(&self.run, &self.query, wanted),
+            None => analysis::reports(&self.run, &self.query),
+        };
     }
 
     /// Computes the reports again for another query. An error, and nothing happens, if the tables can not be read from
