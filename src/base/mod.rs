@@ -8,6 +8,7 @@ pub mod python;
 pub mod strings;
 pub mod terminal_table;
 pub mod text;
+pub mod threads;
 pub mod tight;
 pub mod time;
 pub mod units;

@@ -4,6 +4,7 @@ use super::schema::{VERSION, VERSION_KEY};
 use crate::base::strings::{StringId, StringTable};
 use crate::parquet::{Column, ColumnSpec, Error, Kind, ParquetFile, Source, Values, Writer};
 use crate::trace::accesses::{Access, AccessColumns, AccessTable, Op, Optional, RegionType};
+use std::cell::RefCell;
 
 const N_COLUMNS: usize = 18;
 
@@ -27,6 +28,27 @@ pub const COLUMNS: [ColumnSpec; N_COLUMNS] = [
     ColumnSpec::uint("thread_id", 32),
     ColumnSpec::uint("token_index", 32),
     ColumnSpec::uint("context_tokens", 32),
+];
+
+/// Those that are read, the ones that take longest first: a page follows from its address.
+const READ: [&str; N_COLUMNS - 1] = [
+    "address",
+    "timestamp_ns",
+    "sample_id",
+    "region_id",
+    "symbol",
+    "dso",
+    "op_type",
+    "cpu_id",
+    "region_type",
+    "access_latency_ns",
+    "cache_level",
+    "phase",
+    "run_id",
+    "thread_id",
+    "numa_node",
+    "token_index",
+    "context_tokens",
 ];
 
 /// Rows of a row group, as the reference writes them.
@@ -104,9 +126,16 @@ pub fn read_group<S: Source>(
     rows: &mut AccessTable,
     info: &mut TraceInfo,
 ) -> Result<(), Error> {
-    let column = |name: &str| match file.column(name) {
-        Some(column) => file.read_column(group, column),
-        None => Ok(Column::default()),
+    // All that are there are read at once; they are taken in the order in which they are asked for.
+    let there: Vec<(&str, usize)> =
+        READ.iter().filter_map(|name| Some((*name, file.column(name)?))).collect();
+    let places: Vec<usize> = there.iter().map(|(_, place)| *place).collect();
+    let columns = there.iter().map(|(name, _)| *name).zip(file.read_columns(group, &places));
+    let columns = RefCell::new(columns.collect::<Vec<_>>());
+    let column = |name: &str| {
+        let mut columns = columns.borrow_mut();
+        let at = columns.iter().position(|(known, _)| *known == name);
+        at.map_or_else(|| Ok(Column::default()), |at| columns.swap_remove(at).1)
     };
     let mut texts = |name: &str| column(name).map(|column| Texts::new(column, strings));
     let (run_id, phase, op, symbol, dso) =

@@ -1,9 +1,10 @@
 //! A file that is read at any place.
 
 use super::column::{self, Room};
-use super::metadata::{ColumnInfo, Kind, Metadata};
+use super::metadata::{Chunk, ColumnInfo, Kind, Metadata};
 use super::values::Column;
 use super::{Error, MAGIC};
+use crate::base::threads::{self, n_threads};
 use std::cell::RefCell;
 
 /// Bytes that can be read at any place.
@@ -53,9 +54,10 @@ const MAX_GROUP_ROWS: u64 = if usize::BITS == 32 { 8_000_000 } else { 64_000_000
 pub struct ParquetFile<S> {
     source: S,
     metadata: Metadata,
-    room: RefCell<Room>,
-    /// Of the column that was read last.
-    bytes: RefCell<Vec<u8>>,
+    /// One for each thread.
+    rooms: RefCell<Vec<Room>>,
+    /// Of the columns that were read last.
+    bytes: RefCell<Vec<Vec<u8>>>,
 }
 
 impl<S: Source> ParquetFile<S> {
@@ -94,7 +96,7 @@ impl<S: Source> ParquetFile<S> {
         if chunks.fold(0u64, |sum, chunk| sum.saturating_add(chunk.n_bytes)) > n_bytes {
             return Err(Error::Damaged("places of its columns"));
         }
-        Ok(ParquetFile { source, metadata, room: RefCell::default(), bytes: RefCell::default() })
+        Ok(ParquetFile { source, metadata, rooms: RefCell::default(), bytes: RefCell::default() })
     }
 
     pub fn columns(&self) -> &[ColumnInfo] {
@@ -146,26 +148,65 @@ impl<S: Source> ParquetFile<S> {
 
     /// Reads one column of one row group.
     pub fn read_column(&self, group: usize, column: usize) -> Result<Column, Error> {
-        const DAMAGED: Error = Error::Damaged("place of a column");
-        let group_info = self.metadata.row_groups.get(group).ok_or(DAMAGED)?;
+        self.read_columns(group, &[column]).pop().unwrap_or(Err(NO_PLACE))
+    }
+
+    /// Reads columns of one row group, several at the same time where there are threads. Gives one for each that is asked for.
+    pub fn read_columns(&self, group: usize, columns: &[usize]) -> Vec<Result<Column, Error>> {
+        let n_rows = self.rows_of(group);
+        let n_threads = if n_rows < MIN_ROWS_FOR_THREADS { 1 } else { n_threads().min(columns.len()).max(1) };
+        let (mut all_bytes, mut rooms) = (self.bytes.borrow_mut(), self.rooms.borrow_mut());
+        let n_rooms = rooms.len().max(n_threads);
+        rooms.resize_with(n_rooms, Room::default);
+        // Where there is one thread, the bytes of one column are in memory at a time.
+        let n_at_a_time = if n_threads == 1 { 1 } else { columns.len() };
+        let n_bytes = all_bytes.len().max(n_at_a_time);
+        all_bytes.resize_with(n_bytes, Vec::new);
+        let mut found = Vec::with_capacity(columns.len());
+        for columns in columns.chunks(n_at_a_time) {
+            let read = |(column, bytes): (&usize, &'_ mut Vec<u8>)| self.read_chunk(group, *column, bytes);
+            let chunks: Vec<_> = columns.iter().zip(all_bytes.iter_mut()).map(read).collect();
+            let chunks: Vec<_> = chunks.into_iter().zip(all_bytes.iter()).collect();
+            let decode = |number: usize, room: &mut Room| match chunks.get(number) {
+                Some((Ok((info, chunk)), bytes)) => column::read(bytes, info, chunk, n_rows, room),
+                Some((Err(error), _)) => Err(error.clone()),
+                None => Err(NO_PLACE),
+            };
+            found.append(&mut threads::map(columns.len(), &mut rooms[..n_threads], decode));
+        }
+        found
+    }
+
+    /// Fills `bytes` with those of a column; says what they are.
+    fn read_chunk(
+        &self,
+        group: usize,
+        column: usize,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(&ColumnInfo, &Chunk), Error> {
+        let group_info = self.metadata.row_groups.get(group).ok_or(NO_PLACE)?;
         let (info, chunk) =
-            self.metadata.columns.get(column).zip(group_info.chunks.get(column)).ok_or(DAMAGED)?;
+            self.metadata.columns.get(column).zip(group_info.chunks.get(column)).ok_or(NO_PLACE)?;
         let n_rows = self.rows_of(group);
         let end = chunk.start.checked_add(chunk.n_bytes).filter(|end| *end <= self.source.n_bytes());
         if end.is_none() || chunk.n_values != n_rows as u64 && info.kind != Kind::Other {
-            return Err(DAMAGED);
+            return Err(NO_PLACE);
         }
-        let n_bytes = usize::try_from(chunk.n_bytes).map_err(|_| DAMAGED)?;
-        let mut bytes = self.bytes.borrow_mut();
+        let n_bytes = usize::try_from(chunk.n_bytes).map_err(|_| NO_PLACE)?;
         let more = n_bytes.saturating_sub(bytes.len());
         bytes
             .try_reserve_exact(more)
             .map_err(|_| Error::Unsupported("a column larger than memory".to_string()))?;
         bytes.resize(n_bytes, 0);
-        read(&self.source, chunk.start, &mut bytes)?;
-        column::read(&bytes, info, chunk, n_rows, &mut self.room.borrow_mut())
+        read(&self.source, chunk.start, bytes)?;
+        Ok((info, chunk))
     }
 }
+
+const NO_PLACE: Error = Error::Damaged("place of a column");
+
+/// Fewer rows are not worth a thread.
+const MIN_ROWS_FOR_THREADS: usize = 1 << 15;
 
 fn read(source: &impl Source, offset: u64, out: &mut [u8]) -> Result<(), Error> {
     source.read_at(offset, out).map_err(Error::Unreadable)

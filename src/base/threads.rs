@@ -1,0 +1,73 @@
+//! How many things can be done at the same time, and doing them.
+//!
+//! A program for the web has one thread here: there, other workers are asked by messages, which is not for this layer.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// More than these mostly wait for memory.
+const MAX_THREADS: usize = 8;
+
+/// How many threads are worth starting, the own one among them.
+pub fn n_threads() -> usize {
+    if cfg!(target_family = "wasm") {
+        return 1;
+    }
+    std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
+}
+
+/// What `task` gives for each number below `n_tasks`, in their order. As many threads as there are `states` take one number after the
+/// other; the own one is among them and does what others can not.
+pub fn map<S: Send, T: Send>(
+    n_tasks: usize,
+    states: &mut [S],
+    task: impl Fn(usize, &mut S) -> T + Sync,
+) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(n_tasks));
+    let work = |state: &mut S| {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= n_tasks {
+                return;
+            }
+            let result = task(number, state);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
+        }
+    };
+    let Some((own, others)) = states.split_first_mut() else { return Vec::new() };
+    if others.is_empty() {
+        return (0..n_tasks).map(|number| task(number, own)).collect();
+    }
+    std::thread::scope(|scope| {
+        let work = &work;
+        for state in others.iter_mut().take(n_tasks.saturating_sub(1)) {
+            // Of one that can not be started the others do the work.
+            drop(std::thread::Builder::new().spawn_scoped(scope, move || work(state)));
+        }
+        work(own);
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_in_order_however_many_threads() {
+        for n_states in 1..6 {
+            for n_tasks in [0, 1, 3, 100] {
+                let mut states = vec![0usize; n_states];
+                let results = map(n_tasks, &mut states, |number, n_done| {
+                    *n_done += 1;
+                    number * 2
+                });
+                assert_eq!(results, (0..n_tasks).map(|number| number * 2).collect::<Vec<_>>());
+                assert_eq!(states.iter().sum::<usize>(), n_tasks);
+            }
+        }
+    }
+}
