@@ -105,8 +105,13 @@ const STRETCH: usize = 8;
 #[derive(Clone, Debug)]
 pub struct PageTable<T> {
     stretches: Numbers,
-    values: Vec<[T; STRETCH]>,
+    values: Vec<Stretch<T>>,
 }
+
+/// Pages that lie together, in one line of the processor's cache if there is room.
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(align(64))]
+struct Stretch<T>([T; STRETCH]);
 
 impl<T> Default for PageTable<T> {
     fn default() -> PageTable<T> {
@@ -120,16 +125,26 @@ impl<T: Copy + Default> PageTable<T> {
     pub fn entry(&mut self, page: u64) -> &mut T {
         let (at, is_new) = self.stretches.get_or_add(page / STRETCH as u64);
         if is_new {
-            self.values.push([T::default(); STRETCH]);
+            self.values.push(Stretch::default());
         }
-        &mut self.values[at as usize][(page % STRETCH as u64) as usize]
+        &mut self.values[at as usize].0[(page % STRETCH as u64) as usize]
+    }
+
+    /// Tells `each` of all pages of which something may be known, in no order.
+    pub fn for_each(&self, mut each: impl FnMut(u64, T)) {
+        for slot in self.stretches.slots.iter().filter(|slot| slot.number > 0) {
+            let stretch = self.values.get(slot.number as usize - 1).copied().unwrap_or_default();
+            for (at, value) in stretch.0.into_iter().enumerate() {
+                each(slot.key * STRETCH as u64 + at as u64, value);
+            }
+        }
     }
 
     /// What is known of a page.
     #[inline]
     pub fn see(&self, page: u64) -> T {
         let stretch = self.stretches.get(page / STRETCH as u64).and_then(|at| self.values.get(at as usize));
-        stretch.map_or_else(T::default, |stretch| stretch[(page % STRETCH as u64) as usize])
+        stretch.map_or_else(T::default, |stretch| stretch.0[(page % STRETCH as u64) as usize])
     }
 }
 
@@ -154,6 +169,15 @@ impl PageSet {
             }
             at = (at + 1) & mask;
         }
+    }
+
+    #[inline]
+    pub fn contains(&self, page: u64) -> bool {
+        if self.words.is_empty() {
+            return false;
+        }
+        let (_, bits) = self.words[self.place_of(page / 64)];
+        bits >> (page % 64) & 1 == 1
     }
 
     /// False if it is in there already.
@@ -181,6 +205,14 @@ impl PageSet {
             let at = self.place_of(stretch);
             self.words[at] = (stretch, bits);
         }
+    }
+
+    /// Adds the pages of another.
+    pub fn absorb(&mut self, mut other: PageSet) {
+        if other.len > self.len {
+            std::mem::swap(self, &mut other);
+        }
+        other.to_sorted().into_iter().for_each(|page| _ = self.insert(page));
     }
 
     pub fn len(&self) -> u64 {
@@ -274,7 +306,9 @@ mod tests {
                 prop_assert_eq!(numbers.get_or_add(key), (number, is_new));
                 *count += 1;
                 *table.entry(key) += 1;
+                prop_assert_eq!(set.contains(key), seen.contains(&key));
                 prop_assert_eq!(set.insert(key), seen.insert(key));
+                prop_assert!(set.contains(key));
                 prop_assert_eq!(set.len(), seen.len() as u64);
                 let (id, next) = (key as u32, ids.len() as u32);
                 let is_new = !ids.contains_key(&id);
@@ -282,6 +316,9 @@ mod tests {
                 prop_assert_eq!(places.get_or_add(id), (place, is_new));
                 prop_assert_eq!(places.get(id), Some(place));
             }
+            let mut told = BTreeMap::new();
+            table.for_each(|page, count| _ = (count > 0).then(|| told.insert(page, count)));
+            prop_assert_eq!(told, counts);
             prop_assert_eq!(set.to_sorted(), seen.into_iter().collect::<Vec<u64>>());
         }
     }

@@ -5,7 +5,7 @@
 //! time 0. [`KvBlocks`] is what is meant: one entry an address, and a new life with each store that
 //! comes after a read.
 
-use super::index::{Numbers, PageTable};
+use super::index::PageTable;
 
 /// One page, as the reference counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,14 +113,13 @@ impl KvLife {
 #[derive(Clone, Debug, Default)]
 pub struct KvBlocks {
     lives: Vec<KvLife>,
-    addresses: Numbers,
     /// The current one of each address, by its number.
     current: Vec<u32>,
 }
 
 impl KvBlocks {
-    /// An access to the cache; `is_store` or a read.
-    pub fn add(&mut self, block_id: u32, address: u64, is_store: bool, ts: i64) {
+    /// An access to the cache; `is_store` or a read. Addresses have numbers that count from 0, as they appear.
+    pub fn add(&mut self, number: u32, block_id: u32, address: u64, is_store: bool, ts: i64) {
         let next = self.lives.len() as u32;
         let mut life = KvLife {
             block_id,
@@ -132,8 +131,7 @@ impl KvBlocks {
             evict_ns: None,
             reads: 0,
         };
-        let (number, is_new) = self.addresses.get_or_add(address);
-        if is_new {
+        if self.current.len() == number as usize {
             self.current.push(next);
         }
         let Some(at) = self.current.get_mut(number as usize) else { return };
@@ -151,10 +149,10 @@ impl KvBlocks {
         self.lives.push(life);
     }
 
-    /// Looks at the life of an address, as [`super::labeller::Labeller::see`] does.
+    /// Looks at the life of the address of that number, as [`super::labeller::Labeller::see`] does.
     #[inline]
-    pub fn see(&self, address: u64) -> u32 {
-        let at = self.addresses.get(address).and_then(|number| self.current.get(number as usize));
+    pub fn see(&self, number: u32) -> u32 {
+        let at = self.current.get(number as usize);
         at.and_then(|at| self.lives.get(*at as usize)).map_or(0, |life| life.reads as u32)
     }
 
@@ -183,7 +181,7 @@ mod tests {
         for (address, is_store, ts) in
             [(1, true, 0), (1, true, 5), (1, false, 10), (2, false, 11), (1, true, 20), (1, false, 26)]
         {
-            blocks.add(7, address, is_store, ts);
+            blocks.add(address as u32 - 1, 7, address, is_store, ts);
         }
         let lives: Vec<_> = blocks
             .lives()

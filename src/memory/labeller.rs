@@ -5,7 +5,7 @@
 //! weights. All weights are region 1, each address of the key/value cache is a region, and each page of any other kind; they get their
 //! numbers from 2 on, as they appear.
 
-use super::index::{Numbers, PageTable, Places};
+use super::index::{Numbers, PageSet, PageTable, Places};
 use super::kinds::{Kind, Kinds};
 use super::ranges::{AddressRange, MarkedPages};
 use super::rules::{Question, Rules};
@@ -147,8 +147,8 @@ impl std::fmt::Display for Unclassified {
 /// What is known of a page.
 #[derive(Clone, Copy, Debug, Default)]
 struct Page {
-    /// `None` before its first access of a known kind.
-    kind: Option<Kind>,
+    /// One more than the number of its kind; 0 before its first access of a known one, and of weights.
+    kind: u32,
     /// Region of its accesses that are neither weights nor key/value cache; 0 until there is one.
     id: u32,
 }
@@ -158,11 +158,16 @@ struct Page {
 pub struct Labeller {
     rules: Rules,
     policy: UnknownPolicy,
+    /// Pages of weights, a bit each, as they mostly are most of all pages.
+    weights: PageSet,
+    /// Of the others.
     pages: PageTable<Page>,
     ranges: MarkedPages<Kind>,
     /// Addresses of the key/value cache by number, and their regions by that.
     kv_addresses: Numbers,
     kv_regions: Vec<u32>,
+    /// Number of the latest address of the cache.
+    kv_number: u32,
     map: RegionMap,
     /// Answers of the rules.
     answers: FxHashMap<Question, Option<Kind>>,
@@ -197,8 +202,8 @@ impl Labeller {
     ) -> Result<Option<Label>, Unclassified> {
         let page = row.page();
         let given = kinds.of_row(row, strings);
-        let mut known = *self.pages.entry(page);
-        let mut kind = match known.kind {
+        let known = self.kind_of(page);
+        let mut kind = match known {
             _ if given != Kind::UNKNOWN => given,
             Some(kind) => kind,
             None => match self.ranges.get(page) {
@@ -217,9 +222,11 @@ impl Labeller {
                 UnknownPolicy::Runtime => kind = Kind::RUNTIME,
             }
         }
-        if known.kind.is_none() {
-            known.kind = Some(self.ranges.get(page).unwrap_or(kind));
-            *self.pages.entry(page) = known;
+        if known.is_none() {
+            match self.ranges.get(page).unwrap_or(kind) {
+                Kind::WEIGHT => _ = self.weights.insert(page),
+                kind => self.pages.entry(page).kind = kind.0 + 1,
+            }
         }
         let region_id = match kind {
             Kind::WEIGHT => Region::WEIGHTS,
@@ -228,18 +235,34 @@ impl Labeller {
                 if is_new {
                     self.kv_regions.push(self.map.next_id());
                 }
+                self.kv_number = at;
                 self.kv_regions.get(at as usize).copied().unwrap_or(Region::UNKNOWN)
             }
             _ => {
-                if known.id == 0 {
-                    known.id = self.map.next_id();
-                    *self.pages.entry(page) = known;
+                let page = self.pages.entry(page);
+                if page.id == 0 {
+                    page.id = self.map.next_id();
                 }
-                known.id
+                page.id
             }
         };
         self.map.count(region_id, kind, page, row.ts);
         Ok(Some(Label { kind, region_id }))
+    }
+
+    /// What a page has been taken for.
+    #[inline]
+    fn kind_of(&self, page: u64) -> Option<Kind> {
+        if self.weights.contains(page) {
+            return Some(Kind::WEIGHT);
+        }
+        self.pages.see(page).kind.checked_sub(1).map(Kind)
+    }
+
+    /// Of the latest access to the key/value cache, the number of its address; they count from 0, as they appear.
+    #[inline]
+    pub fn kv_number(&self) -> u32 {
+        self.kv_number
     }
 
     fn classify(
@@ -288,19 +311,33 @@ impl Labeller {
         number
     }
 
-    /// Looks at what is known of an address, so that it is near the processor when the access comes. Gives whether it was one of the key/value
-    /// cache, and a number that is of no use but that nobody can leave the look out.
+    /// Looks at what is known of an address, so that it is near the processor when the access comes. Gives what is known so far: the
+    /// region, the number of an address of the key/value cache, and a number that is of no use but that nobody can leave the look out.
     #[inline]
-    pub fn see(&self, address: u64) -> (bool, u32) {
-        let known = self.pages.see(address >> PAGE_BITS);
-        let is_kv = known.kind == Some(Kind::KV_CACHE);
-        let id = if is_kv {
-            let at = self.kv_addresses.get(address);
-            at.and_then(|at| self.kv_regions.get(at as usize)).copied().unwrap_or(0)
-        } else {
-            known.id
+    pub fn see(&self, address: u64) -> (u32, Option<u32>, u32) {
+        let page = address >> PAGE_BITS;
+        if self.weights.contains(page) {
+            return (Region::WEIGHTS, None, 0);
+        }
+        let known = self.pages.see(page);
+        let number = match known.kind.checked_sub(1).map(Kind) {
+            Some(Kind::KV_CACHE) => self.kv_addresses.get(address),
+            _ => None,
         };
-        (is_kv, self.map.get(id).map_or(id, |region| region.access_count as u32))
+        let of_number = number.and_then(|at| self.kv_regions.get(at as usize));
+        let id = of_number.copied().unwrap_or(known.id);
+        (id, number, self.map.get(id).map_or(0, |region| region.access_count as u32))
+    }
+
+    /// Pages of the accesses so far that are of a known kind.
+    pub fn pages(&self) -> PageSet {
+        let mut pages = self.weights.clone();
+        self.pages.for_each(|page, known| {
+            if known.kind > 0 {
+                pages.insert(page);
+            }
+        });
+        pages
     }
 
     /// The regions of the accesses so far.

@@ -1,6 +1,6 @@
 //! What regions are like: how long they keep data, how they are written and read, how large they are, how accesses step.
 //!
-//! One accumulator takes accesses one by one in the order of the file; what depends on their order in time is told in that order, so
+//! An [`Accumulator`] takes accesses one by one in the order of the file; what depends on their order in time is told in that order, so
 //! it is sorted by whoever feeds it (see [`super::view`]), and what has to be known of each address comes from [`super::once`]. State is bounded by regions;
 //! strides and intervals are packed, so that their quantiles are exact.
 
@@ -9,7 +9,11 @@ use super::kinds::Kind;
 use super::numbers::PairwiseSum;
 use super::once::{Distinct, Pass};
 use super::spread::Spread;
+use crate::base::threads::n_threads;
 use crate::trace::accesses::{Op, PAGE_BITS};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// An access with its label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,24 +143,35 @@ impl Metrics {
     }
 }
 
-struct RegionState {
-    kind: Kind,
-    region_id: u32,
-    first_store: Option<i64>,
+/// What does not depend on order in time. It fits into one line of the processor's cache, as there may be millions of them that
+/// are come to in any order; so does [`Walk`].
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Touches {
+    /// Earliest store, of one that has `writes`.
+    first_store: i64,
     first_any: i64,
-    last_load: Option<i64>,
+    /// Latest load, of one that has `reads`.
+    last_load: i64,
     reads: u64,
     writes: u64,
     n_accesses: u64,
-    counts: Counts,
-    last_address: Option<u64>,
+    kind: Kind,
+    region_id: u32,
+}
+
+/// How accesses step.
+#[repr(align(64))]
+#[derive(Default)]
+struct Walk {
+    last_address: u64,
+    /// Accesses so far.
+    n_accesses: u64,
     n_same_page: u64,
     /// Steps of 0 bytes before the first other one.
     n_still: u64,
     /// All of its steps, once one is not 0: regions of a single address have none.
     steps: Option<Box<Steps>>,
-    /// Where its strides are counted with those of its kind.
-    strides_at: usize,
 }
 
 struct Steps {
@@ -164,16 +179,16 @@ struct Steps {
     sum: PairwiseSum,
 }
 
-impl RegionState {
-    /// Takes note of a step; the region has `n_accesses` in all, once they have come.
-    fn step(&mut self, stride: u64, n_accesses: u64) {
+impl Walk {
+    /// Takes note of a step; the region has so many accesses in all, once they have come.
+    fn step(&mut self, stride: u64, n_accesses: impl FnOnce() -> u64) {
         if stride == 0 && self.steps.is_none() {
             self.n_still += 1;
             return;
         }
         let n_still = self.n_still;
         let steps = self.steps.get_or_insert_with(|| {
-            let sum = PairwiseSum::new(n_accesses.saturating_sub(1));
+            let sum = PairwiseSum::new(n_accesses().saturating_sub(1));
             let mut steps = Box::new(Steps { strides: Spread::default(), sum });
             (0..n_still).for_each(|_| steps.add(0));
             steps
@@ -199,14 +214,11 @@ pub struct Counts {
     pub n_pages: u64,
 }
 
-/// Takes accesses one by one.
+/// Takes accesses one by one, in the order of the file.
 #[derive(Default)]
 pub struct Accumulator {
-    regions: Vec<RegionState>,
+    regions: Vec<Touches>,
     places: Places,
-    /// By number of the kind.
-    intervals: Vec<Spread>,
-    strides: Vec<(Kind, Strides)>,
 }
 
 impl Accumulator {
@@ -215,113 +227,174 @@ impl Accumulator {
     pub fn add(&mut self, row: &Row) {
         let (at, is_new) = self.places.get_or_add(row.region_id);
         if is_new {
-            self.add_region(row);
+            self.regions.push(Touches {
+                first_store: row.ts,
+                first_any: row.ts,
+                last_load: row.ts,
+                reads: 0,
+                writes: 0,
+                n_accesses: 0,
+                kind: row.kind,
+                region_id: row.region_id,
+            });
         }
         let Some(region) = self.regions.get_mut(at as usize) else { return };
         region.n_accesses += 1;
         region.first_any = region.first_any.min(row.ts);
         match row.op {
             Op::Load => {
+                region.last_load = if region.reads > 0 { region.last_load.max(row.ts) } else { row.ts };
                 region.reads += 1;
-                region.last_load = Some(region.last_load.map_or(row.ts, |last| last.max(row.ts)));
             }
             Op::Store => {
+                region.first_store = if region.writes > 0 { region.first_store.min(row.ts) } else { row.ts };
                 region.writes += 1;
-                region.first_store = Some(region.first_store.map_or(row.ts, |first| first.min(row.ts)));
             }
             Op::Other => {}
         }
     }
 
-    /// Takes note of what depends on order in time: rows have to come in that order, those of one time in the order of the file, once
-    /// [`Accumulator::add`] has been told of all of them.
+    /// Looks at a region, as [`super::labeller::Labeller::see`] does.
     #[inline]
-    pub fn add_in_time(&mut self, row: &Row) {
-        let Some(at) = self.places.get(row.region_id) else { return };
-        let Some(region) = self.regions.get_mut(at as usize) else { return };
-        if let Some(last) = region.last_address.replace(row.address) {
-            // As signed numbers, so that addresses of the kernel are negative ones.
-            let step = (row.address as i64).wrapping_sub(last as i64);
-            if let Some((_, strides)) = self.strides.get_mut(region.strides_at) {
-                strides.add(step);
-            }
-            region.step(step.unsigned_abs(), region.n_accesses);
-            region.n_same_page += u64::from(last >> PAGE_BITS == row.address >> PAGE_BITS);
-        }
+    pub fn see(&self, region_id: u32) -> u32 {
+        let region = self.places.get(region_id).and_then(|at| self.regions.get(at as usize));
+        region.map_or(0, |region| region.n_accesses as u32)
     }
 
-    /// Distinct things of the region of a row that has been added.
-    pub fn counts_of(&mut self, row: &Row) -> Option<&mut Counts> {
-        let at = self.places.get(row.region_id)?;
-        Some(&mut self.regions.get_mut(at as usize)?.counts)
+    /// Place of the region of a row that has been added.
+    #[inline]
+    pub fn place_of(&self, row: &Row) -> Option<usize> {
+        self.places.get(row.region_id).map(|at| at as usize)
+    }
+
+    /// All that is known, once `walks` and `found` have seen all rows.
+    pub fn finish(self, walks: Walks, found: Found) -> Metrics {
+        let mut walks_of_regions = walks.walks;
+        walks_of_regions.resize_with(self.regions.len(), Walk::default);
+        let mut counts = found.counts;
+        counts.resize(self.regions.len(), Counts::default());
+        let regions = self.regions.into_iter().zip(walks_of_regions).zip(counts);
+        let mut regions: Vec<RegionMetrics> =
+            regions.map(|((touches, walk), counts)| finish(touches, walk, counts)).collect();
+        regions.sort_unstable_by_key(|region| region.region_id);
+        let intervals =
+            (0..).map(Kind).zip(found.intervals).filter(|(_, spread)| !spread.is_empty()).collect();
+        let strides = (0..).map(Kind).zip(walks.strides).filter(|(_, strides)| !strides.is_empty()).collect();
+        Metrics { regions, intervals, strides }
+    }
+}
+
+fn finish(touches: Touches, walk: Walk, counts: Counts) -> RegionMetrics {
+    let Touches { first_store, first_any, last_load, reads, writes, n_accesses, kind, region_id } = touches;
+    let first_write_ns = if writes > 0 { first_store } else { first_any };
+    let n_strides = n_accesses.saturating_sub(1);
+    let share = |value: f64| if n_strides == 0 { 0.0 } else { value / n_strides as f64 };
+    RegionMetrics {
+        region_id,
+        kind,
+        n_accesses,
+        first_write_ns,
+        last_read_ns: if reads > 0 { last_load } else { first_write_ns },
+        has_stores: writes > 0,
+        has_loads: reads > 0,
+        reads,
+        writes,
+        n_written_addresses: counts.n_written,
+        n_write_once_addresses: counts.n_written - counts.n_overwritten,
+        unique_pages: counts.n_pages,
+        mean_stride_bytes: share(walk.steps.as_ref().map_or(0.0, |steps| steps.sum.total())),
+        median_stride_bytes: walk.steps.and_then(|steps| steps.strides.median()).unwrap_or(0.0),
+        same_page_fraction: share(walk.n_same_page as f64),
+    }
+}
+
+/// How accesses step, region by region.
+#[derive(Default)]
+pub struct Walks {
+    /// By place of the region.
+    walks: Vec<Walk>,
+    /// By number of the kind.
+    strides: Vec<Strides>,
+}
+
+impl Walks {
+    /// Takes rows in order of time, those of one time in the order of the file, once `all` has been told of all of them.
+    pub fn add(&mut self, rows: &[Row], all: &Accumulator) {
+        if self.walks.len() < all.regions.len() {
+            self.walks.resize_with(all.regions.len(), Walk::default);
+        }
+        // One look at all of them, none of which waits for another.
+        let mut seen = 0;
+        for row in rows {
+            seen ^= all.place_of(row).and_then(|at| self.walks.get(at)).map_or(0, |walk| walk.last_address);
+        }
+        black_box(seen);
+        rows.iter().for_each(|row| self.add_row(row, all));
+    }
+
+    #[inline]
+    fn add_row(&mut self, row: &Row, all: &Accumulator) {
+        let Some(at) = all.place_of(row) else { return };
+        let Some((walk, region)) = self.walks.get_mut(at).zip(all.regions.get(at)) else { return };
+        let last = std::mem::replace(&mut walk.last_address, row.address);
+        walk.n_accesses += 1;
+        if walk.n_accesses == 1 {
+            return;
+        }
+        // As signed numbers, so that addresses of the kernel are negative ones.
+        let step = (row.address as i64).wrapping_sub(last as i64);
+        walk.step(step.unsigned_abs(), || region.n_accesses);
+        walk.n_same_page += u64::from(last >> PAGE_BITS == row.address >> PAGE_BITS);
+        // That of the region is the kind of its first row.
+        let kind = region.kind.0 as usize;
+        if self.strides.len() <= kind {
+            self.strides.resize_with(kind + 1, Strides::default);
+        }
+        self.strides[kind].add(step);
+    }
+}
+
+/// What was found of distinct addresses, or of a share of them.
+#[derive(Default)]
+pub struct Found {
+    /// By place of the region.
+    counts: Vec<Counts>,
+    /// By number of the kind.
+    intervals: Vec<Spread>,
+}
+
+impl Found {
+    /// Distinct things of the region at that place.
+    pub fn counts_at(&mut self, at: usize) -> &mut Counts {
+        if self.counts.len() <= at {
+            self.counts.resize(at + 1, Counts::default());
+        }
+        &mut self.counts[at]
     }
 
     /// Takes note of the time between two accesses to an address, nanoseconds, above 0.
     #[inline]
     pub fn add_interval(&mut self, kind: Kind, interval: u64) {
-        let at = kind.0 as usize;
-        if self.intervals.len() <= at {
-            self.intervals.resize_with(at + 1, Spread::default);
+        self.intervals_of(kind.0 as usize).add(interval);
+    }
+
+    fn intervals_of(&mut self, kind: usize) -> &mut Spread {
+        if self.intervals.len() <= kind {
+            self.intervals.resize_with(kind + 1, Spread::default);
         }
-        self.intervals[at].add(interval);
+        &mut self.intervals[kind]
     }
 
-    fn add_region(&mut self, row: &Row) {
-        let strides_at = self.strides.iter().position(|(kind, _)| *kind == row.kind).unwrap_or_else(|| {
-            self.strides.push((row.kind, Strides::default()));
-            self.strides.len() - 1
-        });
-        self.regions.push(RegionState {
-            kind: row.kind,
-            region_id: row.region_id,
-            first_store: None,
-            first_any: row.ts,
-            last_load: None,
-            reads: 0,
-            writes: 0,
-            n_accesses: 0,
-            counts: Counts::default(),
-            last_address: None,
-            n_same_page: 0,
-            n_still: 0,
-            steps: None,
-            strides_at,
-        });
-    }
-
-    pub fn finish(self) -> Metrics {
-        let mut regions: Vec<RegionMetrics> = self.regions.into_iter().map(RegionState::finish).collect();
-        regions.sort_unstable_by_key(|region| region.region_id);
-        let intervals =
-            (0..).map(Kind).zip(self.intervals).filter(|(_, spread)| !spread.is_empty()).collect();
-        let mut strides = self.strides;
-        strides.retain(|(_, strides)| !strides.is_empty());
-        strides.sort_unstable_by_key(|(kind, _)| *kind);
-        Metrics { regions, intervals, strides }
-    }
-}
-
-impl RegionState {
-    fn finish(self) -> RegionMetrics {
-        let first_write_ns = self.first_store.unwrap_or(self.first_any);
-        let n_strides = self.n_accesses.saturating_sub(1);
-        let share = |value: f64| if n_strides == 0 { 0.0 } else { value / n_strides as f64 };
-        RegionMetrics {
-            region_id: self.region_id,
-            kind: self.kind,
-            n_accesses: self.n_accesses,
-            first_write_ns,
-            last_read_ns: self.last_load.unwrap_or(first_write_ns),
-            has_stores: self.first_store.is_some(),
-            has_loads: self.last_load.is_some(),
-            reads: self.reads,
-            writes: self.writes,
-            n_written_addresses: self.counts.n_written,
-            n_write_once_addresses: self.counts.n_written - self.counts.n_overwritten,
-            unique_pages: self.counts.n_pages,
-            mean_stride_bytes: share(self.steps.as_ref().map_or(0.0, |steps| steps.sum.total())),
-            median_stride_bytes: self.steps.and_then(|steps| steps.strides.median()).unwrap_or(0.0),
-            same_page_fraction: share(self.n_same_page as f64),
+    /// Adds what was found of other addresses.
+    pub fn absorb(&mut self, other: Found) {
+        for (at, counts) in other.counts.into_iter().enumerate() {
+            let all = self.counts_at(at);
+            all.n_written += counts.n_written;
+            all.n_overwritten += counts.n_overwritten;
+            all.n_pages += counts.n_pages;
+        }
+        for (kind, intervals) in other.intervals.into_iter().enumerate() {
+            self.intervals_of(kind).absorb(intervals);
         }
     }
 }
@@ -330,20 +403,58 @@ impl RegionState {
 pub trait RowSource {
     /// Tells `each` of all rows, some of them at a time, always in the same order.
     fn for_each_block(&self, each: &mut dyn FnMut(&[Row]));
+
+    /// How many there are, or a few more.
+    fn n_rows(&self) -> usize;
 }
 
-/// Adds what depends on order in time: `rows` come in that order, those of one time in the order of the file, and [`Accumulator::add`] has been
-/// told of all of them. `distinct` is how many addresses they are to, about.
-pub fn measure_in_time(rows: &impl RowSource, distinct: Distinct, out: &mut Accumulator) {
-    let n = distinct.n_passes();
-    for number in 0..n {
-        let mut pass = Pass::new(number, n);
-        rows.for_each_block(&mut |rows| {
-            if number == 0 {
-                rows.iter().for_each(|row| out.add_in_time(row));
-            }
-            rows.iter().for_each(|row| pass.add(row, out));
-        });
-        pass.finish(out);
+/// What depends on order in time: `rows` come in that order, those of one time in the order of the file, and `all` has been told of
+/// all of them. `distinct` is how many addresses they are to, about.
+///
+/// Shares of the addresses have nothing to do with each other, nor has how accesses step; so, where there are threads to be had,
+/// several look at the rows at the same time.
+pub fn measure_in_time(
+    rows: &(impl RowSource + Sync),
+    distinct: &Distinct,
+    all: &Accumulator,
+) -> (Walks, Found) {
+    let n_threads = if rows.n_rows() < MIN_ROWS_FOR_THREADS { 1 } else { n_threads() };
+    // One of the threads is busy with steps for about as long as the others with their first shares.
+    let n = distinct.n_passes(n_threads.saturating_sub(1) as u64);
+    let look = |number: u64| {
+        let (mut pass, mut found) = (Pass::new(number, n, distinct.n_addresses()), Found::default());
+        rows.for_each_block(&mut |rows| rows.iter().for_each(|row| pass.add(row, all, &mut found)));
+        pass.finish(all, &mut found);
+        found
+    };
+    let mut found = Found::default();
+    let mut walks = Walks::default();
+    if n_threads == 1 {
+        rows.for_each_block(&mut |rows| walks.add(rows, all));
+        (0..n).for_each(|number| found.absorb(look(number)));
+        return (walks, found);
     }
+    let next = AtomicU64::new(0);
+    let shared = Mutex::new(&mut found);
+    let work = || loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= n {
+            return;
+        }
+        let of_share = look(number);
+        // A thread that panics would end the program.
+        shared.lock().unwrap_or_else(PoisonError::into_inner).absorb(of_share);
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..n_threads {
+            // What can not be started is done by the others.
+            drop(std::thread::Builder::new().spawn_scoped(scope, work));
+        }
+        rows.for_each_block(&mut |rows| walks.add(rows, all));
+        work();
+    });
+    (walks, found)
 }
+
+/// Fewer rows are not worth a thread.
+const MIN_ROWS_FOR_THREADS: usize = 1 << 18;

@@ -7,12 +7,13 @@
 
 use super::index::mixed;
 use super::kinds::Kind;
-use super::metrics::{Accumulator, Row};
+use super::metrics::{Accumulator, Found, Row};
 use crate::trace::accesses::PAGE_BITS;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Addresses of one pass, about: 24 bytes of memory each, in tables of which a third to two thirds are in use, so 400 MB at the most.
-const ADDRESSES_OF_PASS: u64 = 10_000_000;
+/// Addresses that are known at a time, about: 24 bytes of memory each, in tables of which a third to two thirds are in use, so 400 MB at the
+/// most, and a gigabyte where there is more memory.
+const ADDRESSES_AT_A_TIME: u64 = if usize::BITS == 32 { 10_000_000 } else { 25_000_000 };
 /// Tables that addresses of one pass are shared out to.
 const N_BUCKETS: usize = 512;
 /// Rows that wait for their table: 32 bytes each.
@@ -36,9 +37,15 @@ impl Distinct {
         }
     }
 
-    /// How often rows have to be given.
-    pub fn n_passes(&self) -> u64 {
-        (self.sample.len() as u64 * SAMPLED).div_ceil(ADDRESSES_OF_PASS).max(1)
+    /// How many there are, about.
+    pub fn n_addresses(&self) -> u64 {
+        self.sample.len() as u64 * SAMPLED
+    }
+
+    /// How often rows have to be given, for `n_at_a_time` shares to be known at a time: one after the other, or each by a thread.
+    pub fn n_passes(&self, n_at_a_time: u64) -> u64 {
+        let n_rounds = self.n_addresses().div_ceil(ADDRESSES_AT_A_TIME).max(1);
+        n_rounds * n_at_a_time.max(1)
     }
 }
 
@@ -103,14 +110,18 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// That of share `number` of `n`.
-    pub fn new(number: u64, n: u64) -> Pass {
-        Pass { number, n, buckets: (0..N_BUCKETS).map(|_| Bucket::default()).collect() }
+    /// That of share `number` of `n`; in all there are so many addresses, about.
+    pub fn new(number: u64, n: u64, n_addresses: u64) -> Pass {
+        // Of few addresses most buckets have none.
+        let n_of_bucket = n_addresses / n.max(1) / N_BUCKETS as u64;
+        let n_places = if n_of_bucket < 64 { 0 } else { (n_of_bucket as usize * 5 / 3).next_power_of_two() };
+        let bucket = |_| Bucket { places: vec![Place::default(); n_places], ..Bucket::default() };
+        Pass { number, n, buckets: (0..N_BUCKETS).map(bucket).collect() }
     }
 
-    /// The next row. What comes of it goes to `out`, which must have seen all rows.
+    /// The next row. What comes of it goes to `out`; `all` must have seen all rows.
     #[inline]
-    pub fn add(&mut self, row: &Row, out: &mut Accumulator) {
+    pub fn add(&mut self, row: &Row, all: &Accumulator, out: &mut Found) {
         let mixed = mixed(row.address >> PAGE_BITS);
         if self.n > 1 && ((u128::from(mixed) * u128::from(self.n)) >> 64) as u64 != self.number {
             return;
@@ -118,20 +129,20 @@ impl Pass {
         let bucket = &mut self.buckets[(mixed >> 16) as usize % N_BUCKETS];
         bucket.rows.push(*row);
         if bucket.rows.len() >= BUCKET_ROWS {
-            bucket.take(out);
+            bucket.take(all, out);
         }
     }
 
     /// What is still to be done behind the last row.
-    pub fn finish(mut self, out: &mut Accumulator) {
-        self.buckets.iter_mut().for_each(|bucket| bucket.take(out));
+    pub fn finish(mut self, all: &Accumulator, out: &mut Found) {
+        self.buckets.iter_mut().for_each(|bucket| bucket.take(all, out));
     }
 }
 
 impl Bucket {
-    fn take(&mut self, out: &mut Accumulator) {
+    fn take(&mut self, all: &Accumulator, out: &mut Found) {
         let mut rows = std::mem::take(&mut self.rows);
-        rows.iter().for_each(|row| self.add(row, out));
+        rows.iter().for_each(|row| self.add(row, all, out));
         rows.clear();
         self.rows = rows;
     }
@@ -161,7 +172,7 @@ impl Bucket {
     }
 
     #[inline]
-    fn add(&mut self, row: &Row, out: &mut Accumulator) {
+    fn add(&mut self, row: &Row, all: &Accumulator, out: &mut Found) {
         if self.n_used * 3 >= self.places.len() * 2 {
             self.grow();
         }
@@ -173,7 +184,10 @@ impl Bucket {
             let Row { address, region_id, .. } = *row;
             let n_stores = place.n_stores();
             let is_new_page = self.pages.insert((region_id, address >> PAGE_BITS));
-            if let Some(counts) = out.counts_of(row).filter(|_| is_new_page || n_stores > 0) {
+            if (is_new_page || n_stores > 0)
+                && let Some(at) = all.place_of(row)
+            {
+                let counts = out.counts_at(at);
                 counts.n_pages += u64::from(is_new_page);
                 counts.n_written += u64::from(n_stores);
             }
@@ -183,9 +197,9 @@ impl Bucket {
         let is_first_region = place.region_id == row.region_id;
         if !is_first_region
             && self.pages.insert((row.region_id, row.address >> PAGE_BITS))
-            && let Some(counts) = out.counts_of(row)
+            && let Some(at) = all.place_of(row)
         {
-            counts.n_pages += 1;
+            out.counts_at(at).n_pages += 1;
         }
         if row.is_store() {
             let n_stores = if is_first_region {
@@ -201,8 +215,9 @@ impl Bucket {
                 before.into()
             };
             if n_stores < 2
-                && let Some(counts) = out.counts_of(row)
+                && let Some(at) = all.place_of(row)
             {
+                let counts = out.counts_at(at);
                 counts.n_written += u64::from(n_stores == 0);
                 counts.n_overwritten += u64::from(n_stores == 1);
             }
@@ -222,16 +237,17 @@ impl Bucket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::metrics::Walks;
     use crate::trace::accesses::Op;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
     /// Written, overwritten and pages by region; intervals by kind, ascending.
-    type Found = (BTreeMap<u32, [u64; 3]>, BTreeMap<Kind, Vec<u64>>);
+    type ByMaps = (BTreeMap<u32, [u64; 3]>, BTreeMap<Kind, Vec<u64>>);
 
-    fn by_maps(rows: &[Row]) -> Found {
+    fn by_maps(rows: &[Row]) -> ByMaps {
         let (mut stores, mut pages) = (BTreeMap::<(u32, u64), u64>::new(), BTreeSet::new());
-        let (mut latest, mut found) = (BTreeMap::new(), Found::default());
+        let (mut latest, mut found) = (BTreeMap::new(), ByMaps::default());
         for row in rows {
             *stores.entry((row.region_id, row.address)).or_default() += u64::from(row.is_store());
             pages.insert((row.region_id, row.address >> PAGE_BITS));
@@ -265,14 +281,16 @@ mod tests {
                     Row { ts, address: place * 1500, op: Op::ALL[op], kind: Kind(kind), region_id }
                 })
                 .collect();
-            let mut out = Accumulator::default();
-            rows.iter().for_each(|row| out.add(row));
+            let mut all = Accumulator::default();
+            rows.iter().for_each(|row| all.add(row));
+            let mut out = Found::default();
             for number in 0..n {
-                let mut pass = Pass::new(number, n);
-                rows.iter().for_each(|row| pass.add(row, &mut out));
-                pass.finish(&mut out);
+                let (mut pass, mut found) = (Pass::new(number, n, 40_000 * number), Found::default());
+                rows.iter().for_each(|row| pass.add(row, &all, &mut found));
+                pass.finish(&all, &mut found);
+                out.absorb(found);
             }
-            let metrics = out.finish();
+            let metrics = all.finish(Walks::default(), out);
             let (regions, intervals) = by_maps(&rows);
             let found = metrics.regions.iter().map(|region| {
                 let n_again = region.n_written_addresses - region.n_write_once_addresses;

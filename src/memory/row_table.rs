@@ -61,6 +61,10 @@ impl RowSource for RowTable {
         }
         each(&self.open);
     }
+
+    fn n_rows(&self) -> usize {
+        self.n_packed + self.open.len()
+    }
 }
 
 /// Rows that are sorted at a time, at the most: 32 bytes each, and half as much again for sorting.
@@ -180,6 +184,10 @@ mod tests {
     impl RowSource for List {
         fn for_each_block(&self, each: &mut dyn FnMut(&[Row])) {
             self.0.chunks(100).for_each(each);
+        }
+
+        fn n_rows(&self) -> usize {
+            self.0.len()
         }
     }
 }

@@ -43,6 +43,23 @@ impl Spread {
         }
     }
 
+    /// Adds all numbers of another.
+    pub fn absorb(&mut self, other: Spread) {
+        if self.n_blocks == 0 && self.open.is_empty() {
+            let n_zeros = self.n_zeros;
+            *self = other;
+            self.n_zeros += n_zeros;
+            return;
+        }
+        self.n_zeros += other.n_zeros;
+        self.packed.extend_from_slice(&other.packed);
+        self.n_blocks += other.n_blocks;
+        let n_open = other.open.iter().map(|value| u128::from(*value)).sum::<u128>();
+        self.sum += other.sum - n_open;
+        self.max = self.max.max(other.max);
+        other.open.into_iter().for_each(|value| self.add(value));
+    }
+
     pub fn len(&self) -> u64 {
         self.n_zeros + (self.n_blocks * BLOCK + self.open.len()) as u64
     }
@@ -204,6 +221,14 @@ mod tests {
         let places = [0, 1, 1000, all.len() / 20, all.len() / 2, all.len() - 2, all.len() - 1];
         let found = spread.at_places(&places.map(|place| place as u64));
         assert_eq!(found, places.map(|place| all[place]));
+        let mut parts = [Spread::default(), Spread::default(), Spread::default()];
+        (0..).zip(&all).for_each(|(i, value)| parts[i % 7 % 3].add(*value));
+        let joined = parts.into_iter().fold(Spread::default(), |mut joined, part| {
+            joined.absorb(part);
+            joined
+        });
+        assert_eq!((joined.len(), joined.mean()), (spread.len(), spread.mean()));
+        assert_eq!(joined.at_places(&places.map(|place| place as u64)), found);
         assert_eq!(spread.median(), Some((all[all.len() / 2 - 1] as f64 + all[all.len() / 2] as f64) / 2.0));
         assert_eq!(Spread::default().quantiles([0.5]), None);
         assert_eq!(Spread::default().median(), None);

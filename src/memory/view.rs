@@ -5,7 +5,7 @@
 //! as well. What grows with the number of rows is packed; the rest grows
 //! with pages, regions and key/value blocks.
 
-use super::index::PageSet;
+use super::index::{Numbers, PageSet};
 use super::kinds::{Kind, Kinds};
 use super::kv::{KvBlocks, KvPages};
 use super::labeller::{Label, Labeller, Region, RegionMap, Unclassified, UnknownPolicy};
@@ -19,7 +19,7 @@ use super::rules::Rules;
 use crate::base::strings::StringId;
 use crate::base::tight;
 use crate::trace::Trace;
-use crate::trace::accesses::{Access, Blocks, Op, Optional, PAGE_BITS, Wanted};
+use crate::trace::accesses::{Access, AccessTable, Blocks, Op, Optional, PAGE_BITS, Wanted};
 use std::hint::black_box;
 
 /// What the person gave.
@@ -231,14 +231,14 @@ impl<'a> View<'a> {
             pages: PageSet::default(),
             metrics: Metrics::default(),
         };
-        let (mut accumulator, distinct) = view.label(options);
-        if view.is_in_time_order() {
-            measure_in_time(&view, distinct, &mut accumulator);
+        let (accumulator, distinct) = view.label(options);
+        let (walks, found) = if view.is_in_time_order() {
+            measure_in_time(&view.rows(), &distinct, &accumulator)
         } else {
-            let sorted = row_table::in_time_order(&view);
-            measure_in_time(&sorted, distinct, &mut accumulator);
-        }
-        view.metrics = accumulator.finish();
+            let sorted = row_table::in_time_order(&view.rows());
+            measure_in_time(&sorted, &distinct, &accumulator)
+        };
+        view.metrics = accumulator.finish(walks, found);
         view
     }
 
@@ -250,6 +250,8 @@ impl<'a> View<'a> {
         let mut phase_of = PhaseOf::new(&options.phases);
         let (mut accumulator, mut distinct) = (Accumulator::default(), Distinct::default());
         let is_labelled = trace.accesses.is_labelled();
+        // Where nothing is to be labelled, nobody else has given numbers to addresses.
+        let mut kv_numbers = Numbers::default();
         let wanted = Wanted::with(&[
             Optional::OpText,
             Optional::Phase,
@@ -262,10 +264,10 @@ impl<'a> View<'a> {
             let mut seen = 0;
             for address in rows.addresses() {
                 let address = *address as u64;
-                let (is_kv, number) = labeller.see(address);
-                seen ^= number;
-                if is_kv {
-                    seen ^= self.kv_blocks.see(address) ^ self.kv_pages.see(address >> PAGE_BITS);
+                let (region_id, kv_number, number) = labeller.see(address);
+                seen ^= number ^ accumulator.see(region_id);
+                if let Some(kv_number) = kv_number {
+                    seen ^= self.kv_blocks.see(kv_number) ^ self.kv_pages.see(address >> PAGE_BITS);
                 }
             }
             black_box(seen);
@@ -293,13 +295,18 @@ impl<'a> View<'a> {
                     self.n_left_out += 1;
                     continue;
                 };
-                self.pages.insert(row.page());
+                // Pages of known kinds are known to who labels.
+                if is_labelled || label.kind == Kind::UNKNOWN {
+                    self.pages.insert(row.page());
+                }
                 let has_symbol = row.symbol.is_some_and(|id| id != StringId::EMPTY);
                 self.coverage.add(row.latency.is_some(), row.cache_level.is_some(), has_symbol, label.kind);
                 if label.kind == Kind::KV_CACHE {
                     let is_store = row.op == Op::Store;
                     self.kv_pages.add(label.region_id, row.address, row.page(), is_store, row.ts);
-                    self.kv_blocks.add(label.region_id, row.address, is_store, row.ts);
+                    let number =
+                        if is_labelled { kv_numbers.get_or_add(row.address).0 } else { labeller.kv_number() };
+                    self.kv_blocks.add(number, label.region_id, row.address, is_store, row.ts);
                 }
                 let Label { kind, region_id } = label;
                 accumulator.add(&Row { ts: row.ts, address: row.address, op: row.op, kind, region_id });
@@ -307,6 +314,7 @@ impl<'a> View<'a> {
             }
         }
         if !is_labelled {
+            self.pages.absorb(labeller.pages());
             self.regions = labeller.into_regions();
         }
         (accumulator, distinct)
@@ -321,9 +329,9 @@ impl<'a> View<'a> {
     pub fn for_each_in_time(&self, mut each: impl FnMut(Row)) {
         let mut each = |rows: &[Row]| rows.iter().for_each(|row| each(*row));
         if self.is_in_time_order() {
-            self.for_each_block(&mut each);
+            self.rows().for_each_block(&mut each);
         } else {
-            row_table::in_time_order(self).for_each_block(&mut each);
+            row_table::in_time_order(&self.rows()).for_each_block(&mut each);
         }
     }
 
@@ -347,6 +355,11 @@ impl<'a> View<'a> {
         self.in_phases().map(|(_, _, phase)| phase)
     }
 
+    /// Labelled rows by the numbers that metrics are made of.
+    fn rows(&self) -> Labelled<'_> {
+        Labelled { accesses: &self.trace.accesses, labels: &self.labels }
+    }
+
     /// The region with that number.
     pub fn region(&self, id: u32) -> Option<&Region> {
         self.regions.get(id)
@@ -354,15 +367,24 @@ impl<'a> View<'a> {
 }
 
 /// Labelled rows in the order of the file.
-impl RowSource for View<'_> {
+struct Labelled<'a> {
+    accesses: &'a AccessTable,
+    labels: &'a Labels,
+}
+
+impl RowSource for Labelled<'_> {
     fn for_each_block(&self, each: &mut dyn FnMut(&[Row])) {
         let mut blocks = RowBlocks {
-            accesses: self.trace.accesses.blocks(Wanted::TOUCHES),
+            accesses: self.accesses.blocks(Wanted::TOUCHES),
             labels: self.labels.blocks(),
             rows: Vec::with_capacity(tight::BLOCK),
         };
         while let Some(rows) = blocks.next_rows() {
             each(rows);
         }
+    }
+
+    fn n_rows(&self) -> usize {
+        self.labels.len()
     }
 }
