@@ -531,7 +531,12 @@ fn scatter(points: &Points, width: f64) -> Scene {
         }
         if let Some(last) = limit.corners.last() {
             let mut y = y_of(last.1) - 5.0;
-            while names.iter().any(|other| (other - y).abs() < LABEL * 0.75) {
+            let is_taken = |y: f64| names.iter().any(|other| (other - y).abs() < LABEL * 0.75);
+            if is_taken(y) {
+                // Below its line then.
+                y += LABEL;
+            }
+            while is_taken(y) {
                 y += LABEL * 0.75;
             }
             names.push(y);

@@ -88,8 +88,10 @@ pub fn strip(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
     }
     let is_there = |phase: &Phase| gpu.steps.steps.iter().any(|step| step.what.phase == *phase);
     let name = |phase: Phase| if phase == Phase::Unknown { "step" } else { phase.name() };
-    let legend =
+    let legend: Vec<(String, Tone)> =
         PHASES.into_iter().filter(is_there).map(|phase| (name(phase).to_string(), tone(phase))).collect();
+    // What goes without saying needs no legend.
+    let legend = if legend.len() > 1 { legend } else { Vec::new() };
     let n_all = spans.len();
     let labels = std::iter::once("CPU".to_string()).chain(devices.iter().map(|device| device.label.clone()));
     let spans = Spans { labels: labels.collect(), legend, spans }.at_most(MAX_STRETCHES);

@@ -163,15 +163,22 @@ impl Of<'_, '_> {
                  years.",
             );
         }
+        let strip = charts::strip(self.named, &devices);
         if devices.is_empty() {
             report.warning(
                 "The trace holds no work of a GPU: it was recorded without GPU activities, or the GPU did nothing in the window. \
                  Operators, Python frames and threads are in the other reports.",
             );
+            if let Some(chart) = strip {
+                report.chart(chart);
+            }
         } else {
             let title = |title: &str| self.named.title(title);
             report.chart(charts::devices(self.named.id("breakdown_chart"), title(charts::DEVICES), &devices));
             report.table(breakdown(self.named.id("breakdown"), title(BREAKDOWN), &devices));
+            if let Some(chart) = strip {
+                report.chart(chart);
+            }
             if let Some(chart) = charts::steps(self.named, &devices) {
                 report.chart(chart);
             }
@@ -186,9 +193,6 @@ impl Of<'_, '_> {
                      ProfilerStep#3, execute_context_…_generation_… or step[DECODE bs=32].",
                 );
             }
-        }
-        if let Some(chart) = charts::strip(self.named, &devices) {
-            report.chart(chart);
         }
         if let Some(table) = host_steps::table(self.named, &self.has_work(&devices)) {
             report.table(table);
