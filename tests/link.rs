@@ -312,7 +312,7 @@ fn the_table_that_a_report_is_called_after_goes_along_in_a_short_link() {
     session.export(&link::INFO, &Options { link, ..Options::default() }, &mut out).unwrap();
     assert!(out.len() <= MAX_SHORT_FRAGMENT_BYTES, "{}", out.len());
     let read = link::read(std::str::from_utf8(&out).unwrap()).unwrap();
-    let kernels = read.reports[0].tables().find(|table| table.title == "Kernels").unwrap();
+    let kernels = read.reports[0].tables().find(|table| table.id == "kernels").unwrap();
     assert_eq!(kernels.n_rows(), 10);
 }
 

@@ -88,6 +88,11 @@ pub(super) fn encode_short(input: &Input<'_>) -> Result<String, Refusal> {
     made
 }
 
+/// As `gpu-kernels` is after `kernels`.
+fn is_named_after(report: &Report, table: &Table) -> bool {
+    report.title == table.title || report.id.rsplit('-').next() == Some(table.id.as_ref())
+}
+
 fn findings(report: &Report) -> impl Iterator<Item = &Findings> {
     report.blocks.iter().filter_map(|block| match block {
         Block::Findings(findings) => Some(findings),
@@ -127,7 +132,7 @@ fn cut_report(report: &Report, options: &LinkOptions, extent: Extent, spots: &mu
     // Those that someone looked at come first, then the one that the report is called after; those with nothing in them last.
     let mut by_worth: Vec<&Table> = report.tables().collect();
     by_worth
-        .sort_by_key(|table| (spot_of(table).is_none(), table.n_rows() == 0, table.title != report.title));
+        .sort_by_key(|table| (spot_of(table).is_none(), table.n_rows() == 0, !is_named_after(report, table)));
     let (kept, left) = by_worth.split_at(by_worth.len().min(extent.n_tables));
     let mut cut = Report { blocks: Vec::new(), ..report.clone() };
     let (mut n_columns_left, mut n_texts_cut, mut n_findings_left) = (0, 0, 0);
