@@ -11,9 +11,9 @@ use super::metrics::{Accumulator, Found, Row};
 use crate::trace::accesses::PAGE_BITS;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Addresses that are known at a time, about: 24 bytes of memory each, in tables of which a third to two thirds are in use, so 400 MB at the
-/// most, and a gigabyte where there is more memory.
-const ADDRESSES_AT_A_TIME: u64 = if usize::BITS == 32 { 10_000_000 } else { 25_000_000 };
+/// Addresses that are known at a time, about: 24 bytes of memory each, in tables of which a third to two thirds are in use, so 400 to
+/// 800 MB, and twice that where there is more memory.
+const ADDRESSES_AT_A_TIME: u64 = if usize::BITS == 32 { 10_000_000 } else { 16_000_000 };
 /// Tables that addresses of one pass are shared out to.
 const N_BUCKETS: usize = 512;
 /// Rows that wait for their table: 32 bytes each.
