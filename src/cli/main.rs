@@ -174,7 +174,7 @@ struct ExportArgs {
     tables: ReportTables,
 }
 
-#[derive(Clone, Args)]
+#[derive(Args)]
 pub struct InputArgs {
     /// Read as this format, whatever the content looks like.
     #[arg(long = "from", value_name = "FORMAT")]
@@ -188,9 +188,6 @@ pub struct InputArgs {
     /// Report only on what touches this stretch of the trace's time: milliseconds from its start, or with a unit (`1.5s..2s`, `300us..`).
     #[arg(long, value_name = "START..END", value_parser = part::window)]
     pub only: Option<(i64, i64)>,
-    /// Reports that are asked for; all if there are none.
-    #[arg(skip)]
-    pub wanted: Vec<String>,
     /// Say nothing on standard error about what was skipped or repaired.
     #[arg(short, long)]
     pub quiet: bool,
@@ -379,8 +376,7 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
         let open = |file: &Place| read::open(file, format, query.clone(), &args.input);
         report_together(args, notes, &files, &open)
     } else {
-        let input = InputArgs { wanted: args.report.clone(), ..args.input.clone() };
-        let open = |file: &Place| read::open_any(file, format, query.clone(), &input);
+        let open = |file: &Place| read::open_any(file, format, query.clone(), &args.input, &args.report);
         report_each(args, notes, &files, &open)
     }
 }
@@ -653,7 +649,7 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         Ok(notes) => notes,
         Err(message) => return Ok(usage(message)),
     };
-    let Some(mut opened) = read::open_any(&file, format, query, &args.input) else {
+    let Some(mut opened) = read::open_any(&file, format, query, &args.input, &[]) else {
         return Ok(ExitCode::from(1));
     };
     let session = opened.shown();

@@ -52,7 +52,7 @@ pub fn open(
     query: Query,
     args: &InputArgs,
 ) -> Option<Session> {
-    match open_any(place, format, query, args)? {
+    match open_any(place, format, query, args, &[])? {
         Opened::Session(session) => Some(*session),
         Opened::Linked(_) => {
             eprintln!("tracedrop: {}: a report was handed on in it, and no trace", place.shown());
@@ -62,11 +62,14 @@ pub fn open(
 }
 
 /// Reads what lies at `place` whole. `None`, with the reason on standard error, if there is nothing to report on.
+///
+/// Of a file that is read, only reports with ids in `wanted` are made; all of them where that is empty.
 pub fn open_any(
     place: &Place,
     format: Option<&'static FormatInfo>,
     query: Query,
     args: &InputArgs,
+    wanted: &[String],
 ) -> Option<Opened> {
     let name = place.shown();
     let complain = |what: &dyn std::fmt::Display| {
@@ -127,8 +130,8 @@ pub fn open_any(
         };
     }
     let mut session = Session::new(&file_name, size, format, query);
-    if !args.wanted.is_empty() {
-        session.make_only(args.wanted.clone());
+    if !wanted.is_empty() {
+        session.make_only(wanted.to_vec());
     }
     if let Some(content) = content {
         session.can_read_again(content);
