@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 pub const WORK_CATEGORIES: &[&str] =
     &["kernel", "Kernel", "mtia_ccp_events", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset"];
 
+/// Members around the events that only the PyTorch profiler writes.
+pub const PROFILER_MEMBERS: &[&str] =
+    &["schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds"];
+
 /// What an event says of its place between computer and GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {

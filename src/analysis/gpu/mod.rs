@@ -26,6 +26,7 @@ pub use kind::{Kind, Kinds};
 pub use model::{GpuModel, GpuTrace, Work};
 pub use named::Named;
 
+use crate::trace::links::PROFILER_MEMBERS;
 use crate::trace::{Run, Trace};
 
 /// Whether a trace of the run has to do with a GPU: see [`is_of_gpu`].
@@ -35,21 +36,22 @@ pub fn applies(run: &Run) -> bool {
 
 /// Whether a trace has calls to a GPU, work on one, or ranges of a profiler that records them.
 pub fn is_of_gpu(trace: &Trace) -> bool {
-    // Of what was only added up there are reports of its own.
-    if !trace.links.is_empty() || trace.folded.is_some() {
-        return !trace.links.is_empty();
-    }
-    let has = |is: fn(Kind) -> bool| Kinds::new(&trace.slices.category, &trace.strings).has(is);
     // Texts of the trace are looked up first: that is much faster than a look at the category of each slice.
-    let may_have_ranges = RANGES.iter().any(|category| trace.strings.find(category).is_some());
-    (may_have_ranges && has(|kind| matches!(kind, Kind::Annotation | Kind::GpuAnnotation)))
-        || (is_of_pytorch(trace) && has(Kind::is_gpu_work))
+    let may_have_ranges =
+        || trace.folded.is_none() && RANGES.iter().any(|category| trace.strings.find(category).is_some());
+    let is_range = |kind| matches!(kind, Kind::Annotation | Kind::GpuAnnotation);
+    !trace.links.is_empty() || has_work(trace) || (may_have_ranges() && has(trace, is_range))
 }
 
-/// Whether a trace has work of a GPU.
+/// Whether a trace has work of a GPU. Of what was only added up there are reports of its own.
 pub fn has_work(trace: &Trace) -> bool {
-    (!trace.links.is_empty() || (trace.folded.is_none() && is_of_pytorch(trace)))
-        && Kinds::new(&trace.slices.category, &trace.strings).has(Kind::is_gpu_work)
+    let may_have = !trace.links.is_empty() || (trace.folded.is_none() && is_of_profiler(trace));
+    may_have && has(trace, Kind::is_gpu_work)
+}
+
+/// Whether any slice of the trace is of such a kind.
+fn has(trace: &Trace, is: impl Fn(Kind) -> bool) -> bool {
+    Kinds::new(&trace.slices.category, &trace.strings).has(is)
 }
 
 /// Categories that only the PyTorch profiler gives.
@@ -57,7 +59,6 @@ const RANGES: &[&str] = &["user_annotation", "gpu_user_annotation"];
 
 /// Whether the file says that it is of the PyTorch profiler. Where a file does not, a category such as `kernel` may mean
 /// anything, unless an id joins it with a call.
-fn is_of_pytorch(trace: &Trace) -> bool {
-    const MEMBERS: &[&str] = &["schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds"];
-    trace.source.metadata.iter().any(|(key, _)| MEMBERS.contains(&key.as_str()))
+fn is_of_profiler(trace: &Trace) -> bool {
+    trace.source.metadata.iter().any(|(key, _)| PROFILER_MEMBERS.contains(&key.as_str()))
 }

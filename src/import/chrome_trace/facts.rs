@@ -5,6 +5,7 @@ use super::rows::{PHASE_NAMES, Seen};
 use crate::base::json::{RawStr, unescape_to_string};
 use crate::trace::builder::{Ways, for_each_member};
 use crate::trace::ledger::Position;
+use crate::trace::links::PROFILER_MEMBERS;
 use crate::trace::{SourceInfo, TraceBuilder};
 
 /// Longest text of one fact, in bytes.
@@ -13,8 +14,6 @@ const MAX_VALUE_BYTES: usize = 64 << 10;
 const MAX_FACTS: usize = 2000;
 /// Members whose own members are facts.
 const NESTED: &[&[u8]] = &[b"metadata", b"otherData"];
-/// Members that only the PyTorch profiler writes.
-const KINETO: &[&[u8]] = &[b"schemaVersion", b"deviceProperties", b"distributedInfo", b"baseTimeNanoseconds"];
 
 #[derive(Clone, Default)]
 pub struct Facts {
@@ -26,7 +25,7 @@ impl Facts {
     /// A top-level member.
     pub fn member(&mut self, key: RawStr<'_>, value: &[u8], at: Position, out: &mut TraceBuilder) {
         let name = unescape_to_string(key);
-        if KINETO.contains(&key.bytes) {
+        if PROFILER_MEMBERS.iter().any(|member| member.as_bytes() == key.bytes) {
             out.ways = Ways::Kineto;
         }
         if NESTED.contains(&key.bytes) && value.first() == Some(&b'{') {
