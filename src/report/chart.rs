@@ -125,17 +125,23 @@ pub struct Stretch {
     pub dur: i64,
 }
 
+impl Stretch {
+    /// Nanoseconds since the start of the trace.
+    pub fn end(&self) -> i64 {
+        self.start.saturating_add(self.dur.max(0))
+    }
+}
+
 impl Spans {
     /// Neighbours in a row joined where both are shorter than one in `n` of the whole time and nearer than that to each
     /// other. What is joined is called by the first and the last of it, and has the tone that most of its time has.
     ///
     /// There are no more than some `n` in each row then.
     pub fn at_most(mut self, n: usize) -> Spans {
-        let end_of = |span: &Stretch| span.start.saturating_add(span.dur.max(0));
         let start = self.spans.iter().map(|span| span.start).min().unwrap_or(0);
-        let end = self.spans.iter().map(end_of).max().unwrap_or(0);
+        let end = self.spans.iter().map(Stretch::end).max().unwrap_or(0);
         let least = end.saturating_sub(start) / (n.max(1) as i64);
-        self.spans.sort_by_key(|span| (span.row, span.start, end_of(span)));
+        self.spans.sort_by_key(|span| (span.row, span.start, span.end()));
         let mut joined: Vec<Stretch> = Vec::new();
         // Of the last one: the time of each tone in it, and the name of the last stretch.
         let mut tones: Vec<(Tone, i64)> = Vec::new();
@@ -153,13 +159,13 @@ impl Spans {
                 && last.row == span.row
                 && last.dur < least
                 && span.dur < least
-                && span.start.saturating_sub(end_of(last)) < least
+                && span.start.saturating_sub(last.end()) < least
             {
                 match tones.iter_mut().find(|(tone, _)| *tone == span.tone) {
                     Some((_, ns)) => *ns = ns.saturating_add(span.dur),
                     None => tones.push((span.tone, span.dur)),
                 }
-                last.dur = end_of(&span).max(end_of(last)).saturating_sub(last.start);
+                last.dur = span.end().max(last.end()).saturating_sub(last.start);
                 last_name = Some(span.name);
                 continue;
             }

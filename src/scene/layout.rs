@@ -3,7 +3,7 @@
 use super::{Anchor, Mark, Scene, axis};
 use crate::base::units::{Unit, format_float};
 use crate::report::chart::{
-    Bars, Chart, Grid, Heat, Lines, Over, Part, Plot, Points, Spans, Threshold, Tone,
+    Bars, Chart, Grid, Heat, Lines, Over, Part, Plot, Points, Spans, Stretch, Threshold, Tone,
 };
 
 /// Height of what stands above the time axis.
@@ -92,9 +92,21 @@ fn longest(bars: &Bars) -> f64 {
         .fold(0.0, f64::max)
 }
 
+/// Room for labels of rows, left of what lies.
+fn gutter_for(labels: &[String], width: f64) -> f64 {
+    let letters = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    (letters as f64 * LETTER + 12.0).clamp(0.0, width * 0.3)
+}
+
+/// A label in that gutter, for what lies from `top` down.
+fn row_label(label: &str, gutter: f64, top: f64) -> Mark {
+    // Half a letter more, so that a label that the gutter was made for is not cut by rounding.
+    let text = cut(label, ((gutter - 12.0) / LETTER + 0.5) as usize);
+    Mark::Text { x: gutter - 8.0, y: top + LYING_BAR * 0.7, anchor: Anchor::End, text }
+}
+
 fn lying_bars(bars: &Bars, thresholds: &[Threshold], width: f64) -> Scene {
-    let letters = bars.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-    let gutter = (letters as f64 * LETTER + 12.0).clamp(0.0, width * 0.3);
+    let gutter = gutter_for(&bars.labels, width);
     let plot = width - gutter - RIGHT;
     let thresholds =
         thresholds.iter().filter(|threshold| threshold.value.is_finite() && threshold.value > 0.0);
@@ -115,9 +127,7 @@ fn lying_bars(bars: &Bars, thresholds: &[Threshold], width: f64) -> Scene {
     }
     for (at, label) in bars.labels.iter().enumerate() {
         let y = top + at as f64 * LYING_ROW + (LYING_ROW - LYING_BAR) / 2.0;
-        // Half a letter more, so that a label that the gutter was made for is not cut by rounding.
-        let text = cut(label, ((gutter - 12.0) / LETTER + 0.5) as usize);
-        scene.marks.push(Mark::Text { x: gutter - 8.0, y: y + LYING_BAR * 0.7, anchor: Anchor::End, text });
+        scene.marks.push(row_label(label, gutter, y));
         let mut x = gutter;
         for part in &bars.parts {
             let Some(value) = part.values.get(at).filter(|value| value.is_finite() && **value > 0.0) else {
@@ -400,29 +410,26 @@ fn push_times(scene: &mut Scene, (start, end): (f64, f64), gutter: f64, bottom: 
 
 /// Rows from the top down, time from left to right.
 fn rows_of_spans(spans: &Spans, width: f64) -> Scene {
-    let letters = spans.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-    let gutter = (letters as f64 * LETTER + 12.0).clamp(0.0, width * 0.3);
+    let gutter = gutter_for(&spans.labels, width);
     let plot = width - gutter - RIGHT;
-    let end_of = |span: &crate::report::chart::Stretch| span.start.saturating_add(span.dur.max(0));
     let start = spans.spans.iter().map(|span| span.start).min().unwrap_or(0) as f64;
-    let end = (spans.spans.iter().map(end_of).max().unwrap_or(0) as f64).max(start + 1.0);
+    let end = (spans.spans.iter().map(Stretch::end).max().unwrap_or(0) as f64).max(start + 1.0);
     let bottom = HEAD + spans.labels.len() as f64 * LYING_ROW;
     let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend: spans.legend.clone() };
+    let top_of = |row: usize| HEAD + row as f64 * LYING_ROW + (LYING_ROW - LYING_BAR) / 2.0;
     for (row, label) in spans.labels.iter().enumerate() {
-        let y = HEAD + row as f64 * LYING_ROW + LYING_ROW * 0.63;
-        let text = cut(label, ((gutter - 12.0) / LETTER + 0.5) as usize);
-        scene.marks.push(Mark::Text { x: gutter - 8.0, y, anchor: Anchor::End, text });
+        scene.marks.push(row_label(label, gutter, top_of(row)));
     }
     scene.marks.push(Mark::Rule { from: (gutter, bottom), to: (width - RIGHT, bottom), is_limit: false });
     for span in spans.spans.iter().filter(|span| (span.row as usize) < spans.labels.len()) {
         let x_of = |ns: i64| gutter + (ns as f64 - start) / (end - start) * plot;
-        let length = x_of(end_of(span)) - x_of(span.start);
+        let length = x_of(span.end()) - x_of(span.start);
         // Neighbours of one colour are told apart by a gap, where there is room for one.
         let gap = if length > 3.0 { 0.75 } else { 0.0 };
         let meaning = spans.legend.iter().find(|(_, tone)| *tone == span.tone).map_or("", |(name, _)| name);
         scene.marks.push(Mark::Rect {
             x: x_of(span.start),
-            y: HEAD + f64::from(span.row) * LYING_ROW + (LYING_ROW - LYING_BAR) / 2.0,
+            y: top_of(span.row as usize),
             width: (length - gap).max(0.5),
             height: LYING_BAR,
             tone: span.tone,

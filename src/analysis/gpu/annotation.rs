@@ -19,6 +19,9 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// In the order in which a reader would name them.
+    pub const ALL: [Phase; 5] = [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle, Phase::Unknown];
+
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {

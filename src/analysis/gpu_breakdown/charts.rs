@@ -89,7 +89,7 @@ pub fn strip(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
     let is_there = |phase: &Phase| gpu.steps.steps.iter().any(|step| step.what.phase == *phase);
     let name = |phase: Phase| if phase == Phase::Unknown { "step" } else { phase.name() };
     let legend: Vec<(String, Tone)> =
-        PHASES.into_iter().filter(is_there).map(|phase| (name(phase).to_string(), tone(phase))).collect();
+        Phase::ALL.into_iter().filter(is_there).map(|phase| (name(phase).to_string(), tone(phase))).collect();
     // What goes without saying needs no legend.
     let legend = if legend.len() > 1 { legend } else { Vec::new() };
     let n_all = spans.len();
@@ -115,9 +115,6 @@ pub fn strip(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
         plot: Plot::Spans(spans),
     })
 }
-
-/// In the order in which a reader would name them.
-const PHASES: [Phase; 5] = [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle, Phase::Unknown];
 
 /// The colour of a phase.
 fn tone(phase: Phase) -> Tone {

@@ -122,10 +122,8 @@ impl Grade {
         } else {
             String::new()
         };
-        let steps_note = match (gpu.steps.is_empty(), coverage[3].unwrap_or(0.0) > 0.0) {
-            (false, false) => "of no kernel the step is known".to_string(),
-            _ => String::new(),
-        };
+        let are_of_no_kernel = !gpu.steps.is_empty() && coverage[3].unwrap_or(0.0) <= 0.0;
+        let steps_note = if are_of_no_kernel { "of no kernel the step is known" } else { "" }.to_string();
         let rows = vec![
             of("launches", coverage[0], "launch delays, operators, frames and steps of kernels", launch_note),
             of("operators", coverage[1], "which PyTorch operator a kernel belongs to", graph_note),

@@ -385,7 +385,7 @@ impl Of<'_, '_> {
     fn phases(&self, devices: &[DeviceTime]) -> Option<Table> {
         let gpu = self.gpu;
         let mut rows: Vec<(Phase, Durations, Parts, u64)> = Vec::new();
-        for phase in [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle, Phase::Unknown] {
+        for phase in Phase::ALL {
             let mut parts = Parts::default();
             let mut tokens = 0u64;
             let mut times = Vec::new();

@@ -192,7 +192,6 @@ impl Ranks<'_, '_> {
             ],
         );
         with_left_out(table.sorted_by("latency", true), n_left_out)
-            .if_empty("No collective was found on several ranks at the same time.")
     }
 
     fn kinds(&self) -> Vec<Kind<'_>> {
@@ -274,7 +273,6 @@ impl Ranks<'_, '_> {
             ],
         );
         with_left_out(table.sorted_by("longest_wait", true), n_left_out)
-            .if_empty("No collective was found on several ranks at the same time.")
     }
 
     fn collective(&self, shared: &Shared) -> Option<&Collective> {
