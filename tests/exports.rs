@@ -378,6 +378,20 @@ fn scoring_calls_become_a_timeline() {
 }
 
 #[test]
+fn chrome_traces_are_not_offered_where_they_would_be_empty() {
+    for (system, endings, wanted) in
+        [("mrm", &[".txt"], false), ("chrome", &[".json"], true), ("sway", &[".jsonl"], true)]
+    {
+        for (name, trace) in traces(system, endings) {
+            let run = Run::single(trace);
+            for id in ["chrome-trace", "chrome-trace-gz"] {
+                assert_eq!((export::find(id).unwrap().applies)(&run), wanted, "{system} {name} {id}");
+            }
+        }
+    }
+}
+
+#[test]
 fn sample_counts_get_no_time_axis() {
     for (name, trace) in traces("pysampling", &[".jsonl", ".jsonl.gz"]) {
         check_round_trip(&name, &trace, false);

@@ -65,8 +65,12 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
     takes_notes: false,
 };
 
+/// Accesses to memory have no place in it, so of traces of nothing else it would be empty.
 fn applies(run: &Run) -> bool {
-    !run.traces.is_empty() && run.traces.iter().all(|trace| trace.folded.is_none())
+    let has_events = |trace: &Trace| {
+        !trace.accesses.is_expected() || !trace.slices.is_empty() || !trace.counters.is_empty()
+    };
+    run.traces.iter().any(has_events) && run.traces.iter().all(|trace| trace.folded.is_none())
 }
 
 /// [`write`] to `out`. An error also if arguments can not be read any more.
