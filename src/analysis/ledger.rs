@@ -17,9 +17,10 @@ fn file_facts(source: &SourceInfo, format_title: &dyn Fn(&str) -> String) -> Fac
         facts.push("producer", "Written by", producer.as_str(), Unit::None);
     }
     if !source.compression.is_empty() {
-        facts
-            .push("compression", "Compression", source.compression.join(" in "), Unit::None)
-            .hint("outermost first");
+        let fact = facts.push("compression", "Compression", source.compression.join(" in "), Unit::None);
+        if source.compression.len() > 1 {
+            fact.hint("outermost first");
+        }
     }
     facts
 }
