@@ -62,7 +62,7 @@ fn write_findings(findings: &Findings, out: &mut Vec<u8>) -> io::Result<()> {
         write!(out, "{}. {}", i + 1, escape(&findings.line(finding)))?;
         for (i, fact) in finding.evidence.iter().enumerate() {
             let mark = if i == 0 { " –" } else { "," };
-            write!(out, "{mark} {} {}", escape(&fact.label), escape(&fact.value.display(fact.unit)))?;
+            write!(out, "{mark} {} {}", escape(&fact.label), escape(&fact.display()))?;
         }
         writeln!(out)?;
     }

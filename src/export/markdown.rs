@@ -90,7 +90,7 @@ fn write_facts(facts: &Facts, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "\n### {}\n", escape(&facts.title))?;
     for fact in &facts.facts {
-        write!(out, "- {}: {}", escape(&fact.label), escape(&fact.value.display(fact.unit)))?;
+        write!(out, "- {}: {}", escape(&fact.label), escape(&fact.display()))?;
         if !fact.hint.is_empty() {
             write!(out, " ({})", escape(&fact.hint))?;
         }
@@ -111,7 +111,7 @@ fn write_findings(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     for (i, finding) in findings.findings.iter().enumerate() {
         write!(out, "{}. **{}**", i + 1, escape(&findings.line(finding)))?;
         for fact in &finding.evidence {
-            write!(out, "; {}: {}", escape(&fact.label), escape(&fact.value.display(fact.unit)))?;
+            write!(out, "; {}: {}", escape(&fact.label), escape(&fact.display()))?;
         }
         if let Some(rows) = &finding.rows {
             write!(out, " (see {})", escape(&rows.label))?;

@@ -167,7 +167,7 @@ impl Picture {
             for (at, fact) in row.iter().enumerate() {
                 let x = MARGIN + width * at as f64;
                 self.text(x, self.y - LINE - 6.0, SOFT, "", &shortened(&fact.label, room));
-                let value = shortened(&fact.value.display(fact.unit), room * 3 / 4);
+                let value = shortened(&fact.display(), room * 3 / 4);
                 self.text(x, self.y - 6.0, INK, r#" font-size="15" font-weight="600""#, &value);
             }
         }

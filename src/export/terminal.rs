@@ -126,7 +126,7 @@ impl Terminal<'_> {
         for fact in &facts.facts {
             let label = visible(&fact.label);
             let blanks = " ".repeat(width - label.width());
-            writeln!(self.out, "  {label}{blanks}  {}", visible(&fact.value.display(fact.unit)))?;
+            writeln!(self.out, "  {label}{blanks}  {}", visible(&fact.display()))?;
         }
         Ok(())
     }
@@ -142,7 +142,7 @@ impl Terminal<'_> {
             self.paragraph("", &format!("{}. {}", i + 1, findings.line(finding)))?;
             let mut parts: Vec<String> = Vec::new();
             for fact in &finding.evidence {
-                parts.push(format!("{}: {}", fact.label, fact.value.display(fact.unit)));
+                parts.push(format!("{}: {}", fact.label, fact.display()));
             }
             if let Some(rows) = &finding.rows {
                 parts.push(format!("see {}", rows.label));

@@ -42,6 +42,16 @@ impl Facts {
 }
 
 impl Fact {
+    /// For people: with separators and unit. It stands alone, without a column's label to say its unit.
+    pub fn display(&self) -> String {
+        let text = self.value.display(self.unit);
+        match (&self.value, self.unit) {
+            (Value::Missing | Value::Text(_), _) => text,
+            (_, Unit::Ms | Unit::Samples) => format!("{text} {}", self.unit.symbol()),
+            _ => text,
+        }
+    }
+
     pub fn hint(&mut self, hint: impl Into<String>) -> &mut Fact {
         self.hint = hint.into();
         self

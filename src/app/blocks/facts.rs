@@ -3,7 +3,6 @@
 use super::cells::text_of;
 use crate::app::widgets::Number;
 use leptos::prelude::*;
-use tracedrop::base::units::Unit;
 use tracedrop::report::{Fact, Facts, Value};
 
 /// So many are shown large.
@@ -23,7 +22,7 @@ pub fn FactsBlock(
             let n_large = facts
                 .iter()
                 .take(N_LARGE)
-                .take_while(|fact| full_text(fact).chars().count() <= LARGE_CHARS)
+                .take_while(|fact| fact.display().chars().count() <= LARGE_CHARS)
                 .count();
             let (large, rest) = facts.split_at(n_large);
             view! {
@@ -39,20 +38,10 @@ pub fn FactsBlock(
     }
 }
 
-/// A fact stands alone, without a column's label to say its unit.
-pub fn full_text(fact: &Fact) -> String {
-    let text = fact.value.display(fact.unit);
-    match (&fact.value, fact.unit) {
-        (Value::Missing | Value::Text(_), _) => text,
-        (_, Unit::Ms | Unit::Samples) => format!("{text} {}", fact.unit.symbol()),
-        _ => text,
-    }
-}
-
 fn fact_view(fact: &Fact) -> impl IntoView + use<> {
     let value = match &fact.value {
         Value::Text(text) => view! { <bdi>{text_of(text)}</bdi> }.into_any(),
-        _ => view! { <Number text=full_text(fact) /> }.into_any(),
+        _ => view! { <Number text=fact.display() /> }.into_any(),
     };
     let hint = fact.hint.clone();
     view! {

@@ -1,7 +1,6 @@
 //! Findings: a ranked list, each with what is at stake, its numbers, and the way to their rows.
 
 use super::cells::text_of;
-use super::facts::full_text;
 use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;
@@ -60,7 +59,7 @@ fn finding_view(tab: Tab, finding: Finding, stakes: Stakes, most: f64) -> impl I
             view! {
                 <div>
                     <dt>{fact.label.clone()}</dt>
-                    <dd><bdi>{text_of(&full_text(fact))}</bdi></dd>
+                    <dd><bdi>{text_of(&fact.display())}</bdi></dd>
                 </div>
             }
         })

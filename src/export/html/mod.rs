@@ -226,7 +226,7 @@ impl Page<'_> {
             self.raw("<div><dt>");
             self.escaped(&fact.label);
             self.raw("</dt><dd>");
-            self.escaped(&fact.value.display(fact.unit));
+            self.escaped(&fact.display());
             self.raw("</dd>");
             if !fact.hint.is_empty() {
                 self.raw("<dd class=\"hint\">");
@@ -253,7 +253,7 @@ impl Page<'_> {
                 self.raw(if at > 0 { " · " } else { "" });
                 self.escaped(&fact.label);
                 self.raw(" ");
-                self.escaped(&fact.value.display(fact.unit));
+                self.escaped(&fact.display());
             }
             self.raw("</span>");
             if let Some(rows) = &finding.rows {
