@@ -67,6 +67,17 @@ fn six_bits(letter: u8) -> u8 {
 }
 
 #[test]
+fn facts_have_their_units_and_tables_say_how_they_are_sorted() {
+    let page = html(
+        "a.jsonl",
+        r#"{"wall_ms": 12.5, "probe": "p", "view_id": "base", "op": "logprob_of", "hit": false, "t": 1}"#,
+    );
+    assert!(page.contains("<dt>total time</dt><dd>12.5 ms</dd>"), "{page}");
+    assert!(page.contains("<th scope=\"col\" aria-sort=\"descending\" class=\"number\""));
+    assert!(page.contains("role=\"region\" aria-label=\"Time by probe\""));
+}
+
+#[test]
 fn long_tables_are_cut_and_that_is_said() {
     let events: Vec<String> = (0..1500)
         .map(|i| format!(r#"{{"name":"op {i}","ph":"X","ts":{i},"dur":1,"pid":1,"tid":1}}"#))

@@ -305,9 +305,16 @@ impl Page<'_> {
             self.paragraph("", if table.empty.is_empty() { "There are no rows." } else { &table.empty });
             return Ok(());
         }
-        self.raw("<div class=\"frame\" tabindex=\"0\"><table><thead><tr>");
-        for column in &table.columns {
+        // It scrolls, also by keys.
+        self.raw("<div class=\"frame\" tabindex=\"0\" role=\"region\" aria-label=\"");
+        self.escaped(&table.title);
+        self.raw("\"><table><thead><tr>");
+        for (at, column) in table.columns.iter().enumerate() {
             self.raw("<th scope=\"col\"");
+            if let Some(sort) = table.sort.filter(|sort| sort.column as usize == at) {
+                let order = if sort.descending { "descending" } else { "ascending" };
+                self.raw(&format!(" aria-sort=\"{order}\""));
+            }
             self.raw(if column.cells.is_numeric() { " class=\"number\"" } else { "" });
             if !column.hint.is_empty() {
                 self.raw(" title=\"");

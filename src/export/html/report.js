@@ -30,6 +30,8 @@ for (const table of document.querySelectorAll('table')) {
   const field = document.createElement('input');
   field.type = 'search';
   field.className = 'filter';
+  field.setAttribute('aria-label', `Filter: ${table.parentElement.getAttribute('aria-label')}`);
+  count.setAttribute('role', 'status');
   label.className = 'soft';
   label.append('Filter: ', field, ' ', count);
   table.parentElement.before(label);
