@@ -118,7 +118,7 @@ fn no_name_of_code_is_left_and_times_stay() {
 #[test]
 fn the_preview_lists_what_is_written_and_nothing_that_was_taken_out() {
     let json = br#"[{"name":"load /srv/secret/model.bin","cat":"io","ph":"X","ts":1,"dur":5,"pid":1,"tid":1,
-        "args":{"host":"blue-harbour","url":"https://db.corp/x","prompt":"Tell me","n":7,"list":["/etc/secret"]}}]"#;
+        "args":{"host":"blue-harbour","url":"https://db.corp/x","prompt":"Tell me","n":7,"list":["/etc/secret"],"none":""}}]"#;
     let run = Run::single(import("a.json", json, None).unwrap());
     let all = texts_of("chrome-trace", &run, Classes::default());
     let sort_of = |outgoing: &Outgoing, text: &str| {
@@ -128,6 +128,8 @@ fn the_preview_lists_what_is_written_and_nothing_that_was_taken_out() {
     assert_eq!(sort_of(&all, "https://db.corp/x"), Some(Sort::Host));
     assert_eq!(sort_of(&all, "blue-harbour"), Some(Sort::Other));
     assert_eq!(sort_of(&all, "prompt"), Some(Sort::Key));
+    // A text without letters says nothing.
+    assert_eq!((sort_of(&all, "none"), sort_of(&all, "")), (Some(Sort::Key), None));
     let classes = Classes { paths: true, hosts: true, prompts: true, ..Classes::default() };
     let text = written("chrome-trace", &run, classes);
     for secret in ["/srv", "secret", "blue-harbour", "db.corp", "Tell me"] {

@@ -90,6 +90,10 @@ impl Picker {
     fn settle(&mut self, is_key: bool) {
         if std::mem::take(&mut self.pending) {
             let text = std::mem::take(&mut self.text);
+            // It says nothing.
+            if text.is_empty() {
+                return;
+            }
             let key = (is_key, text);
             if let Some(n) = self.counts.get_mut(&key) {
                 *n += 1;
