@@ -101,9 +101,9 @@ pub fn catch_focus(selectors: &[&str]) {
     }
 }
 
-/// Brings the first element that fits to the top of all that scrolls around it, if it has the focus.
-pub fn focused_to_top(selector: &str) {
-    if let Some(element) = find(selector).filter(|element| focused_inside(element)) {
+/// Brings the first element that fits to the top of all that scrolls around it.
+pub fn to_top(selector: &str) {
+    if let Some(element) = find(selector) {
         element.scroll_into_view();
     }
 }

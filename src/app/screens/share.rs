@@ -489,9 +489,9 @@ const PREVIEW_TEXTS: u32 = 200;
 const MORE_TEXTS: u32 = 10;
 /// No more are ever on the page, which would become slow.
 const MAX_TEXTS: u32 = 20_000;
-/// In the dialog that is open: the first of the texts that more were asked for, and what folds the list.
-const NEW_TEXT: &str = "dialog[open] .share-texts tr[tabindex]";
-const PREVIEW_SUMMARY: &str = "dialog[open] .share-preview > summary";
+/// In the dialog that is open: the first of the texts that more were asked for, and the buttons below the list.
+const NEW_TEXT: &str = "dialog[open] .share-texts tr.new";
+const PREVIEW_BUTTON: &str = "dialog[open] .share-preview .actions button";
 /// Typing pauses this long before texts are looked through.
 const TYPING_MS: u64 = 200;
 
@@ -507,7 +507,7 @@ fn Redaction(
     let search = RwSignal::new(String::new());
     let limit = RwSignal::new(PREVIEW_TEXTS);
     let preview = RwSignal::new(None::<Result<PreviewView, String>>);
-    // How many texts there were when more were asked for: the focus goes on to the first one behind them.
+    // How many texts there were when more were asked for: the list goes on at the first one behind them.
     let shown_before = StoredValue::new(None::<usize>);
     let turn = StoredValue::new(0u32);
     Effect::new(move |_| {
@@ -534,11 +534,10 @@ fn Redaction(
                         }
                         _ => {}
                     }
-                    // The button that was pressed is gone with the list it stood below.
                     browser::after(0, || {
-                        browser::catch_focus(&[NEW_TEXT, PREVIEW_SUMMARY]);
-                        // Not where the buttons below hide it.
-                        browser::focused_to_top(NEW_TEXT);
+                        browser::to_top(NEW_TEXT);
+                        // The button that was pressed was made anew with the list above it, or is gone as there is no more.
+                        browser::catch_focus(&[PREVIEW_BUTTON]);
                     });
                 },
             );
@@ -669,7 +668,7 @@ fn preview_view(preview: PreviewView, first_new: Option<usize>) -> impl IntoView
                         .map(|(at, (sort, text, n))| {
                             let shown = text::shortened(&text::visible(&text), 300);
                             view! {
-                                <tr tabindex=(first_new == Some(at)).then_some("-1")>
+                                <tr class:new=first_new == Some(at)>
                                     <td>{(words().sharing.sort)(sort)}</td>
                                     <td class="share-count">{group_digits(i128::from(n))}</td>
                                     <td><bdi>{shown}</bdi></td>
