@@ -848,7 +848,15 @@ static ENGLISH: Words = Words {
             format!("{name} has {}{notes}.", format_bytes(bytes))
         },
         hand_on_save: "Save",
-        from_file: "These numbers were saved by someone in this file. The trace was not read, and nothing checks them. Drop the trace to see everything:",
+        from_file: |n_files| {
+            let (traces_were, drop) = match n_files {
+                0 | 1 => ("trace was", "Drop the trace"),
+                _ => ("traces were", "Drop the traces together"),
+            };
+            format!(
+                "These numbers were saved by someone in this file. The {traces_were} not read, and nothing checks them. {drop} to see everything:"
+            )
+        },
         no_index: |why| format!("What was read of the trace is in the file, and can not be used: {why}."),
     },
     notes: NoteWords {
@@ -1129,7 +1137,7 @@ pub struct ShareWords {
     /// Name of the file, its bytes, number of notes.
     pub hand_on_ready: fn(&str, u64, u64) -> String,
     pub hand_on_save: &'static str,
-    pub from_file: &'static str,
+    pub from_file: fn(usize) -> String,
     pub no_index: fn(&str) -> String,
 }
 

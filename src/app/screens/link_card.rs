@@ -30,7 +30,7 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                     <p>
                         {move || {
                             link.with(|link| match link {
-                                Some(link) if link.is_file => words().sharing.from_file.to_string(),
+                                Some(link) if link.is_file => (words().sharing.from_file)(link.files.len()),
                                 link => (words().sharing.from_link)(link.as_ref().map_or(0, |link| link.files.len())),
                             })
                         }}
