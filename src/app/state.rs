@@ -131,6 +131,15 @@ pub struct Exporting {
     pub bytes: u64,
 }
 
+/// What there is in a tab, as people call it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shows {
+    File,
+    Files,
+    Comparison,
+    Link,
+}
+
 /// What a tab is opened from.
 #[derive(Clone)]
 pub enum Source {
@@ -601,6 +610,16 @@ impl Tab {
         self.source.with_value(|source| match source {
             Some(Source::File(file)) => Some(file.blob.size() as u64),
             _ => None,
+        })
+    }
+
+    /// What is in it, as people call it.
+    pub fn shows(self) -> Shows {
+        self.source.with_value(|source| match source {
+            Some(Source::Together(_)) => Shows::Files,
+            Some(Source::Sides(_)) => Shows::Comparison,
+            Some(Source::Link(_)) => Shows::Link,
+            Some(Source::File(_) | Source::Kept(_)) | None => Shows::File,
         })
     }
 

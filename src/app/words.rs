@@ -3,6 +3,7 @@
 //! Another language is another constant of [`Words`], and a choice in [`words`].
 
 use super::browser::{Outcome, Theme, WayOut};
+use super::state::Shows;
 use tracedrop::base::text;
 use tracedrop::base::units::{Unit, counted, format_bytes, group_digits};
 use tracedrop::compare::PhaseFilter;
@@ -46,7 +47,7 @@ pub struct Words {
     pub open_another: &'static str,
     pub to_start: &'static str,
     pub close: &'static str,
-    pub close_tab: &'static str,
+    pub close_tab: fn(Shows) -> &'static str,
     pub dismiss: &'static str,
     /// Name of what is to be closed.
     pub closing_title: fn(&str) -> String,
@@ -366,7 +367,12 @@ static ENGLISH: Words = Words {
     open_another: "Open another file",
     to_start: "Start screen",
     close: "Close",
-    close_tab: "Close this file",
+    close_tab: |shows| match shows {
+        Shows::File => "Close this file",
+        Shows::Files => "Close these files",
+        Shows::Comparison => "Close this comparison",
+        Shows::Link => "Close this link",
+    },
     dismiss: "Dismiss",
     closing_title: |name| format!("Close {name}?"),
     closing_about: |n_notes, has_title| {

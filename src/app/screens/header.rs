@@ -244,7 +244,7 @@ fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
             <span
                 class="tab-close"
                 aria-hidden="true"
-                title=words().close_tab
+                title=(words().close_tab)(tab.shows())
                 on:click=move |event| {
                     event.stop_propagation();
                     close();

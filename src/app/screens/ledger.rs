@@ -140,12 +140,13 @@ pub fn FileName(tab: Tab) -> impl IntoView {
 #[component]
 pub fn CloseButton(tab: Tab) -> impl IntoView {
     let app = app();
+    let label = (words().close_tab)(tab.shows());
     view! {
         <button
             type="button"
             class="button button-icon"
-            aria-label=words().close_tab
-            title=words().close_tab
+            aria-label=label
+            title=label
             on:click=move |_| app.close(tab.id)
         >
             <Icon shape=Shape::Close />

@@ -81,7 +81,7 @@ pub fn ProblemScreen(tab: Tab) -> impl IntoView {
                     <button type="button" class="button" on:click=move |_| app.choose_files()>
                         {words().open_another}
                     </button>
-                    <button type="button" class="button" on:click=move |_| app.close(tab.id)>{words().close_tab}</button>
+                    <button type="button" class="button" on:click=move |_| app.close(tab.id)>{(words().close_tab)(tab.shows())}</button>
                 </div>
                 {problem
                     .formats
