@@ -130,7 +130,7 @@ fn a_large_packed_trace_is_unpacked_while_it_is_read() {
     let bytes = archive.finish().unwrap();
     assert!(bytes.len() < 1 << 20);
     std::fs::write(dir.join("big.zip"), bytes).unwrap();
-    let report = text(&dir, &["report", "big.zip", "--format", "markdown"]);
+    let report = text(&dir, &["report", "big.zip", "--format", "md"]);
     assert!(report.contains("a name that packs well"));
 }
 

@@ -196,6 +196,7 @@ pub struct InputArgs {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     Terminal,
+    #[value(alias = "md")]
     Markdown,
     Json,
     Csv,
