@@ -12,8 +12,8 @@ const ATTRIBUTES = ['src', 'report', 'theme', 'limits', 'frame', 'show', 'label'
 const MAX_HEIGHT_PX = 20_000;
 
 // A sheet made by a script: policies of the page around have nothing against it.
-const STYLE = new CSSStyleSheet();
-STYLE.replaceSync(`
+const STYLE = globalThis.CSSStyleSheet && new CSSStyleSheet();
+STYLE?.replaceSync(`
   :host { display: block; }
   :host([hidden]) { display: none; }
   iframe { display: block; width: 100%; height: 12rem; border: 0; color-scheme: normal; }
@@ -37,7 +37,8 @@ function nameOf(address) {
   }
 }
 
-export class TraceDrop extends HTMLElement {
+// Servers that render pages load this too, and have no elements: there it does nothing.
+export class TraceDrop extends (globalThis.HTMLElement ?? class {}) {
   static observedAttributes = ATTRIBUTES;
 
   #frame = null;
@@ -200,4 +201,4 @@ export class TraceDrop extends HTMLElement {
   }
 }
 
-if (!customElements.get('trace-drop')) customElements.define('trace-drop', TraceDrop);
+if (globalThis.customElements && !customElements.get('trace-drop')) customElements.define('trace-drop', TraceDrop);

@@ -280,6 +280,8 @@ test('the package is ready for npm, and complete', async () => {
   assert.deepEqual(names, ['LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'package.json', 'trace-drop.d.ts', 'trace-drop.js', 'tracedrop.html']);
   const about = JSON.parse(readFileSync(join(folder, 'package/package.json'), 'utf8'));
   assert.match(readFileSync(path('Cargo.toml'), 'utf8'), new RegExp(`^version = "${about.version}"$`, 'm'));
+  // Sites that are rendered on a server load it there as well.
+  execFileSync(process.execPath, ['--input-type=module', '--eval', `await import(${JSON.stringify(join(folder, 'package/trace-drop.js'))})`]);
   // The page in one file stays small enough to be sent around.
   assert.ok(readFileSync(join(folder, 'package/tracedrop.html')).length < (process.env.TRACEDROP_DIST ? 40e6 : 4e6));
 });
