@@ -173,6 +173,25 @@ fn a_comparison_of_ten_rows_fits_in_two_kilobytes() {
     let digests: Vec<Option<&str>> =
         linked.report().files.iter().map(|file| file.sha256.as_deref()).collect();
     assert_eq!(digests, [None, Some(digest.as_str())]);
+    // Of one name and size they are told apart by their order, unless one is missing.
+    let mut same =
+        Compared::new(side("compare-base.json.gz"), side("compare-base.json.gz"), &CompareQuery::default())
+            .unwrap();
+    let [first, then] =
+        ["1a", "2b"].map(|digits| LinkedFile { sha256: Some(digits.repeat(32)), ..files[0].clone() });
+    for (given, wanted) in [
+        (vec![first.clone(), then.clone()], [first.sha256.clone(), then.sha256.clone()]),
+        (vec![then], [None, None]),
+    ] {
+        let options =
+            Options { link: LinkOptions { files: given, ..LinkOptions::default() }, ..Options::default() };
+        let mut out = Vec::new();
+        same.export(&link::INFO, &options, &mut out).unwrap();
+        let linked = Linked::open(std::str::from_utf8(&out).unwrap()).unwrap();
+        let digests: Vec<Option<String>> =
+            linked.report().files.iter().map(|file| file.sha256.clone()).collect();
+        assert_eq!(digests, wanted);
+    }
     // Ten rows of what changed, with their headline.
     let mut smallest = usize::MAX;
     for report in compared.reports() {

@@ -41,7 +41,8 @@ enum Lie {
     Elsewhere,
 }
 
-/// By their sizes. The files of one side have an order of their own.
+/// By their sizes, and by their names where the sizes of both sides are the same. The files of one side have an order of their
+/// own.
 fn lie_of(link: &LinkView, document: &DocumentView) -> Lie {
     let linked: Vec<u64> = link.files.iter().map(|file| file.bytes).collect();
     let read: Vec<u64> = document.files.iter().map(|account| account.file.bytes).collect();
@@ -50,21 +51,33 @@ fn lie_of(link: &LinkView, document: &DocumentView) -> Lie {
         return Lie::Elsewhere;
     };
     let n_of_a = (sides.a.n_files as usize).min(read.len());
-    let (a, b) = read.split_at(n_of_a);
-    let are_same = |linked: &[u64], read: &[u64]| {
-        let sorted = |sizes: &[u64]| {
-            let mut sizes = sizes.to_vec();
-            sizes.sort_unstable();
-            sizes
-        };
-        sorted(linked) == sorted(read)
-    };
-    let (first, then) = linked.split_at(n_of_a);
-    if are_same(first, a) && are_same(then, b) {
-        return Lie::InOrder;
+    let names = || link.files.iter().map(|file| &file.name);
+    let read_names = || document.files.iter().map(|account| &account.file.name);
+    match (lie(linked.iter(), read.iter(), n_of_a), lie(names(), read_names(), n_of_a)) {
+        ([true, true], [false, true]) | ([false, true], _) => Lie::Swapped,
+        ([true, _], _) => Lie::InOrder,
+        ([false, false], _) => Lie::Elsewhere,
     }
-    let (first, then) = linked.split_at(linked.len() - n_of_a);
-    if are_same(first, b) && are_same(then, a) { Lie::Swapped } else { Lie::Elsewhere }
+}
+
+fn sorted<'a, T: Ord>(some: &[&'a T]) -> Vec<&'a T> {
+    let mut some = some.to_vec();
+    some.sort_unstable();
+    some
+}
+
+/// Whether what is read, of which the first `n_of_a` are A, is what is linked: as it lies, and with A as B and B as A.
+fn lie<'a, T: Ord + 'a>(
+    linked: impl Iterator<Item = &'a T>,
+    read: impl Iterator<Item = &'a T>,
+    n_of_a: usize,
+) -> [bool; 2] {
+    let (linked, read): (Vec<&T>, Vec<&T>) = (linked.collect(), read.collect());
+    let are_same = |(first, then): (&[&T], &[&T]), a: &[&T], b: &[&T]| {
+        sorted(first) == sorted(a) && sorted(then) == sorted(b)
+    };
+    let (a, b) = read.split_at(n_of_a.min(read.len()));
+    [are_same(linked.split_at(a.len()), a, b), are_same(linked.split_at(b.len()), b, a)]
 }
 
 impl App {

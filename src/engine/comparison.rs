@@ -1,7 +1,7 @@
 //! Two sides that were read, as one document: reports on what changed, exports, limits.
 
 use super::protocol::{
-    DocumentView, Failure, FileAccount, LeftOutView, RangeView, SideView, SidesView, TableId,
+    DocumentView, Failure, FileAccount, FileView, LeftOutView, RangeView, SideView, SidesView, TableId,
 };
 use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, report_view, stem_of, together};
@@ -31,6 +31,8 @@ pub struct Side {
 pub struct Compared {
     a: Side,
     b: Side,
+    /// A and B have changed places since it was made.
+    is_swapped: bool,
     query: CompareQuery,
     comparison: Comparison,
     order: RowOrder,
@@ -40,7 +42,7 @@ impl Compared {
     /// Compares side B with side A. An error if they have nothing to compare.
     pub fn new(a: Side, b: Side, query: &CompareQuery) -> Result<Compared, Problem> {
         let comparison = compare::compare(&a.digest, &b.digest, query)?;
-        Ok(Compared { a, b, query: query.clone(), comparison, order: RowOrder::default() })
+        Ok(Compared { a, b, is_swapped: false, query: query.clone(), comparison, order: RowOrder::default() })
     }
 
     /// Compares again: for another question, or with A as B and B as A. An error, and nothing happens, if there is nothing
@@ -50,6 +52,7 @@ impl Compared {
         self.comparison = compare::compare(&a.digest, &b.digest, query)?;
         if is_swapped {
             std::mem::swap(&mut self.a, &mut self.b);
+            self.is_swapped = !self.is_swapped;
         }
         self.query = query.clone();
         self.order = RowOrder::default();
@@ -68,18 +71,18 @@ impl Compared {
 
     /// The files of both sides, as no run is at hand to say them, with the SHA-256 that whoever asks knows of some.
     fn link_options(&self, options: &Options) -> LinkOptions {
-        let accounts = self.a.accounts.iter().chain(&self.b.accounts);
-        let file = |account: &FileAccount| {
-            let (name, bytes) = (account.file.name.clone(), account.file.bytes);
-            let mut known = options.link.files.iter().filter(|file| file.name == name && file.bytes == bytes);
-            let sha256 = match (known.next(), known.next()) {
-                (Some(file), None) => file.sha256.clone(),
-                // Two of one name and size can not be told apart.
-                _ => None,
-            };
-            LinkedFile { name, bytes, sha256 }
-        };
-        LinkOptions { files: accounts.map(file).collect(), sha256: Vec::new(), ..options.link.clone() }
+        let mut files: Vec<LinkedFile> = Vec::new();
+        let accounts = || self.a.accounts.iter().chain(&self.b.accounts);
+        for FileAccount { file: FileView { name, bytes, .. }, .. } in accounts() {
+            let is_it = |file: &&LinkedFile| file.name == *name && file.bytes == *bytes;
+            let known: Vec<&LinkedFile> = options.link.files.iter().filter(is_it).collect();
+            // Of one name and size they are told apart by their order, if none is missing.
+            let n_such = accounts().filter(|it| it.file.name == *name && it.file.bytes == *bytes).count();
+            let at = if known.len() == n_such { files.iter().filter(is_it).count() } else { known.len() };
+            let sha256 = known.get(at).and_then(|file| file.sha256.clone());
+            files.push(LinkedFile { name: name.clone(), bytes: *bytes, sha256 });
+        }
+        LinkOptions { files, sha256: Vec::new(), ..options.link.clone() }
     }
 }
 
@@ -98,6 +101,7 @@ impl Shown for Compared {
             sides: Some(SidesView {
                 a: side_view(&self.a)?,
                 b: side_view(&self.b)?,
+                is_swapped: self.is_swapped,
                 phase: self.query.phase,
                 phases: phases.into_iter().filter(is_there).collect(),
             }),

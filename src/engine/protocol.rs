@@ -436,6 +436,8 @@ pub struct LinkView {
 pub struct SidesView {
     pub a: SideView,
     pub b: SideView,
+    /// A and B have changed places since they were first compared.
+    pub is_swapped: bool,
     /// Steps that count.
     pub phase: PhaseFilter,
     /// What there are steps of, and all.

@@ -1,7 +1,7 @@
 // What is handed on: to Perfetto by its messages, and as a link with the numbers in it.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync, mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
@@ -237,6 +237,65 @@ test('a link of a comparison is short, names both files, and whoever drops them 
     await table(receiver).locator('th[aria-sort=ascending]').waitFor();
     await shows(receiver, sent);
     assert.match(await panel(receiver).getByTestId('side-a').textContent(), /compare-base/);
+    assert.deepEqual(receiver.console, []);
+    await receiver.context().close();
+  }
+});
+
+test('a link of a comparison of several files on each side lands in whatever order the folders are dropped', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sides-'));
+  const side = (name, durations) => {
+    mkdirSync(join(folder, name));
+    durations.forEach((dur, at) => {
+      const events = ['alpha', 'beta'].map((name, i) => ({ name, ph: 'X', ts: 1000 * i, dur: dur * (i + 1), pid: 1, tid: 1 }));
+      writeFileSync(join(folder, name, `run${at}.json`), JSON.stringify(events));
+    });
+    return join(folder, name);
+  };
+  // Of one file the sizes are the same on both sides.
+  const [before, after] = [side('before', [5, 77, 8]), side('after', [6, 444])];
+  const drop = async (page, files) => {
+    const session = await page.context().newCDPSession(page);
+    const data = { items: [], files, dragOperationsMask: 1 };
+    for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
+    await page.locator('[role=tab][aria-selected=true]').filter({ hasText: 'run0.json and 2 files more' }).filter({ hasText: '↔' }).waitFor();
+    await panel(page).getByRole('button', { name: 'Close this comparison' }).waitFor();
+  };
+  const table = (page) => panel(page).getByRole('table', { name: 'Slices by name' });
+  const cells = async (page) => {
+    await table(page).locator('th[aria-sort=ascending]').waitFor();
+    return (await table(page).locator('tbody td').allTextContents()).map((text) => text.trim());
+  };
+  const sender = await openPage(given.browser, given.site.url);
+  await drop(sender, [before, after]);
+  await table(sender).getByRole('button', { name: 'name', exact: true }).click();
+  const sent = await cells(sender);
+  const link = await linkOf(sender);
+  // As a file it asks for the traces together, too.
+  await sender.keyboard.press('e');
+  await sender.getByRole('menuitem', { name: 'Save as a Tracedrop file…' }).click();
+  const download = sender.waitForEvent('download');
+  await sender.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
+  const saved = join(folder, 'sides.tracedrop');
+  await (await download).saveAs(saved);
+  await sender.context().close();
+  const reader = await openPage(given.browser, given.site.url);
+  await reader.getByTestId('file-input').setInputFiles(saved);
+  await reader.getByTestId('from-link').getByText(/^These numbers were saved .* Drop the traces together to see everything:$/).waitFor();
+  // Each with its SHA-256, also those of one name and size.
+  assert.equal((await reader.getByTestId('from-link').innerText()).match(/\b[0-9a-f]{64}\b/g).length, 5);
+  await reader.context().close();
+
+  for (const folders of [[before, after], [after, before]]) {
+    const receiver = await openPage(given.browser, link);
+    await receiver.getByTestId('from-link').getByText('Drop the files together').waitFor();
+    await panel(receiver).getByRole('button', { name: 'Close this link' }).waitFor();
+    await drop(receiver, folders);
+    await receiver.getByText(/are files of the link: sizes and SHA-256 are the same/).first().waitFor();
+    await panel(receiver).getByRole('heading', { level: 2, name: 'Slices by name', exact: true }).waitFor();
+    // A stays A.
+    for (let waits = 0; waits < 50 && (await cells(receiver)).join() !== sent.join(); waits += 1) await receiver.waitForTimeout(100);
+    assert.deepEqual(await cells(receiver), sent);
     assert.deepEqual(receiver.console, []);
     await receiver.context().close();
   }

@@ -291,11 +291,19 @@ impl Digests {
             Some((tab, files))
         };
         let of: Vec<(Tab, Vec<LinkedFile>)> = match tab.side_tabs() {
-            Some(sides) => sides
-                .into_iter()
-                .filter(|side| side.phase.with_untracked(|phase| *phase == Phase::Done))
-                .filter_map(|side| with_files(side, side.document.get_untracked()))
-                .collect(),
+            // A first: files of one name and size are told apart by their order.
+            Some(mut sides) => {
+                if document.with_untracked(|it| it.as_ref()?.sides.as_ref().map(|it| it.is_swapped))
+                    == Some(true)
+                {
+                    sides.reverse();
+                }
+                sides
+                    .into_iter()
+                    .filter(|side| side.phase.with_untracked(|phase| *phase == Phase::Done))
+                    .filter_map(|side| with_files(side, side.document.get_untracked()))
+                    .collect()
+            }
             None => with_files(tab, document.get_untracked()).into_iter().collect(),
         };
         for (tab, _) in &of {

@@ -69,7 +69,7 @@ pub struct LinkOptions {
     /// place, if it is not known.
     pub sha256: Vec<Option<String>>,
     /// The files that it is of, where that is not a run: those of both sides of a comparison. Whoever asks for one gives those
-    /// whose SHA-256 is known.
+    /// whose SHA-256 is known, those of A first.
     pub files: Vec<LinkedFile>,
     /// Tables of one's own took part in the numbers, whatever the query says.
     pub own_tables: bool,
