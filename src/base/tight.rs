@@ -84,12 +84,55 @@ impl Factor {
     }
 }
 
-/// Starts of up to four stretches that the values lie in, cut where the gaps between them are widest, and how many bits the
-/// longest needs. `values` are not empty.
+/// One in so many values is looked at to find out in which stretches they lie.
+const SAMPLED: usize = 16;
+/// A stretch may be so many bits longer than that of the sample.
+const MAX_MORE_BITS: u32 = 2;
+
+/// Starts of up to four stretches that the values lie in, and how many bits the longest needs. `values` are not empty.
 fn bases_of(values: &[i64]) -> ([i64; N_BASES], u32) {
     let mut sorted = [0; BLOCK];
     let sorted = &mut sorted[..values.len()];
+    if values.len() == BLOCK {
+        // Sorting all of them would take longer than all the rest.
+        let sample = &mut sorted[..BLOCK / SAMPLED];
+        sample.iter_mut().zip(values.iter().step_by(SAMPLED)).for_each(|(sample, value)| *sample = *value);
+        let (starts, of_sample) = widest_cuts(sample);
+        let found = fitted(values, &starts);
+        if found.1 <= of_sample + MAX_MORE_BITS {
+            return found;
+        }
+    }
     sorted.copy_from_slice(values);
+    widest_cuts(sorted)
+}
+
+/// What each stretch starts with if values are cut below these, ascending, and how many bits the longest needs.
+fn fitted(values: &[i64], cuts: &[i64; N_BASES]) -> ([i64; N_BASES], u32) {
+    let (mut min, mut max) = ([i64::MAX; N_BASES], [i64::MIN; N_BASES]);
+    let [_, cuts @ ..] = *cuts;
+    for value in values {
+        let at = cuts.iter().map(|cut| usize::from(cut <= value)).sum::<usize>() % N_BASES;
+        min[at] = min[at].min(*value);
+        max[at] = max[at].max(*value);
+    }
+    let mut longest = 0;
+    let mut base = min[0];
+    for at in 0..N_BASES {
+        if min[at] <= max[at] {
+            longest = longest.max(max[at].wrapping_sub(min[at]) as u64);
+            base = min[at];
+        } else if at == 0 {
+            // Bases are ascending, so nothing is above one of a stretch with no value.
+            base = cuts[0];
+        }
+        min[at] = base;
+    }
+    (min, bits_of(longest))
+}
+
+/// Starts of the stretches that values lie in if they are cut where the gaps between them are widest, and how many bits the longest needs.
+fn widest_cuts(sorted: &mut [i64]) -> ([i64; N_BASES], u32) {
     sorted.sort_unstable();
     let mut gaps = [(0u64, 0usize); N_BASES - 1];
     for (at, pair) in sorted.windows(2).enumerate() {
@@ -169,6 +212,34 @@ pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
     }
     let n_more = n_more(ways);
     more[1..1 + n_more].iter().for_each(|more| out.extend_from_slice(&more.to_le_bytes()));
+    push_bits(above, bits, out);
+}
+
+/// Appends what [`write_block`] can read back as well, without looking at how values differ from their neighbours: for those in no order
+/// that lie together. At most [`BLOCK`] of them.
+pub fn write_unordered(values: &[i64], out: &mut Vec<u8>) {
+    let values = &values[..values.len().min(BLOCK)];
+    if values.is_empty() {
+        return;
+    }
+    let (min, range) = range_of(values.iter().copied());
+    if range == 0 {
+        return write_same(min, out);
+    }
+    let mut above = [0u64; BLOCK];
+    let above = &mut above[..values.len()];
+    above.iter_mut().zip(values).for_each(|(above, value)| *above = value.wrapping_sub(min) as u64);
+    let factor = if bits_of(range) < MIN_BITS_FOR_FACTOR { Factor::new(0, 1) } else { Factor::common(above) };
+    let ways = if factor.value() > 1 { FACTOR } else { 0 };
+    if ways > 0 {
+        above.iter_mut().for_each(|above| *above = factor.divide(*above));
+    }
+    let bits = bits_of(factor.divide(range));
+    out.extend_from_slice(&[bits as u8, ways]);
+    out.extend_from_slice(&min.to_le_bytes());
+    if ways > 0 {
+        out.extend_from_slice(&factor.value().to_le_bytes());
+    }
     push_bits(above, bits, out);
 }
 

@@ -1,79 +1,58 @@
 //! Many numbers of which exact quantiles are wanted, in little memory.
 //!
-//! Numbers are sorted a block at a time and packed as differences, mostly a byte or two each; of zeros only the number is kept. The k-th smallest of
-//! few is found by sorting them all; of many by counting them by their leading 16 bits, then, of those with the right
-//! ones, by the next 16, until they are few, so that two to five passes over the packed numbers find it, and others besides.
+//! Numbers are kept in the order in which they come and packed as differences from the smallest of their block; of zeros only the number
+//! is kept. Many of them are put into bins by their leading bits first, so that a block takes few bits, and a bin says
+//! how many smaller numbers there are: the k-th smallest is looked for in one bin. There, of few, by sorting them; of many by
+//! counting them by their leading 16 bits, then, of those with the right ones, by the next 16, until they are few.
 
 use super::numbers::{between, quantile_place};
 use crate::base::tight;
 
 /// As many as this are unpacked and sorted at once.
 const FEW: u64 = 1 << 18;
-/// Numbers of a block: there may be as many open blocks as there are pages.
+/// Numbers of a block while all are in one bin: there may be as many open blocks as there are pages.
 const BLOCK: usize = 256;
+/// From so many numbers on there are bins, each with an open block of its own.
+const MIN_BINNED: u64 = 1 << 18;
+/// Bits behind the first one that tell bins apart.
+const BIN_BITS: u32 = 3;
 
-/// Numbers in no order.
+/// Bin of a number above 0; larger numbers are in the same one or in a later one.
+#[inline]
+fn bin_of(value: u64) -> usize {
+    let power = value.checked_ilog2().unwrap_or(0);
+    let behind = (value << (u64::BITS - 1 - power)) << 1 >> (u64::BITS - BIN_BITS);
+    (power << BIN_BITS) as usize | behind as usize
+}
+
+const N_BINS: usize = (u64::BITS << BIN_BITS) as usize;
+
+/// Numbers in no order, none of which is 0.
 #[derive(Clone, Debug, Default)]
-pub struct Spread {
-    n_zeros: u64,
-    open: Vec<u64>,
+struct Bin {
+    open: Vec<i64>,
     packed: Vec<u8>,
-    n_blocks: usize,
-    sum: u128,
+    n: u64,
     max: u64,
 }
 
-impl Spread {
-    pub fn add(&mut self, value: u64) {
-        if value == 0 {
-            self.n_zeros += 1;
-            return;
-        }
-        self.sum += u128::from(value);
+impl Bin {
+    #[inline]
+    fn add(&mut self, value: u64) {
+        self.n += 1;
         self.max = self.max.max(value);
-        self.open.push(value);
+        self.open.push(value as i64);
         if self.open.len() == BLOCK {
-            self.open.sort_unstable();
-            let mut values = [0; BLOCK];
-            for (value, open) in values.iter_mut().zip(self.open.drain(..)) {
-                *value = open as i64;
-            }
-            tight::write_block(&values, &mut self.packed);
-            self.n_blocks += 1;
+            self.pack();
         }
     }
 
-    /// Adds all numbers of another.
-    pub fn absorb(&mut self, other: Spread) {
-        if self.n_blocks == 0 && self.open.is_empty() {
-            let n_zeros = self.n_zeros;
-            *self = other;
-            self.n_zeros += n_zeros;
-            return;
-        }
-        self.n_zeros += other.n_zeros;
-        self.packed.extend_from_slice(&other.packed);
-        self.n_blocks += other.n_blocks;
-        let n_open = other.open.iter().map(|value| u128::from(*value)).sum::<u128>();
-        self.sum += other.sum - n_open;
-        self.max = self.max.max(other.max);
-        other.open.into_iter().for_each(|value| self.add(value));
+    fn pack(&mut self) {
+        tight::write_unordered(&self.open, &mut self.packed);
+        self.open.clear();
     }
 
-    pub fn len(&self) -> u64 {
-        self.n_zeros + (self.n_blocks * BLOCK + self.open.len()) as u64
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Sum by number; exact.
-    pub fn mean(&self) -> Option<f64> {
-        (!self.is_empty()).then(|| self.sum as f64 / self.len() as f64)
-    }
-
-    /// All that are not 0, in no order.
+    /// All of them, in no order.
     fn for_each(&self, mut each: impl FnMut(u64)) {
         let mut rest = self.packed.as_slice();
         let mut values = [0; BLOCK];
@@ -81,26 +60,30 @@ impl Spread {
             values.iter().for_each(|value| each(*value as u64));
             rest = after;
         }
-        self.open.iter().for_each(|value| each(*value));
+        self.open.iter().for_each(|value| each(*value as u64));
+    }
+
+    /// Adds all numbers of another.
+    fn absorb(&mut self, other: Bin) {
+        if self.n == 0 {
+            *self = other;
+            return;
+        }
+        self.n += other.n - other.open.len() as u64;
+        self.max = self.max.max(other.max);
+        self.packed.extend_from_slice(&other.packed);
+        other.open.into_iter().for_each(|value| self.add(value as u64));
     }
 
     /// The numbers at these places of the ascending order, each counted from 0; places past the end read as 0.
-    pub fn at_places(&self, places: &[u64]) -> Vec<u64> {
-        let others: Vec<u64> = places.iter().filter_map(|place| place.checked_sub(self.n_zeros)).collect();
-        let mut others = self.among_others(&others).into_iter();
-        let value = |place: &u64| if *place < self.n_zeros { 0 } else { others.next().unwrap_or(0) };
-        places.iter().map(value).collect()
-    }
-
-    /// Those that are not 0, at these places among themselves.
-    fn among_others(&self, places: &[u64]) -> Vec<u64> {
-        if self.len() - self.n_zeros > FEW {
-            return self.find(places);
-        }
+    fn at_places(&self, places: &[u64]) -> Vec<u64> {
         if places.is_empty() {
             return Vec::new();
         }
-        let mut all = Vec::with_capacity((self.len() - self.n_zeros) as usize);
+        if self.n > FEW {
+            return self.find(places);
+        }
+        let mut all = Vec::with_capacity(self.n as usize);
         self.for_each(|value| all.push(value));
         all.sort_unstable();
         places.iter().map(|place| all.get(*place as usize).copied().unwrap_or(0)).collect()
@@ -165,6 +148,94 @@ impl Spread {
         };
         found.iter().map(|found| value(found).unwrap_or(0)).collect()
     }
+}
+
+/// Numbers in no order.
+#[derive(Clone, Debug, Default)]
+pub struct Spread {
+    n_zeros: u64,
+    /// Those that are not 0, until there are bins.
+    few: Bin,
+    /// [`N_BINS`] of them, or none.
+    bins: Vec<Bin>,
+    n: u64,
+    sum: u128,
+}
+
+impl Spread {
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        if value == 0 {
+            self.n_zeros += 1;
+            return;
+        }
+        self.n += 1;
+        self.sum += u128::from(value);
+        match self.bins.get_mut(bin_of(value)) {
+            Some(bin) => bin.add(value),
+            None => {
+                self.few.add(value);
+                if self.few.n >= MIN_BINNED {
+                    self.make_bins();
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn make_bins(&mut self) {
+        let few = std::mem::take(&mut self.few);
+        self.bins.resize_with(N_BINS, Bin::default);
+        few.for_each(|value| self.bins[bin_of(value)].add(value));
+    }
+
+    /// Adds all numbers of another.
+    pub fn absorb(&mut self, mut other: Spread) {
+        if self.bins.len() < other.bins.len() {
+            std::mem::swap(self, &mut other);
+        }
+        self.n_zeros += other.n_zeros;
+        // What has no bins is added one by one, and summed there.
+        let n_few = other.few.n;
+        let mut sum_few = 0;
+        other.few.for_each(|value| {
+            sum_few += u128::from(value);
+            self.add(value);
+        });
+        self.n += other.n - n_few;
+        self.sum += other.sum - sum_few;
+        self.bins.iter_mut().zip(other.bins).for_each(|(bin, other)| bin.absorb(other));
+    }
+
+    pub fn len(&self) -> u64 {
+        self.n_zeros + self.n
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sum by number; exact.
+    pub fn mean(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.sum as f64 / self.len() as f64)
+    }
+
+    /// The numbers at these places of the ascending order, each counted from 0; places past the end read as 0.
+    pub fn at_places(&self, places: &[u64]) -> Vec<u64> {
+        let bins = if self.bins.is_empty() { std::slice::from_ref(&self.few) } else { &self.bins };
+        let mut values = vec![0; places.len()];
+        let mut n_before = self.n_zeros;
+        for bin in bins {
+            let inside = |place: &u64| place.checked_sub(n_before).filter(|place| *place < bin.n);
+            let wanted: Vec<u64> = places.iter().filter_map(inside).collect();
+            let mut found = bin.at_places(&wanted).into_iter();
+            for (value, _) in values.iter_mut().zip(places).filter(|(_, place)| inside(place).is_some()) {
+                *value = found.next().unwrap_or(0);
+            }
+            n_before += bin.n;
+        }
+        values
+    }
 
     /// Quantiles, linear between neighbours; nothing of nothing.
     pub fn quantiles<const N: usize>(&self, qs: [f64; N]) -> Option<[f64; N]> {
@@ -208,7 +279,7 @@ mod tests {
         let mut spread = Spread::default();
         let mut all = Vec::new();
         let mut state = 88_172_645_463_325_252u64;
-        for i in 0..FEW + 5000 {
+        for i in 0..2 * MIN_BINNED + 5000 {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
