@@ -98,6 +98,88 @@ impl Numbers {
     }
 }
 
+/// What is known of an address.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Known {
+    pub address: u64,
+    /// Its region; 0 until there is one.
+    pub region: u32,
+    /// Its current life, counted from 1; 0 before the first.
+    pub life: u32,
+}
+
+impl Known {
+    #[inline]
+    fn is_free(self) -> bool {
+        self.region | self.life == 0
+    }
+}
+
+/// Addresses, and what is known of each: all of it in one spot of memory.
+#[derive(Clone, Debug, Default)]
+pub struct Addresses {
+    /// As in [`Numbers`].
+    slots: Vec<Known>,
+    n: usize,
+}
+
+impl Addresses {
+    /// Where an address is, or would be. There are places, and some are free.
+    #[inline]
+    fn place_of(&self, address: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = mixed(address) as usize & mask;
+        loop {
+            let slot = &self.slots[at];
+            if slot.address == address || slot.is_free() {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// What is known of an address, and its place, if it is there.
+    #[inline]
+    pub fn find(&self, address: u64) -> Option<(usize, Known)> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let at = self.place_of(address);
+        Some((at, self.slots[at])).filter(|(_, slot)| !slot.is_free())
+    }
+
+    /// What is known of an address, to be changed, with its place. Whoever takes it for a new one says what its region or its life is.
+    #[inline]
+    pub fn entry(&mut self, address: u64) -> (usize, &mut Known) {
+        if self.slots.len() < MIN_SLOTS || self.n * 3 >= self.slots.len() * 2 {
+            self.grow();
+        }
+        let at = self.place_of(address);
+        let slot = &mut self.slots[at];
+        if slot.is_free() {
+            self.n += 1;
+            slot.address = address;
+        }
+        (at, slot)
+    }
+
+    /// What is known at a place.
+    #[inline]
+    pub fn at(&mut self, place: usize) -> Option<&mut Known> {
+        self.slots.get_mut(place)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let n_slots = (self.slots.len() * 2).max(MIN_SLOTS);
+        let before = std::mem::replace(&mut self.slots, vec![Known::default(); n_slots]);
+        for slot in before.into_iter().filter(|slot| !slot.is_free()) {
+            let at = self.place_of(slot.address);
+            self.slots[at] = slot;
+        }
+    }
+}
+
 /// Pages of a stretch.
 const STRETCH: usize = 8;
 
@@ -295,6 +377,7 @@ mod tests {
             let (mut table, mut set, mut places) =
                 (PageTable::<u32>::default(), PageSet::default(), Places::default());
             let (mut numbers, mut numbered) = (Numbers::default(), BTreeMap::new());
+            let mut addresses = Addresses::default();
             let (mut counts, mut seen, mut ids) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
             for key in keys {
                 let count: &mut u32 = counts.entry(key).or_default();
@@ -304,6 +387,10 @@ mod tests {
                 let (is_new, next) = (!numbered.contains_key(&key), numbered.len() as u32);
                 let number = *numbered.entry(key).or_insert(next);
                 prop_assert_eq!(numbers.get_or_add(key), (number, is_new));
+                prop_assert_eq!(addresses.find(key).map(|(_, known)| known.life), (!is_new).then_some(number + 1));
+                let (at, known) = addresses.entry(key);
+                known.life = number + 1;
+                prop_assert_eq!(addresses.at(at).map(|known| known.address), Some(key));
                 *count += 1;
                 *table.entry(key) += 1;
                 prop_assert_eq!(set.contains(key), seen.contains(&key));

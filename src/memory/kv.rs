@@ -113,14 +113,11 @@ impl KvLife {
 #[derive(Clone, Debug, Default)]
 pub struct KvBlocks {
     lives: Vec<KvLife>,
-    /// The current one of each address, by its number.
-    current: Vec<u32>,
 }
 
 impl KvBlocks {
-    /// An access to the cache; `is_store` or a read. Addresses have numbers that count from 0, as they appear.
-    pub fn add(&mut self, number: u32, block_id: u32, address: u64, is_store: bool, ts: i64) {
-        let next = self.lives.len() as u32;
+    /// An access to the cache; `is_store` or a read. `current` is the current life of the address, counted from 1; 0 before the first.
+    pub fn add(&mut self, current: &mut u32, block_id: u32, address: u64, is_store: bool, ts: i64) {
         let mut life = KvLife {
             block_id,
             address,
@@ -131,29 +128,23 @@ impl KvBlocks {
             evict_ns: None,
             reads: 0,
         };
-        if self.current.len() == number as usize {
-            self.current.push(next);
-        }
-        let Some(at) = self.current.get_mut(number as usize) else { return };
-        if let Some(now) = self.lives.get_mut(*at as usize) {
-            if is_store && now.reads > 0 {
-                now.evict_ns = Some(ts);
-                life.generation = now.generation + 1;
-                *at = next;
-            } else {
+        if let Some(now) = self.lives.get_mut((*current as usize).wrapping_sub(1)) {
+            if !is_store || now.reads == 0 {
                 count(now, is_store, ts);
                 return;
             }
+            now.evict_ns = Some(ts);
+            life.generation = now.generation + 1;
         }
         count(&mut life, is_store, ts);
         self.lives.push(life);
+        *current = self.lives.len() as u32;
     }
 
-    /// Looks at the life of the address of that number, as [`super::labeller::Labeller::see`] does.
+    /// Looks at a life, as [`super::labeller::Labeller::see`] does.
     #[inline]
-    pub fn see(&self, number: u32) -> u32 {
-        let at = self.current.get(number as usize);
-        at.and_then(|at| self.lives.get(*at as usize)).map_or(0, |life| life.reads as u32)
+    pub fn see(&self, life: u32) -> u32 {
+        self.lives.get((life as usize).wrapping_sub(1)).map_or(0, |life| life.reads as u32)
     }
 
     pub fn lives(&self) -> &[KvLife] {
@@ -178,10 +169,11 @@ mod tests {
     #[test]
     fn a_store_after_reads_begins_a_new_life() {
         let mut blocks = KvBlocks::default();
+        let mut current = [0; 2];
         for (address, is_store, ts) in
             [(1, true, 0), (1, true, 5), (1, false, 10), (2, false, 11), (1, true, 20), (1, false, 26)]
         {
-            blocks.add(address as u32 - 1, 7, address, is_store, ts);
+            blocks.add(&mut current[address as usize - 1], 7, address, is_store, ts);
         }
         let lives: Vec<_> = blocks
             .lives()

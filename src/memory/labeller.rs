@@ -5,14 +5,15 @@
 //! weights. All weights are region 1, each address of the key/value cache is a region, and each page of any other kind; they get their
 //! numbers from 2 on, as they appear.
 
-use super::index::{Numbers, PageSet, PageTable, Places};
+use super::index::{Addresses, PageSet, PageTable, Places};
 use super::kinds::{Kind, Kinds};
+use super::metrics::Accumulator;
 use super::ranges::{AddressRange, MarkedPages};
 use super::rules::{Question, Rules};
 use crate::base::python;
 use crate::base::strings::StringTable;
 use crate::trace::accesses::{Access, Op, PAGE_BITS};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What becomes of a row that nothing tells the kind of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -63,7 +64,7 @@ impl Region {
     /// All weights.
     pub const WEIGHTS: u32 = 1;
     /// The first number that others get.
-    const FIRST: u32 = 2;
+    pub const FIRST: u32 = 2;
 }
 
 /// Regions in the order in which they appear.
@@ -107,6 +108,11 @@ impl RegionMap {
 
     pub fn regions(&self) -> &[Region] {
         &self.regions
+    }
+
+    fn push(&mut self, region: Region) {
+        self.places.get_or_add(region.id);
+        self.regions.push(region);
     }
 
     /// The region with that number.
@@ -153,22 +159,68 @@ struct Page {
     id: u32,
 }
 
-/// Gives labels to accesses in the order of the file.
+/// The first access to a region that has one page.
+#[derive(Clone, Copy, Debug)]
+struct Birth {
+    page: u64,
+    ts: i64,
+}
+
+/// What is known of the region of all weights.
+#[derive(Clone, Copy, Debug)]
+struct Weights {
+    first_seen_ns: i64,
+    page_min: u64,
+    page_max: u64,
+    /// Regions that had come before.
+    n_before: usize,
+}
+
+/// What is known of an access beforehand, by its address alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Kind of its page, if that is known.
+    kind: Option<Kind>,
+    /// Region of all accesses to the address that are of this kind; 0 if there is none yet.
+    region_id: u32,
+    /// Of an address of the key/value cache, where it stands among them.
+    place: u32,
+    /// Of such an address, its current life, counted from 1.
+    pub life: u32,
+}
+
+impl Seen {
+    /// Nothing is known.
+    pub const NOTHING: Seen = Seen { kind: None, region_id: 0, place: 0, life: 0 };
+
+    /// Region of the address, 0 if there is none yet.
+    #[inline]
+    pub fn region_id(&self) -> u32 {
+        self.region_id
+    }
+}
+
+/// Gives labels to accesses in the order of the file. Regions from the second on have one page each, those of the key/value cache one address.
 #[derive(Clone, Debug, Default)]
 pub struct Labeller {
     rules: Rules,
     policy: UnknownPolicy,
     /// Pages of weights, a bit each, as they mostly are most of all pages.
     weights: PageSet,
-    /// Of the others.
+    /// Those of them that no access to weights has touched.
+    untouched: FxHashSet<u64>,
+    /// Pages of other kinds that accesses to weights have touched all the same.
+    other_weights: FxHashSet<u64>,
+    /// Of pages that are not of weights.
     pages: PageTable<Page>,
     ranges: MarkedPages<Kind>,
-    /// Addresses of the key/value cache by number, and their regions by that.
-    kv_addresses: Numbers,
-    kv_regions: Vec<u32>,
-    /// Number of the latest address of the cache.
-    kv_number: u32,
-    map: RegionMap,
+    /// Addresses of the key/value cache.
+    kv_addresses: Addresses,
+    /// Where the latest of them stands.
+    kv_place: usize,
+    all_weights: Option<Weights>,
+    /// Of regions from [`Region::FIRST`] on.
+    births: Vec<Birth>,
     /// Answers of the rules.
     answers: FxHashMap<Question, Option<Kind>>,
     /// The question that was asked last; rows that follow each other often ask the same.
@@ -222,32 +274,77 @@ impl Labeller {
                 UnknownPolicy::Runtime => kind = Kind::RUNTIME,
             }
         }
-        if known.is_none() {
-            match self.ranges.get(page).unwrap_or(kind) {
-                Kind::WEIGHT => _ = self.weights.insert(page),
-                kind => self.pages.entry(page).kind = kind.0 + 1,
+        let of_page = known.unwrap_or_else(|| {
+            let of_page = self.ranges.get(page).unwrap_or(kind);
+            match of_page {
+                Kind::WEIGHT => {
+                    self.weights.insert(page);
+                    self.untouched.insert(page);
+                }
+                _ => self.pages.entry(page).kind = of_page.0 + 1,
+            }
+            of_page
+        });
+        if kind == Kind::WEIGHT {
+            if of_page != Kind::WEIGHT {
+                self.other_weights.insert(page);
+            } else if !self.untouched.is_empty() {
+                self.untouched.remove(&page);
             }
         }
         let region_id = match kind {
-            Kind::WEIGHT => Region::WEIGHTS,
+            Kind::WEIGHT => self.weight(page, row.ts),
             Kind::KV_CACHE => {
-                let (at, is_new) = self.kv_addresses.get_or_add(row.address);
-                if is_new {
-                    self.kv_regions.push(self.map.next_id());
+                let (at, known) = self.kv_addresses.entry(row.address);
+                self.kv_place = at;
+                if known.region == 0 {
+                    known.region = next_region(&mut self.births, page, row.ts);
                 }
-                self.kv_number = at;
-                self.kv_regions.get(at as usize).copied().unwrap_or(Region::UNKNOWN)
+                known.region
             }
             _ => {
-                let page = self.pages.entry(page);
-                if page.id == 0 {
-                    page.id = self.map.next_id();
+                let known = self.pages.entry(page);
+                if known.id == 0 {
+                    known.id = next_region(&mut self.births, page, row.ts);
                 }
-                page.id
+                known.id
             }
         };
-        self.map.count(region_id, kind, page, row.ts);
         Ok(Some(Label { kind, region_id }))
+    }
+
+    /// The label of an access of which so much is known beforehand; `given` is what the source says. `None` if that does not tell it.
+    #[inline]
+    pub fn label_seen(&mut self, seen: &Seen, given: Kind, address: u64, ts: i64) -> Option<Label> {
+        let kind = seen.kind?;
+        if seen.region_id == 0 || given != kind && given != Kind::UNKNOWN {
+            return None;
+        }
+        match kind {
+            Kind::UNKNOWN => return None,
+            Kind::WEIGHT if !self.untouched.is_empty() => return None,
+            Kind::WEIGHT => _ = self.weight(address >> PAGE_BITS, ts),
+            // Addresses have other places once there is more room for them.
+            Kind::KV_CACHE => {
+                self.kv_place = seen.place as usize;
+                if self.kv_addresses.at(self.kv_place).is_none_or(|known| known.address != address) {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+        Some(Label { kind, region_id: seen.region_id })
+    }
+
+    /// Takes note of an access to weights.
+    #[inline]
+    fn weight(&mut self, page: u64, ts: i64) -> u32 {
+        let n_before = self.births.len();
+        let new = || Weights { first_seen_ns: ts, page_min: page, page_max: page, n_before };
+        let weights = self.all_weights.get_or_insert_with(new);
+        weights.page_min = weights.page_min.min(page);
+        weights.page_max = weights.page_max.max(page);
+        Region::WEIGHTS
     }
 
     /// What a page has been taken for.
@@ -259,10 +356,10 @@ impl Labeller {
         self.pages.see(page).kind.checked_sub(1).map(Kind)
     }
 
-    /// Of the latest access to the key/value cache, the number of its address; they count from 0, as they appear.
+    /// Of the address of the latest access to the key/value cache, the current life, to be changed.
     #[inline]
-    pub fn kv_number(&self) -> u32 {
-        self.kv_number
+    pub fn kv_life(&mut self) -> Option<&mut u32> {
+        self.kv_addresses.at(self.kv_place).map(|known| &mut known.life)
     }
 
     fn classify(
@@ -311,22 +408,24 @@ impl Labeller {
         number
     }
 
-    /// Looks at what is known of an address, so that it is near the processor when the access comes. Gives what is known so far: the
-    /// region, the number of an address of the key/value cache, and a number that is of no use but that nobody can leave the look out.
+    /// What is known of an address. Whoever has many of them asks beforehand, so that no look into memory waits for another.
     #[inline]
-    pub fn see(&self, address: u64) -> (u32, Option<u32>, u32) {
+    pub fn see(&self, address: u64) -> Seen {
         let page = address >> PAGE_BITS;
         if self.weights.contains(page) {
-            return (Region::WEIGHTS, None, 0);
+            return Seen { kind: Some(Kind::WEIGHT), region_id: Region::WEIGHTS, ..Seen::NOTHING };
         }
         let known = self.pages.see(page);
-        let number = match known.kind.checked_sub(1).map(Kind) {
-            Some(Kind::KV_CACHE) => self.kv_addresses.get(address),
-            _ => None,
-        };
-        let of_number = number.and_then(|at| self.kv_regions.get(at as usize));
-        let id = of_number.copied().unwrap_or(known.id);
-        (id, number, self.map.get(id).map_or(0, |region| region.access_count as u32))
+        let kind = known.kind.checked_sub(1).map(Kind);
+        if kind != Some(Kind::KV_CACHE) {
+            return Seen { kind, region_id: known.id, ..Seen::NOTHING };
+        }
+        match self.kv_addresses.find(address) {
+            Some((place, known)) => {
+                Seen { kind, region_id: known.region, place: place as u32, life: known.life }
+            }
+            None => Seen { kind, ..Seen::NOTHING },
+        }
     }
 
     /// Pages of the accesses so far that are of a known kind.
@@ -340,8 +439,41 @@ impl Labeller {
         pages
     }
 
-    /// The regions of the accesses so far.
-    pub fn into_regions(self) -> RegionMap {
-        self.map
+    /// Number of pages that accesses to weights have touched.
+    pub fn n_weight_pages(&self) -> u64 {
+        self.weights.len() - self.untouched.len() as u64 + self.other_weights.len() as u64
     }
+
+    /// The regions of the accesses so far, which `all` has been told of.
+    pub fn into_regions(self, all: &Accumulator) -> RegionMap {
+        let mut map = RegionMap::default();
+        let region = |id: u32, first_seen_ns: i64, page_min: u64, page_max: u64| {
+            let (kind, last_seen_ns, access_count) = all.touches_of(id)?;
+            Some(Region { id, kind, page_min, page_max, first_seen_ns, last_seen_ns, access_count })
+        };
+        let mut add = |region: Option<Region>| region.into_iter().for_each(|region| map.push(region));
+        let mut weights = self.all_weights.map(|all| {
+            (all.n_before, region(Region::WEIGHTS, all.first_seen_ns, all.page_min, all.page_max))
+        });
+        for (at, birth) in self.births.iter().enumerate() {
+            if let Some((_, region)) = weights.take_if(|(n_before, _)| *n_before == at) {
+                add(region);
+            }
+            add(region(id_of(at), birth.ts, birth.page, birth.page));
+        }
+        add(weights.and_then(|(_, region)| region));
+        map
+    }
+}
+
+/// Number of the region that comes after so many others with a number of their own.
+fn id_of(n_before: usize) -> u32 {
+    u32::try_from(n_before).map_or(u32::MAX, |n| Region::FIRST.saturating_add(n))
+}
+
+/// Number of a new region.
+#[cold]
+fn next_region(births: &mut Vec<Birth>, page: u64, ts: i64) -> u32 {
+    births.push(Birth { page, ts });
+    id_of(births.len() - 1)
 }

@@ -6,6 +6,7 @@
 
 use super::index::Places;
 use super::kinds::Kind;
+use super::labeller::Region;
 use super::numbers::PairwiseSum;
 use super::once::{Distinct, Pass};
 use super::spread::Spread;
@@ -151,6 +152,7 @@ struct Touches {
     /// Earliest store, of one that has `writes`.
     first_store: i64,
     first_any: i64,
+    last_any: i64,
     /// Latest load, of one that has `reads`.
     last_load: i64,
     reads: u64,
@@ -158,6 +160,22 @@ struct Touches {
     n_accesses: u64,
     kind: Kind,
     region_id: u32,
+}
+
+impl Touches {
+    fn none(region_id: u32) -> Touches {
+        Touches {
+            first_store: 0,
+            first_any: i64::MAX,
+            last_any: i64::MIN,
+            last_load: 0,
+            reads: 0,
+            writes: 0,
+            n_accesses: 0,
+            kind: Kind::UNKNOWN,
+            region_id,
+        }
+    }
 }
 
 /// How accesses step.
@@ -214,33 +232,61 @@ pub struct Counts {
     pub n_pages: u64,
 }
 
+/// Who has given numbers to regions, and what follows from that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Numbering {
+    /// The source: any numbers, and nothing follows.
+    #[default]
+    Source,
+    /// [`super::labeller::Labeller`]: they count from 0. From [`Region::FIRST`] on each has one page, and one address if it is of the
+    /// key/value cache.
+    Own {
+        /// Rows are in order of time.
+        is_in_time_order: bool,
+    },
+}
+
 /// Takes accesses one by one, in the order of the file.
 #[derive(Default)]
 pub struct Accumulator {
+    numbering: Numbering,
     regions: Vec<Touches>,
+    /// Of numbers that the source has given.
     places: Places,
+    /// Distinct pages of accesses to regions that may have several, as the labeller counts them: of no known kind, of weights.
+    n_pages: [u64; Region::FIRST as usize],
+    /// Between accesses to an address of the key/value cache, where these are told here.
+    kv_intervals: Spread,
 }
 
 impl Accumulator {
+    pub fn new(numbering: Numbering) -> Accumulator {
+        Accumulator { numbering, ..Accumulator::default() }
+    }
+
     /// Takes note of what does not depend on order in time.
     #[inline]
     pub fn add(&mut self, row: &Row) {
-        let (at, is_new) = self.places.get_or_add(row.region_id);
-        if is_new {
-            self.regions.push(Touches {
-                first_store: row.ts,
-                first_any: row.ts,
-                last_load: row.ts,
-                reads: 0,
-                writes: 0,
-                n_accesses: 0,
-                kind: row.kind,
-                region_id: row.region_id,
-            });
+        let at = match self.numbering {
+            Numbering::Own { .. } => row.region_id as usize,
+            Numbering::Source => self.places.get_or_add(row.region_id).0 as usize,
+        };
+        if at >= self.regions.len() {
+            // Of the labeller's numbers, that of weights may come late.
+            (self.regions.len()..=at).for_each(|_| self.regions.push(Touches::none(row.region_id)));
         }
-        let Some(region) = self.regions.get_mut(at as usize) else { return };
+        let Some(region) = self.regions.get_mut(at) else { return };
+        if region.n_accesses == 0 {
+            (region.kind, region.region_id) = (row.kind, row.region_id);
+        } else if row.kind == Kind::KV_CACHE
+            && self.numbering == (Numbering::Own { is_in_time_order: true })
+            && row.ts > region.last_any
+        {
+            self.kv_intervals.add(row.ts.saturating_sub(region.last_any) as u64);
+        }
         region.n_accesses += 1;
         region.first_any = region.first_any.min(row.ts);
+        region.last_any = region.last_any.max(row.ts);
         match row.op {
             Op::Load => {
                 region.last_load = if region.reads > 0 { region.last_load.max(row.ts) } else { row.ts };
@@ -254,38 +300,98 @@ impl Accumulator {
         }
     }
 
+    /// Whether all that is asked of distinct addresses is told here of such rows.
+    #[inline]
+    pub fn knows_addresses_of(&self, kind: Kind) -> bool {
+        kind == Kind::KV_CACHE && self.numbering == Numbering::Own { is_in_time_order: true }
+    }
+
+    /// Whether regions of a kind have one address each, so that accesses to them do not step.
+    #[inline]
+    pub fn is_still(&self, kind: Kind) -> bool {
+        kind == Kind::KV_CACHE && self.numbering != Numbering::Source
+    }
+
+    /// Whether pages of regions are to be counted from their addresses.
+    #[inline]
+    pub fn counts_pages(&self) -> bool {
+        self.numbering == Numbering::Source
+    }
+
+    /// Says how many distinct pages accesses of no known kind have, and those to weights.
+    pub fn set_pages(&mut self, unknown: u64, weights: u64) {
+        self.n_pages = [unknown, weights];
+    }
+
     /// Looks at a region, as [`super::labeller::Labeller::see`] does.
     #[inline]
     pub fn see(&self, region_id: u32) -> u32 {
-        let region = self.places.get(region_id).and_then(|at| self.regions.get(at as usize));
+        let region = self.place_of(region_id).and_then(|at| self.regions.get(at));
         region.map_or(0, |region| region.n_accesses as u32)
     }
 
-    /// Place of the region of a row that has been added.
+    /// Place of a region, of which a row has been added.
     #[inline]
-    pub fn place_of(&self, row: &Row) -> Option<usize> {
-        self.places.get(row.region_id).map(|at| at as usize)
+    pub fn place_of(&self, region_id: u32) -> Option<usize> {
+        match self.numbering {
+            Numbering::Own { .. } => Some(region_id as usize),
+            Numbering::Source => self.places.get(region_id).map(|at| at as usize),
+        }
+    }
+
+    /// Kind of the first access to a region, time of the latest one, and how many there are.
+    pub fn touches_of(&self, region_id: u32) -> Option<(Kind, i64, u64)> {
+        let region = self.regions.get(self.place_of(region_id)?)?;
+        (region.n_accesses > 0).then_some((region.kind, region.last_any, region.n_accesses))
     }
 
     /// All that is known, once `walks` and `found` have seen all rows.
-    pub fn finish(self, walks: Walks, found: Found) -> Metrics {
+    pub fn finish(mut self, mut walks: Walks, mut found: Found) -> Metrics {
+        self.add_what_follows(&mut walks, &mut found);
         let mut walks_of_regions = walks.walks;
         walks_of_regions.resize_with(self.regions.len(), Walk::default);
         let mut counts = found.counts;
         counts.resize(self.regions.len(), Counts::default());
         let regions = self.regions.into_iter().zip(walks_of_regions).zip(counts);
+        let there = regions.filter(|((touches, _), _)| touches.n_accesses > 0);
         let mut regions: Vec<RegionMetrics> =
-            regions.map(|((touches, walk), counts)| finish(touches, walk, counts)).collect();
+            there.map(|((touches, walk), counts)| finish(touches, walk, counts)).collect();
         regions.sort_unstable_by_key(|region| region.region_id);
         let intervals =
             (0..).map(Kind).zip(found.intervals).filter(|(_, spread)| !spread.is_empty()).collect();
         let strides = (0..).map(Kind).zip(walks.strides).filter(|(_, strides)| !strides.is_empty()).collect();
         Metrics { regions, intervals, strides }
     }
+
+    /// What regions of the labeller are like, as far as that follows from what they are.
+    fn add_what_follows(&mut self, walks: &mut Walks, found: &mut Found) {
+        if self.numbering == Numbering::Source {
+            return;
+        }
+        walks.walks.resize_with(self.regions.len(), Walk::default);
+        let mut n_still = 0;
+        for ((at, touches), walk) in self.regions.iter().enumerate().zip(&mut walks.walks) {
+            let counts = found.counts_at(at);
+            counts.n_pages = self.n_pages.get(at).copied().unwrap_or(1);
+            if self.knows_addresses_of(touches.kind) {
+                counts.n_written = u64::from(touches.writes > 0);
+                counts.n_overwritten = u64::from(touches.writes > 1);
+            }
+            if self.is_still(touches.kind) {
+                walk.n_same_page = touches.n_accesses.saturating_sub(1);
+                n_still += walk.n_same_page;
+            }
+        }
+        if n_still > 0 {
+            walks.strides_of(Kind::KV_CACHE).n_none += n_still;
+        }
+        found.intervals_of(Kind::KV_CACHE.0 as usize).absorb(std::mem::take(&mut self.kv_intervals));
+    }
 }
 
 fn finish(touches: Touches, walk: Walk, counts: Counts) -> RegionMetrics {
-    let Touches { first_store, first_any, last_load, reads, writes, n_accesses, kind, region_id } = touches;
+    let Touches { first_store, first_any, last_load, reads, writes, n_accesses, kind, region_id, .. } =
+        touches;
     let first_write_ns = if writes > 0 { first_store } else { first_any };
     let n_strides = n_accesses.saturating_sub(1);
     let share = |value: f64| if n_strides == 0 { 0.0 } else { value / n_strides as f64 };
@@ -325,16 +431,18 @@ impl Walks {
         }
         // One look at all of them, none of which waits for another.
         let mut seen = 0;
-        for row in rows {
-            seen ^= all.place_of(row).and_then(|at| self.walks.get(at)).map_or(0, |walk| walk.last_address);
+        let rows = || rows.iter().filter(|row| !all.is_still(row.kind));
+        for row in rows() {
+            let walk = all.place_of(row.region_id).and_then(|at| self.walks.get(at));
+            seen ^= walk.map_or(0, |walk| walk.last_address);
         }
         black_box(seen);
-        rows.iter().for_each(|row| self.add_row(row, all));
+        rows().for_each(|row| self.add_row(row, all));
     }
 
     #[inline]
     fn add_row(&mut self, row: &Row, all: &Accumulator) {
-        let Some(at) = all.place_of(row) else { return };
+        let Some(at) = all.place_of(row.region_id) else { return };
         let Some((walk, region)) = self.walks.get_mut(at).zip(all.regions.get(at)) else { return };
         let last = std::mem::replace(&mut walk.last_address, row.address);
         walk.n_accesses += 1;
@@ -346,11 +454,15 @@ impl Walks {
         walk.step(step.unsigned_abs(), || region.n_accesses);
         walk.n_same_page += u64::from(last >> PAGE_BITS == row.address >> PAGE_BITS);
         // That of the region is the kind of its first row.
-        let kind = region.kind.0 as usize;
+        self.strides_of(region.kind).add(step);
+    }
+
+    fn strides_of(&mut self, kind: Kind) -> &mut Strides {
+        let kind = kind.0 as usize;
         if self.strides.len() <= kind {
             self.strides.resize_with(kind + 1, Strides::default);
         }
-        self.strides[kind].add(step);
+        &mut self.strides[kind]
     }
 }
 

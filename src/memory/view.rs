@@ -5,11 +5,11 @@
 //! as well. What grows with the number of rows is packed; the rest grows
 //! with pages, regions and key/value blocks.
 
-use super::index::{Numbers, PageSet};
+use super::index::{Addresses, PageSet};
 use super::kinds::{Kind, Kinds};
 use super::kv::{KvBlocks, KvPages};
-use super::labeller::{Label, Labeller, Region, RegionMap, Unclassified, UnknownPolicy};
-use super::metrics::{Accumulator, Metrics, Row, RowSource, measure_in_time};
+use super::labeller::{Label, Labeller, Region, RegionMap, Seen, Unclassified, UnknownPolicy};
+use super::metrics::{Accumulator, Metrics, Numbering, Row, RowSource, measure_in_time};
 use super::once::Distinct;
 use super::phases::{Phases, PhasesByTime};
 use super::quality::Coverage;
@@ -38,7 +38,8 @@ pub struct Options {
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     packed: Vec<u8>,
-    open: Vec<Option<Label>>,
+    /// Kinds and regions of the last rows, which are no block yet.
+    open: [Vec<i64>; 2],
     n: usize,
 }
 
@@ -47,19 +48,15 @@ const LEFT_OUT: i64 = -1;
 
 impl Labels {
     fn push(&mut self, label: Option<Label>) {
-        self.open.push(label);
+        let [kinds, regions] = &mut self.open;
+        kinds.push(label.map_or(LEFT_OUT, |label| i64::from(label.kind.0)));
+        regions.push(label.map_or(0, |label| i64::from(label.region_id)));
         self.n += 1;
-        if self.open.len() == tight::BLOCK {
-            let lanes: [fn(&Option<Label>) -> i64; 2] = [
-                |label| label.map_or(LEFT_OUT, |label| i64::from(label.kind.0)),
-                |label| label.map_or(0, |label| i64::from(label.region_id)),
-            ];
-            for lane in lanes {
-                let mut values = [0; tight::BLOCK];
-                values.iter_mut().zip(&self.open).for_each(|(value, label)| *value = lane(label));
-                tight::write_block(&values, &mut self.packed);
+        if kinds.len() == tight::BLOCK {
+            for lane in &mut self.open {
+                tight::write_block(lane, &mut self.packed);
+                lane.clear();
             }
-            self.open.clear();
         }
     }
 
@@ -75,18 +72,22 @@ impl Labels {
     /// One by one; `None` for rows that are left out.
     pub fn iter(&self) -> impl Iterator<Item = Option<Label>> + '_ {
         let mut blocks = self.blocks();
-        let packed = (0..self.n - self.open.len()).map(move |at| {
+        (0..self.n).map(move |at| {
             let at = at % tight::BLOCK;
             if at == 0 {
-                blocks.unpack();
+                blocks.next_labels();
             }
             label_of(&blocks.lanes, at)
-        });
-        packed.chain(self.open.iter().copied())
+        })
     }
 
     fn blocks(&self) -> LabelBlocks<'_> {
-        LabelBlocks { open: &self.open, rest: &self.packed, lanes: [[0; tight::BLOCK]; 2] }
+        LabelBlocks {
+            open: &self.open,
+            is_open_given: false,
+            rest: &self.packed,
+            lanes: [[0; tight::BLOCK]; 2],
+        }
     }
 }
 
@@ -96,32 +97,28 @@ fn label_of(lanes: &[[i64; tight::BLOCK]; 2], at: usize) -> Option<Label> {
 
 /// Labels a block at a time.
 struct LabelBlocks<'a> {
-    /// Those that are not packed, until they have been given.
-    open: &'a [Option<Label>],
+    /// Those that are not packed.
+    open: &'a [Vec<i64>; 2],
+    is_open_given: bool,
     rest: &'a [u8],
     lanes: [[i64; tight::BLOCK]; 2],
 }
 
 impl LabelBlocks<'_> {
-    /// Unpacks the next block, which must be one that is packed.
-    fn unpack(&mut self) {
-        for lane in &mut self.lanes {
-            self.rest = tight::read_block(self.rest, lane).unwrap_or_default();
-        }
-    }
-
     /// The next block with the number of its labels; 0 behind the last one.
     fn next_labels(&mut self) -> (&[[i64; tight::BLOCK]; 2], usize) {
         if !self.rest.is_empty() {
-            self.unpack();
+            for lane in &mut self.lanes {
+                self.rest = tight::read_block(self.rest, lane).unwrap_or_default();
+            }
             return (&self.lanes, tight::BLOCK);
         }
-        let open = std::mem::take(&mut self.open);
-        for (at, label) in open.iter().enumerate().take(tight::BLOCK) {
-            self.lanes[0][at] = label.map_or(LEFT_OUT, |label| i64::from(label.kind.0));
-            self.lanes[1][at] = label.map_or(0, |label| i64::from(label.region_id));
+        let n_open = if self.is_open_given { 0 } else { self.open[0].len().min(tight::BLOCK) };
+        self.is_open_given = true;
+        for (lane, open) in self.lanes.iter_mut().zip(self.open) {
+            lane.iter_mut().zip(open).for_each(|(value, open)| *value = *open);
         }
-        (&self.lanes, open.len().min(tight::BLOCK))
+        (&self.lanes, n_open)
     }
 }
 
@@ -248,10 +245,14 @@ impl<'a> View<'a> {
         let mut labeller = Labeller::new(options.rules.clone().unwrap_or_default(), options.unknown);
         self.n_registered_pages = labeller.register(&options.ranges, &mut self.kinds);
         let mut phase_of = PhaseOf::new(&options.phases);
-        let (mut accumulator, mut distinct) = (Accumulator::default(), Distinct::default());
         let is_labelled = trace.accesses.is_labelled();
-        // Where nothing is to be labelled, nobody else has given numbers to addresses.
-        let mut kv_numbers = Numbers::default();
+        let numbering = match is_labelled {
+            true => Numbering::Source,
+            false => Numbering::Own { is_in_time_order: self.is_in_time_order() },
+        };
+        let (mut accumulator, mut distinct) = (Accumulator::new(numbering), Distinct::default());
+        // Where nothing is to be labelled, nobody else knows addresses.
+        let mut kv_addresses = Addresses::default();
         let wanted = Wanted::with(&[
             Optional::OpText,
             Optional::Phase,
@@ -260,25 +261,21 @@ impl<'a> View<'a> {
             Optional::RegionText,
         ]);
         let mut blocks = trace.accesses.blocks(wanted);
+        let mut seen = [Seen::NOTHING; tight::BLOCK];
         'blocks: while let Some(rows) = blocks.next_rows() {
-            let mut seen = 0;
-            for address in rows.addresses() {
-                let address = *address as u64;
-                let (region_id, kv_number, number) = labeller.see(address);
-                seen ^= number ^ accumulator.see(region_id);
-                if let Some(kv_number) = kv_number {
-                    seen ^= self.kv_blocks.see(kv_number) ^ self.kv_pages.see(address >> PAGE_BITS);
-                }
+            if !is_labelled {
+                self.see(rows.addresses(), &labeller, &accumulator, &mut seen);
             }
-            black_box(seen);
-            for at in 0..rows.len() {
+            for (at, seen) in seen.iter().enumerate().take(rows.len()) {
                 let row = rows.access(at);
+                let given = self.kinds.of_row(&row, &trace.strings);
                 let label = if is_labelled {
-                    let kind = self.kinds.of_row(&row, &trace.strings);
-                    if kind != Kind::UNKNOWN {
-                        self.regions.count(row.region_id, kind, row.page(), row.ts);
+                    if given != Kind::UNKNOWN {
+                        self.regions.count(row.region_id, given, row.page(), row.ts);
                     }
-                    Ok(Some(Label { kind, region_id: row.region_id }))
+                    Ok(Some(Label { kind: given, region_id: row.region_id }))
+                } else if let Some(label) = labeller.label_seen(seen, given, row.address, row.ts) {
+                    Ok(Some(label))
                 } else {
                     let phase = phase_of.get(&row, trace);
                     labeller.label(&row, phase, &trace.strings, &mut self.kinds)
@@ -304,20 +301,44 @@ impl<'a> View<'a> {
                 if label.kind == Kind::KV_CACHE {
                     let is_store = row.op == Op::Store;
                     self.kv_pages.add(label.region_id, row.address, row.page(), is_store, row.ts);
-                    let number =
-                        if is_labelled { kv_numbers.get_or_add(row.address).0 } else { labeller.kv_number() };
-                    self.kv_blocks.add(number, label.region_id, row.address, is_store, row.ts);
+                    let life = match is_labelled {
+                        true => Some(&mut kv_addresses.entry(row.address).1.life),
+                        false => labeller.kv_life(),
+                    };
+                    if let Some(life) = life {
+                        self.kv_blocks.add(life, label.region_id, row.address, is_store, row.ts);
+                    }
                 }
                 let Label { kind, region_id } = label;
                 accumulator.add(&Row { ts: row.ts, address: row.address, op: row.op, kind, region_id });
-                distinct.see(row.address);
+                if !accumulator.knows_addresses_of(kind) {
+                    distinct.see(row.address);
+                }
             }
         }
         if !is_labelled {
+            accumulator.set_pages(self.pages.len(), labeller.n_weight_pages());
             self.pages.absorb(labeller.pages());
-            self.regions = labeller.into_regions();
+            self.regions = labeller.into_regions(&accumulator);
         }
         (accumulator, distinct)
+    }
+
+    /// Finds out what is known of the next addresses, each by itself, so that no look into memory waits for another; what is known of
+    /// their regions is only looked at, to be near the processor when they are labelled.
+    fn see(&self, addresses: &[i64], labeller: &Labeller, accumulator: &Accumulator, seen: &mut [Seen]) {
+        for (seen, address) in seen.iter_mut().zip(addresses) {
+            *seen = labeller.see(*address as u64);
+        }
+        let mut looks = 0;
+        for (seen, address) in seen.iter().zip(addresses) {
+            looks ^= accumulator.see(seen.region_id());
+            if seen.life > 0 {
+                let page = *address as u64 >> PAGE_BITS;
+                looks ^= self.kv_blocks.see(seen.life) ^ self.kv_pages.see(page);
+            }
+        }
+        black_box(looks);
     }
 
     /// Whether no row is earlier than the one before it.
@@ -386,5 +407,107 @@ impl RowSource for Labelled<'_> {
 
     fn n_rows(&self) -> usize {
         self.labels.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::metrics::{Found, Walks};
+    use super::super::once::Pass;
+    use super::super::spread::Spread;
+    use super::*;
+    use crate::trace::accesses::RegionType;
+    use proptest::prelude::*;
+
+    const SYMBOLS: [&str; 6] =
+        ["", "model_load", "llama_kv_get", "ggml_vec_dot_f16", "ggml_silu", "nobody_knows"];
+    const REGIONS: [RegionType; 4] =
+        [RegionType::Unknown, RegionType::Weight, RegionType::KvCache, RegionType::Activation];
+
+    fn numbers_of(spread: &Spread) -> Vec<u64> {
+        spread.at_places(&(0..spread.len()).collect::<Vec<u64>>())
+    }
+
+    fn numbers_of_all(intervals: &[(Kind, Spread)]) -> Vec<(Kind, Vec<u64>)> {
+        intervals.iter().map(|(kind, spread)| (*kind, numbers_of(spread))).collect()
+    }
+
+    proptest! {
+        /// What is known of regions because of how they are made is what looking at each access finds.
+        #[test]
+        fn shortcuts_change_nothing(
+            rows in prop::collection::vec((-1..4i64, 0..60u64, 0..3usize, 0..6usize, 0..12usize), 0..2500),
+            is_ordered: bool,
+            marked in prop::collection::vec((0..16u64, 0..5usize), 0..3),
+            unknown in 0..4usize,
+        ) {
+            let mut trace = Trace::default();
+            let mut ts = 0;
+            for (step, place, op, symbol, region) in rows {
+                ts += if is_ordered { step.max(0) } else { step };
+                let symbol = trace.strings.intern(SYMBOLS[symbol]);
+                trace.accesses.push(&Access {
+                    ts,
+                    address: place * 1000,
+                    op: Op::ALL[op],
+                    symbol: Some(symbol),
+                    region: REGIONS.get(region).copied().unwrap_or_default(),
+                    ..Access::default()
+                });
+            }
+            let names = ["weight", "kv_cache", "activation", "unknown", "mine"];
+            let range = |(page, name): &(u64, usize)| AddressRange {
+                addr_start: page << PAGE_BITS,
+                addr_end: (page + 2) << PAGE_BITS,
+                region_type: names[*name].to_string(),
+            };
+            let policies =
+                [UnknownPolicy::Keep, UnknownPolicy::Skip, UnknownPolicy::Error, UnknownPolicy::Runtime];
+            let options = Options {
+                unknown: policies[unknown],
+                ranges: marked.iter().map(range).collect(),
+                ..Options::default()
+            };
+            let view = View::new(&trace, &options);
+
+            // Each label by itself, without anything known beforehand.
+            let (mut labeller, mut kinds) = (Labeller::new(Rules::default(), options.unknown), Kinds::default());
+            labeller.register(&options.ranges, &mut kinds);
+            let labels = trace.accesses.iter().map_while(|row| {
+                let label = labeller.label(&row, None, &trace.strings, &mut kinds).ok()?;
+                Some((row, label))
+            });
+            let labels: Vec<(Access, Label)> =
+                labels.filter_map(|(row, label)| Some((row, label?))).collect();
+            prop_assert!(view.accesses().eq(labels.iter().copied()));
+
+            // Each access by itself, as if somebody else had numbered the regions.
+            let (mut all, mut regions) = (Accumulator::default(), RegionMap::default());
+            let (mut lives, mut known) = (KvBlocks::default(), Addresses::default());
+            let mut rows = Vec::new();
+            for (access, Label { kind, region_id }) in labels {
+                let Access { ts, address, op, .. } = access;
+                if kind != Kind::UNKNOWN {
+                    regions.count(region_id, kind, access.page(), ts);
+                }
+                if kind == Kind::KV_CACHE {
+                    let life = &mut known.entry(address).1.life;
+                    lives.add(life, region_id, address, op == Op::Store, ts);
+                }
+                rows.push(Row { ts, address, op, kind, region_id });
+                all.add(&rows[rows.len() - 1]);
+            }
+            rows.sort_by_key(|row| row.ts);
+            let (mut walks, mut found, mut pass) = (Walks::default(), Found::default(), Pass::new(0, 1, 0));
+            walks.add(&rows, &all);
+            rows.iter().for_each(|row| pass.add(row, &all, &mut found));
+            pass.finish(&all, &mut found);
+            let metrics = all.finish(walks, found);
+            prop_assert_eq!(view.regions.regions(), regions.regions());
+            prop_assert_eq!(view.kv_blocks.lives(), lives.lives());
+            prop_assert_eq!(&view.metrics.regions, &metrics.regions);
+            prop_assert_eq!(&view.metrics.strides, &metrics.strides);
+            prop_assert_eq!(numbers_of_all(&view.metrics.intervals), numbers_of_all(&metrics.intervals));
+        }
     }
 }
