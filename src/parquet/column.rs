@@ -1,6 +1,7 @@
 //! The values of one column in one row group, page by page.
 
 use super::codec::Unpacker;
+use super::hybrid::Run;
 use super::metadata::{Chunk, ColumnInfo, Kind, Physical};
 use super::page::{self, DataPage, Page};
 use super::values::{Column, Values};
@@ -8,6 +9,9 @@ use super::{Error, delta, hybrid, plain};
 use crate::base::strings::{StringId, StringTable};
 
 const DAMAGED: Error = Error::Damaged("column");
+
+/// Room for so many values is made beforehand, at most.
+const MAX_RESERVED: usize = 1 << 20;
 
 /// Reads the column whose bytes are `bytes`.
 pub fn read(
@@ -106,6 +110,8 @@ fn pages<D: Decode>(
 ) -> Result<(), Error> {
     let mut rest = bytes;
     let Room { unpacker, unpacked } = room;
+    // Growing step by step would copy the values again and again.
+    out.all().reserve(n_rows.min(MAX_RESERVED));
     while valid.n_rows < n_rows {
         let left = n_rows - valid.n_rows;
         let (page, n_bytes) = page::read(rest, chunk.codec, info.optional, left, unpacker, unpacked)?;
@@ -149,15 +155,22 @@ fn spread<T: Copy>(values: &mut Vec<T>, start: usize, rows: &[bool], no_value: T
 /// Replaces numbers into a dictionary by its values.
 fn look_up<T: Copy>(bytes: &[u8], n: usize, dictionary: &[T], out: &mut Vec<T>) -> Result<(), Error> {
     let (width, runs) = bytes.split_first().ok_or(DAMAGED)?;
-    let mut numbers = Vec::with_capacity(n);
-    hybrid::read(runs, *width, n, &mut numbers)?;
-    // One look at all of them, so that the rest is a plain loop.
-    let largest = numbers.iter().fold(0, |largest, number| largest.max(*number));
-    let Some(first) = dictionary.first().filter(|_| (largest as usize) < dictionary.len()) else {
-        return if n == 0 { Ok(()) } else { Err(DAMAGED) };
-    };
-    out.extend(numbers.iter().map(|number| *dictionary.get(*number as usize).unwrap_or(first)));
-    Ok(())
+    hybrid::for_each_run(runs, *width, n, |run| {
+        match run {
+            Run::Same(number, n) => {
+                let value = *dictionary.get(number as usize).ok_or(DAMAGED)?;
+                out.resize(out.len() + n, value);
+            }
+            Run::Each(numbers) => {
+                // One look at all of them, so that the rest is a plain loop.
+                let largest = numbers.iter().fold(0, |largest, number| largest.max(*number));
+                let first = dictionary.first().filter(|_| (largest as usize) < dictionary.len());
+                let first = first.ok_or(DAMAGED)?;
+                out.extend(numbers.iter().map(|number| *dictionary.get(*number as usize).unwrap_or(first)));
+            }
+        }
+        Ok(())
+    })
 }
 
 fn unknown_encoding(encoding: i64) -> Error {

@@ -8,29 +8,62 @@ const DAMAGED: Error = Error::Damaged("runs of numbers");
 /// Room for so many numbers is made beforehand, at most.
 const MAX_RESERVED: usize = 1 << 20;
 
+/// Numbers that follow each other.
+pub enum Run<'a> {
+    /// So many times the same.
+    Same(u32, usize),
+    Each(&'a [u32]),
+}
+
+/// Numbers that are unpacked at a time.
+const CHUNK: usize = 1024;
+
 /// Appends `n` numbers of `width` bits to `out`.
-pub fn read(mut bytes: &[u8], width: u8, n: usize, out: &mut Vec<u32>) -> Result<(), Error> {
+pub fn read(bytes: &[u8], width: u8, n: usize, out: &mut Vec<u32>) -> Result<(), Error> {
+    out.reserve(n.min(MAX_RESERVED));
+    for_each_run(bytes, width, n, |run| {
+        match run {
+            Run::Same(number, n) => out.resize(out.len() + n, number),
+            Run::Each(numbers) => out.extend_from_slice(numbers),
+        }
+        Ok(())
+    })
+}
+
+/// Tells `each` of `n` numbers of `width` bits.
+pub fn for_each_run(
+    mut bytes: &[u8],
+    width: u8,
+    n: usize,
+    mut each: impl FnMut(Run<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
     if width > 32 {
         return Err(DAMAGED);
     }
-    let end = out.len() + n;
-    out.reserve(n.min(MAX_RESERVED));
-    while out.len() < end {
+    let mut left = n;
+    let mut numbers = [0; CHUNK];
+    while left > 0 {
         let (head, n_head) = varint(bytes).ok_or(DAMAGED)?;
         bytes = &bytes[n_head..];
-        let left = end - out.len();
         if head & 1 == 1 {
             let n_groups = usize::try_from(head >> 1).map_err(|_| DAMAGED)?;
             let n_bytes = n_groups.checked_mul(usize::from(width)).ok_or(DAMAGED)?;
-            let n_values = n_groups.saturating_mul(8).min(left);
+            let mut n_values = n_groups.saturating_mul(8).min(left);
             // The last group may be cut behind the last value that counts.
             let packed = &bytes[..n_bytes.min(bytes.len())];
             if n_values.saturating_mul(usize::from(width)).div_ceil(8) > packed.len() {
                 return Err(DAMAGED);
             }
-            let start = out.len();
-            out.resize(start + n_values, 0);
-            unpack_short(packed, width, &mut out[start..]);
+            left -= n_values;
+            let mut rest = packed;
+            while n_values > 0 {
+                let n = n_values.min(CHUNK);
+                unpack_short(rest, width, &mut numbers[..n]);
+                each(Run::Each(&numbers[..n]))?;
+                n_values -= n;
+                // Whole bytes, but at the end.
+                rest = rest.get(n / 8 * usize::from(width)..).unwrap_or_default();
+            }
             bytes = &bytes[packed.len()..];
         } else {
             let n_bytes = usize::from(width).div_ceil(8);
@@ -41,7 +74,8 @@ pub fn read(mut bytes: &[u8], width: u8, n: usize, out: &mut Vec<u32>) -> Result
             if n_run == 0 {
                 return Err(DAMAGED);
             }
-            out.resize(out.len() + n_run, value);
+            left -= n_run;
+            each(Run::Same(value, n_run))?;
         }
     }
     Ok(())

@@ -5,6 +5,7 @@
 //! shares them. Reading goes from front to back, a block at a time.
 
 use crate::base::strings::StringId;
+use crate::base::threads::{self, n_threads};
 use crate::base::tight;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -113,6 +114,9 @@ impl Access {
 
 /// Rows of a packed block.
 const BLOCK_ROWS: usize = tight::BLOCK;
+
+/// Fewer blocks than these are not worth a thread.
+const MIN_BLOCKS_PER_THREAD: usize = 8;
 
 /// Numbers of a row.
 const LANES: usize = 18;
@@ -480,17 +484,22 @@ impl AccessTable {
         let (n_rows, lanes) = columns.finished();
         let mut at = 0;
         while at < n_rows {
-            if !self.open.is_empty() || n_rows - at < BLOCK_ROWS {
+            let n_blocks = if self.open.is_empty() { (n_rows - at) / BLOCK_ROWS } else { 0 };
+            if n_blocks == 0 {
                 self.push(&row_of(|lane| lanes[lane].get(at)));
                 at += 1;
                 continue;
             }
-            match &lanes[3] {
-                Lane::Same(ts) => self.see_all(&[*ts]),
-                Lane::Each(times) => self.see_all(times.get(at..at + BLOCK_ROWS).unwrap_or_default()),
+            let mut threads = vec![(); n_threads().min(n_blocks / MIN_BLOCKS_PER_THREAD).max(1)];
+            let pack = |number, _: &mut ()| pack_lanes(&lanes, at + number * BLOCK_ROWS);
+            for block in threads::map(n_blocks, &mut threads, pack) {
+                match &lanes[3] {
+                    Lane::Same(ts) => self.see_all(&[*ts]),
+                    Lane::Each(times) => self.see_all(times.get(at..at + BLOCK_ROWS).unwrap_or_default()),
+                }
+                self.add_block(block);
+                at += BLOCK_ROWS;
             }
-            self.add_block(pack_lanes(&lanes, at));
-            at += BLOCK_ROWS;
         }
     }
 
