@@ -34,10 +34,12 @@ pub struct Options {
     pub ranges: Vec<AddressRange>,
 }
 
-/// Labels of rows, in their order.
+/// Labels of rows, in their order, by blocks that are those of the accesses.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     packed: Vec<u8>,
+    /// Labels of each block.
+    sizes: Vec<u16>,
     /// Kinds and regions of the last rows, which are no block yet.
     open: [Vec<i64>; 2],
     n: usize,
@@ -47,16 +49,20 @@ pub struct Labels {
 const LEFT_OUT: i64 = -1;
 
 impl Labels {
+    /// The next label; at most [`tight::BLOCK`] until the block ends.
     fn push(&mut self, label: Option<Label>) {
         let [kinds, regions] = &mut self.open;
         kinds.push(label.map_or(LEFT_OUT, |label| i64::from(label.kind.0)));
         regions.push(label.map_or(0, |label| i64::from(label.region_id)));
         self.n += 1;
-        if kinds.len() == tight::BLOCK {
-            for lane in &mut self.open {
-                tight::write_block(lane, &mut self.packed);
-                lane.clear();
-            }
+    }
+
+    /// Packs the labels since the last block.
+    fn end_block(&mut self) {
+        self.sizes.push(self.open[0].len() as u16);
+        for lane in &mut self.open {
+            tight::write_block(lane, &mut self.packed);
+            lane.clear();
         }
     }
 
@@ -72,34 +78,29 @@ impl Labels {
     /// One by one; `None` for rows that are left out.
     pub fn iter(&self) -> impl Iterator<Item = Option<Label>> + '_ {
         let mut blocks = self.blocks();
-        (0..self.n).map(move |at| {
-            let at = at % tight::BLOCK;
-            if at == 0 {
-                blocks.next_labels();
+        let (mut at, mut n_labels) = (0, 0);
+        (0..self.n).map(move |_| {
+            if at == n_labels {
+                (at, n_labels) = (0, blocks.next_labels().1);
             }
-            label_of(&blocks.lanes, at)
+            at += 1;
+            label_of(&blocks.lanes, at - 1)
         })
     }
 
     fn blocks(&self) -> LabelBlocks<'_> {
-        LabelBlocks {
-            open: &self.open,
-            is_open_given: false,
-            rest: &self.packed,
-            lanes: [[0; tight::BLOCK]; 2],
-        }
+        LabelBlocks { sizes: self.sizes.iter(), rest: &self.packed, lanes: [[0; tight::BLOCK]; 2] }
     }
 }
 
 fn label_of(lanes: &[[i64; tight::BLOCK]; 2], at: usize) -> Option<Label> {
+    let at = at % tight::BLOCK;
     u32::try_from(lanes[0][at]).ok().map(|kind| Label { kind: Kind(kind), region_id: lanes[1][at] as u32 })
 }
 
 /// Labels a block at a time.
 struct LabelBlocks<'a> {
-    /// Those that are not packed.
-    open: &'a [Vec<i64>; 2],
-    is_open_given: bool,
+    sizes: std::slice::Iter<'a, u16>,
     rest: &'a [u8],
     lanes: [[i64; tight::BLOCK]; 2],
 }
@@ -107,18 +108,13 @@ struct LabelBlocks<'a> {
 impl LabelBlocks<'_> {
     /// The next block with the number of its labels; 0 behind the last one.
     fn next_labels(&mut self) -> (&[[i64; tight::BLOCK]; 2], usize) {
-        if !self.rest.is_empty() {
+        let n_labels = self.sizes.next().map_or(0, |n| usize::from(*n).min(tight::BLOCK));
+        if n_labels > 0 {
             for lane in &mut self.lanes {
-                self.rest = tight::read_block(self.rest, lane).unwrap_or_default();
+                self.rest = tight::read_block(self.rest, &mut lane[..n_labels]).unwrap_or_default();
             }
-            return (&self.lanes, tight::BLOCK);
         }
-        let n_open = if self.is_open_given { 0 } else { self.open[0].len().min(tight::BLOCK) };
-        self.is_open_given = true;
-        for (lane, open) in self.lanes.iter_mut().zip(self.open) {
-            lane.iter_mut().zip(open).for_each(|(value, open)| *value = *open);
-        }
-        (&self.lanes, n_open)
+        (&self.lanes, n_labels)
     }
 }
 
@@ -315,7 +311,9 @@ impl<'a> View<'a> {
                     distinct.see(row.address);
                 }
             }
+            self.labels.end_block();
         }
+        self.labels.end_block();
         if !is_labelled {
             accumulator.set_pages(self.pages.len(), labeller.n_weight_pages());
             self.pages.absorb(labeller.pages());

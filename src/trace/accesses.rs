@@ -325,14 +325,20 @@ fn unpack(mut bytes: &[u8], n: usize, values: &mut Vec<i64>) -> bool {
     bytes.is_empty()
 }
 
-/// Unpacks a block of rows into `lanes`, but only those that `wanted` has a bit for; the others stay as they are. False if `bytes` are something else.
-fn unpack_lanes(mut bytes: &[u8], wanted: u32, lanes: &mut [[i64; BLOCK_ROWS]; LANES]) -> bool {
+/// Unpacks a block of `n_rows` rows into `lanes`, but only those that `wanted` has a bit for; the others stay as they are. False if
+/// `bytes` are something else.
+fn unpack_lanes(
+    mut bytes: &[u8],
+    n_rows: usize,
+    wanted: u32,
+    lanes: &mut [[i64; BLOCK_ROWS]; LANES],
+) -> bool {
     // Nothing that is wanted lies behind these.
     let n_lanes = (u32::BITS - wanted.leading_zeros()) as usize;
     for (number, lane) in lanes.iter_mut().enumerate().take(n_lanes) {
         let rest = match wanted >> number & 1 {
-            1 => tight::read_block(bytes, lane),
-            _ => tight::skip_block(bytes, BLOCK_ROWS),
+            1 => tight::read_block(bytes, &mut lane[..n_rows.min(BLOCK_ROWS)]),
+            _ => tight::skip_block(bytes, n_rows),
         };
         let Some(rest) = rest else { return false };
         bytes = rest;
@@ -419,9 +425,9 @@ impl Blocks<'_> {
         self.next += 1;
         let Rows { lanes, n_rows } = &mut self.rows;
         if let Some(block) = self.table.blocks.get(at) {
-            *n_rows = BLOCK_ROWS;
+            *n_rows = block.n_rows();
             // Blocks are made here, or checked when they come from elsewhere.
-            if !unpack_lanes(block, self.wanted.0, lanes) {
+            if !unpack_lanes(&block.packed, block.n_rows(), self.wanted.0, lanes) {
                 lanes.iter_mut().for_each(|lane| lane.fill(0));
             }
             return Some(&self.rows);
@@ -440,17 +446,38 @@ impl Blocks<'_> {
     }
 }
 
+/// Packed rows.
+#[derive(Clone, PartialEq, Debug)]
+struct Block {
+    packed: Arc<[u8]>,
+    /// How many rows are before the block.
+    start: usize,
+    n_rows: u16,
+}
+
+impl Block {
+    /// At most [`BLOCK_ROWS`].
+    fn n_rows(&self) -> usize {
+        self.n_rows.into()
+    }
+}
+
+/// Tables of fewer rows are appended row by row, so that there are no blocks of a few rows.
+const MIN_APPENDED_ROWS: usize = 8 * BLOCK_ROWS;
+
 /// Accesses in the order of the file.
 #[derive(Clone, Default)]
 pub struct AccessTable {
-    /// Each of [`BLOCK_ROWS`] rows.
-    blocks: Vec<Arc<[u8]>>,
+    /// Each of [`BLOCK_ROWS`] rows, or of fewer where another table was appended.
+    blocks: Vec<Block>,
+    n_packed: usize,
     /// The last rows, which are no block yet.
     open: Vec<Access>,
     is_labelled: bool,
     is_expected: bool,
-    /// First and last time, and whether some row is earlier than the one before it.
+    /// Earliest and latest time, times of the first and the last row, and whether some row is earlier than the one before it.
     span: Option<(i64, i64)>,
+    first_ts: Option<i64>,
     last_ts: Option<i64>,
     is_unordered: bool,
     n_bytes: usize,
@@ -458,7 +485,7 @@ pub struct AccessTable {
 
 impl AccessTable {
     pub fn len(&self) -> usize {
-        self.blocks.len() * BLOCK_ROWS + self.open.len()
+        self.n_packed + self.open.len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -474,7 +501,14 @@ impl AccessTable {
         self.see(access.ts);
         self.open.push(*access);
         if self.open.len() == BLOCK_ROWS {
-            self.add_block(pack(&self.open));
+            self.pack_open();
+        }
+    }
+
+    /// Makes a block of the last rows.
+    fn pack_open(&mut self) {
+        if !self.open.is_empty() {
+            self.add_block(pack(&self.open), self.open.len());
             self.open.clear();
         }
     }
@@ -497,15 +531,17 @@ impl AccessTable {
                     Lane::Same(ts) => self.see_all(&[*ts]),
                     Lane::Each(times) => self.see_all(times.get(at..at + BLOCK_ROWS).unwrap_or_default()),
                 }
-                self.add_block(block);
+                self.add_block(block, BLOCK_ROWS);
                 at += BLOCK_ROWS;
             }
         }
     }
 
-    fn add_block(&mut self, block: Vec<u8>) {
-        self.n_bytes += block.len();
-        self.blocks.push(block.into());
+    fn add_block(&mut self, packed: Vec<u8>, n_rows: usize) {
+        self.n_bytes += packed.len();
+        let n_rows = n_rows.min(BLOCK_ROWS);
+        self.blocks.push(Block { packed: packed.into(), start: self.n_packed, n_rows: n_rows as u16 });
+        self.n_packed += n_rows;
     }
 
     /// Takes note of the times of the next rows.
@@ -515,6 +551,7 @@ impl AccessTable {
         self.span = Some(times.iter().fold(self.span.unwrap_or((*first, *first)), range));
         let is_earlier = times.array_windows().any(|[before, after]| before > after);
         self.is_unordered |= is_earlier || self.last_ts.is_some_and(|last| last > *first);
+        self.first_ts = self.first_ts.or(Some(*first));
         self.last_ts = Some(*last);
     }
 
@@ -523,35 +560,37 @@ impl AccessTable {
         let (first, last) = self.span.unwrap_or((ts, ts));
         self.span = Some((first.min(ts), last.max(ts)));
         self.is_unordered |= self.last_ts.is_some_and(|last| last > ts);
+        self.first_ts = self.first_ts.or(Some(ts));
         self.last_ts = Some(ts);
     }
 
     /// Row by position; `None` past the end. It unpacks a block each time; [`AccessTable::iter`] is for many.
     pub fn get(&self, at: usize) -> Option<Access> {
-        match self.blocks.get(at / BLOCK_ROWS) {
-            Some(block) => {
-                let mut values = Vec::new();
-                let at = at % BLOCK_ROWS;
-                unpack(block, BLOCK_ROWS, &mut values)
-                    .then(|| row_of(|lane| values.get(lane * BLOCK_ROWS + at).copied().unwrap_or(0)))
-            }
-            None => self.open.get(at - self.blocks.len() * BLOCK_ROWS).copied(),
+        if let Some(at) = at.checked_sub(self.n_packed) {
+            return self.open.get(at).copied();
         }
+        let block = self.blocks.get(self.blocks.partition_point(|block| block.start <= at) - 1)?;
+        let mut values = Vec::new();
+        let (n, at) = (block.n_rows(), at - block.start);
+        unpack(&block.packed, n, &mut values)
+            .then(|| row_of(|lane| values.get(lane * n + at).copied().unwrap_or(0)))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Access> + '_ {
         let mut values = Vec::new();
-        let mut unpacked = usize::MAX;
-        let packed = (0..self.blocks.len() * BLOCK_ROWS).map(move |at| {
-            let (block, at) = (at / BLOCK_ROWS, at % BLOCK_ROWS);
-            if block != unpacked {
-                unpacked = block;
+        let (mut next, mut at, mut n) = (0, 0, 0);
+        let packed = (0..self.n_packed).map(move |_| {
+            if at == n {
+                let block = self.blocks.get(next);
+                n = block.map_or(0, Block::n_rows);
                 // Blocks are made here, or checked when they come from elsewhere.
-                if !self.blocks.get(block).is_some_and(|block| unpack(block, BLOCK_ROWS, &mut values)) {
+                if !block.is_some_and(|block| unpack(&block.packed, n, &mut values)) {
                     values.fill(0);
                 }
+                (next, at) = (next + 1, 0);
             }
-            row_of(|lane| values.get(lane * BLOCK_ROWS + at).copied().unwrap_or(0))
+            at += 1;
+            row_of(|lane| values.get(lane * n + at - 1).copied().unwrap_or(0))
         });
         packed.chain(self.open.iter().copied())
     }
@@ -596,25 +635,29 @@ impl AccessTable {
     /// Appends rows of another table, whose texts have the numbers that `text` gives here. Positions go on.
     pub fn append(&mut self, other: &AccessTable, text: impl Fn(StringId) -> StringId) {
         let n_before = self.len() as u64;
-        for mut row in other.iter() {
-            row.sample = row.sample.wrapping_add(n_before);
-            for id in [
-                &mut row.op_text,
-                &mut row.phase,
-                &mut row.symbol,
-                &mut row.dso,
-                &mut row.region_text,
-                &mut row.cache_level,
-            ]
-            .into_iter()
-            .flatten()
-            {
-                *id = text(*id);
-            }
-            self.push(&row);
-        }
         self.is_labelled |= other.is_labelled;
         self.is_expected |= other.is_expected;
+        if other.len() < MIN_APPENDED_ROWS {
+            other.iter().for_each(|row| self.push(&moved(row, n_before, &text)));
+            return;
+        }
+        self.pack_open();
+        for block in &other.blocks {
+            match moved_block(block, n_before, &text) {
+                Some(packed) => self.add_block(packed, block.n_rows()),
+                // Never, as blocks are made here, or checked when they come from elsewhere.
+                None => self.add_block(pack(&vec![Access::default(); block.n_rows()]), block.n_rows()),
+            }
+        }
+        if let Some((first, last)) = other.span {
+            let (min, max) = self.span.unwrap_or((first, last));
+            self.span = Some((min.min(first), max.max(last)));
+        }
+        self.is_unordered |= other.is_unordered;
+        self.is_unordered |= self.last_ts.zip(other.first_ts).is_some_and(|(last, first)| last > first);
+        self.first_ts = self.first_ts.or(other.first_ts);
+        self.last_ts = other.last_ts.or(self.last_ts);
+        self.open.extend(other.open.iter().map(|row| moved(*row, n_before, &text)));
     }
 
     /// Whether all texts have a number below `n_strings`.
@@ -626,12 +669,91 @@ impl AccessTable {
     }
 }
 
+/// Lanes of texts by their numbers.
+const TEXT_LANES: [usize; 6] = [
+    6 + Optional::OpText as usize,
+    6 + Optional::Phase as usize,
+    6 + Optional::Symbol as usize,
+    6 + Optional::Dso as usize,
+    6 + Optional::RegionText as usize,
+    6 + Optional::CacheLevel as usize,
+];
+
+/// A row behind so many others, with texts by other numbers.
+fn moved(mut row: Access, n_before: u64, text: impl Fn(StringId) -> StringId) -> Access {
+    row.sample = row.sample.wrapping_add(n_before);
+    for id in [
+        &mut row.op_text,
+        &mut row.phase,
+        &mut row.symbol,
+        &mut row.dso,
+        &mut row.region_text,
+        &mut row.cache_level,
+    ]
+    .into_iter()
+    .flatten()
+    {
+        *id = text(*id);
+    }
+    row
+}
+
+/// The same of a block: lanes that stay as they are are only copied.
+fn moved_block(block: &Block, n_before: u64, text: impl Fn(StringId) -> StringId) -> Option<Vec<u8>> {
+    let mut values = [0; BLOCK_ROWS];
+    let values = values.get_mut(..block.n_rows())?;
+    let mut there = [0; BLOCK_ROWS];
+    let there = there.get_mut(..block.n_rows())?;
+    let mut bytes: &[u8] = &block.packed;
+    let mut out = Vec::with_capacity(bytes.len() + 64);
+    for lane in 0..LANES {
+        let rest = match lane {
+            1 => tight::read_block(bytes, there)?,
+            2 => tight::read_block(bytes, values)?,
+            _ if TEXT_LANES.contains(&lane) => tight::read_block(bytes, values)?,
+            _ => tight::skip_block(bytes, block.n_rows())?,
+        };
+        match lane {
+            2 => {
+                values.iter_mut().for_each(|sample| *sample = (*sample as u64).wrapping_add(n_before) as i64);
+                tight::write_block(values, &mut out);
+            }
+            _ if TEXT_LANES.contains(&lane) => {
+                // Texts mostly are that of the row before.
+                let mut known = (0, i64::from(text(StringId(0)).0));
+                for (value, there) in values.iter_mut().zip(&*there) {
+                    if known.0 != *value {
+                        known = (*value, i64::from(text(StringId(*value as u32)).0));
+                    }
+                    *value = if there >> (lane - 6) & 1 == 1 { known.1 } else { 0 };
+                }
+                tight::write_block(values, &mut out);
+            }
+            _ => out.extend_from_slice(&bytes[..bytes.len() - rest.len()]),
+        }
+        bytes = rest;
+    }
+    Some(out)
+}
+
+/// Fills `times` with those of the rows of a block. `None` if `bytes` are something else.
+fn times_of(mut bytes: &[u8], times: &mut [i64]) -> Option<()> {
+    for lane in 0..LANES {
+        bytes = match lane {
+            3 => tight::read_block(bytes, times)?,
+            _ => tight::skip_block(bytes, times.len())?,
+        };
+    }
+    bytes.is_empty().then_some(())
+}
+
 /// How a table travels.
 #[derive(Serialize, Deserialize)]
 struct Packed {
     is_labelled: bool,
     is_expected: bool,
-    blocks: Vec<Vec<u8>>,
+    /// Rows of each, and what they are packed as.
+    blocks: Vec<(u16, Vec<u8>)>,
     n_last: u32,
     last: Vec<u8>,
 }
@@ -641,7 +763,7 @@ impl Serialize for AccessTable {
         Packed {
             is_labelled: self.is_labelled,
             is_expected: self.is_expected,
-            blocks: self.blocks.iter().map(|block| block.to_vec()).collect(),
+            blocks: self.blocks.iter().map(|block| (block.n_rows, block.packed.to_vec())).collect(),
             n_last: self.open.len() as u32,
             last: pack(&self.open),
         }
@@ -649,20 +771,19 @@ impl Serialize for AccessTable {
     }
 }
 
-/// Whatever comes is unpacked once, so that all that is there can be read.
+/// Whatever comes is gone through once, so that all that is there can be read.
 impl<'de> Deserialize<'de> for AccessTable {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<AccessTable, D::Error> {
         let packed = Packed::deserialize(deserializer)?;
         let mut table = AccessTable::default();
         let mut values = Vec::new();
         let wrong = || serde::de::Error::custom("no table of accesses");
-        for block in packed.blocks {
-            if !unpack(&block, BLOCK_ROWS, &mut values) {
-                return Err(wrong());
-            }
-            // Times are the fourth lane.
-            values.iter().skip(3 * BLOCK_ROWS).take(BLOCK_ROWS).for_each(|ts| table.see(*ts));
-            table.add_block(block);
+        let mut times = [0; BLOCK_ROWS];
+        for (n_rows, block) in packed.blocks {
+            let times = times.get_mut(..n_rows.into()).filter(|times| !times.is_empty()).ok_or_else(wrong)?;
+            times_of(&block, times).ok_or_else(wrong)?;
+            table.see_all(times);
+            table.add_block(block, n_rows.into());
         }
         let n = packed.n_last as usize;
         if n > BLOCK_ROWS || !(n == 0 && packed.last.is_empty() || unpack(&packed.last, n, &mut values)) {
@@ -776,6 +897,40 @@ mod tests {
             let mut twice = table.clone();
             twice.append(&back, |id| id);
             assert_eq!(twice.get(n as usize), (n > 0).then(|| Access { sample: n, ..row(0) }));
+        }
+    }
+
+    #[test]
+    fn tables_that_are_appended_are_one() {
+        let text = |id: StringId| if id == StringId(0) { id } else { StringId(id.0 + 7) };
+        let (mut whole, mut joined) = (AccessTable::default(), AccessTable::default());
+        for (n, first) in [(3, 0), (9000, 5000), (20_000, 700), (0, 0), (100, 1), (8192, 30_000)] {
+            let mut part = AccessTable::default();
+            (first..first + n)
+                .map(row)
+                .for_each(|row| part.push(&Access { sample: row.sample - first, ..row }));
+            let n_before = whole.len() as u64;
+            part.iter().for_each(|row| whole.push(&moved(row, n_before, text)));
+            joined.append(&part, text);
+            assert!(joined.iter().eq(whole.iter()), "{n}");
+        }
+        assert!(joined.blocks.iter().any(|block| block.n_rows() < BLOCK_ROWS));
+        let bytes = postcard::to_allocvec(&joined).unwrap();
+        let back: AccessTable = postcard::from_bytes(&bytes).unwrap();
+        for table in [&joined, &back] {
+            assert!(table.iter().eq(whole.iter()));
+            let about =
+                |table: &AccessTable| (table.span(), table.last_ts, table.first_ts, table.is_unordered);
+            assert_eq!(about(table), about(&whole));
+            for at in [0, 2, 3, 1026, 1027, 9003, 9004, 29_100, 37_294] {
+                assert_eq!(table.get(at), whole.get(at), "{at}");
+            }
+            let mut rows = Vec::new();
+            let mut blocks = table.blocks(Wanted::ALL);
+            while let Some(block) = blocks.next_rows() {
+                rows.extend((0..block.len()).map(|at| block.access(at)));
+            }
+            assert!(whole.iter().eq(rows));
         }
     }
 }
