@@ -1,61 +1,254 @@
 //! A small made-up file, read for nothing but to have the browser compile this code well before it is needed.
 //!
-//! Browsers start wasm with quick, slow code, and compile a function again once it has run for a while. Without this
-//! the first file a person opens is read at half the speed.
+//! Browsers start wasm with quick, slow code, and compile a function again once it has run for a while: the larger the function,
+//! the longer that takes, and on a computer with few cores it takes the time from what runs. A function that is called once, with
+//! a long loop in it, runs in slow code to its end. Without this the first file a person opens is read at half the speed, and the
+//! reports on it are made at less than that.
 
 use super::{Session, Shown};
 use crate::analysis::Query;
+use crate::import::crew::{Crew, Next};
+use crate::import::parts::Part;
 use std::fmt::Write;
+use std::rc::Rc;
 
-/// Events a piece; all pieces together take less than a tenth of a second.
-const EVENTS_A_PIECE: u64 = 2_000;
-const PIECES: u64 = 10;
+/// The file has so many pieces. With each step one is made up or read, or one report is made, which takes some hundredths of a second
+/// at most, so that other work gets its turn in between.
+const PIECES: usize = 16;
+/// Operations in a piece, each with what it calls and starts.
+const OPERATIONS_A_PIECE: u64 = 150;
+/// So many pieces are read from front to back, the others as parts that others have read.
+const PIECES_ALONE: usize = 6;
+/// The same file is read so often, since functions that are called once for each are only ever compiled again after that.
+const ROUNDS: usize = 2;
 
-/// Reads the made-up file, a piece with every step, so that other work gets its turn in between.
+/// Makes up the file and reads it, some of it with every step.
 pub fn steps() -> impl Iterator<Item = ()> {
-    let mut session = Some(Session::new("warm-up", 0, None, Query::default()));
-    (0..=PIECES).map(move |piece| match session.as_mut() {
-        Some(reading) if piece < PIECES => reading.feed(text(piece).as_bytes()),
-        _ => {
-            if let Some(mut whole) = session.take() {
-                // There is nobody to tell of a problem, and nothing to lose.
-                let _ = whole.finish();
-                drop(whole.document());
-            }
+    let mut content = Rc::new(Vec::new());
+    let mut ends = vec![0];
+    let mut reading: Option<(Session, usize)> = None;
+    let mut n_rounds = 0;
+    std::iter::from_fn(move || {
+        if ends.len() <= PIECES {
+            // Nobody else has it yet.
+            let content = Rc::get_mut(&mut content)?;
+            content.extend_from_slice(piece(ends.len() as u64 - 1).as_bytes());
+            ends.push(content.len());
+            return Some(());
         }
+        let Some((mut session, n_read)) = reading.take() else {
+            if n_rounds == ROUNDS {
+                return None;
+            }
+            n_rounds += 1;
+            let mut session = Session::new("warm-up", 0, None, Query::default());
+            session.can_read_again(content.clone());
+            reading = Some((session, 0));
+            return Some(());
+        };
+        let is_over = match (ends.get(n_read), ends.get(n_read + 1)) {
+            (Some(from), Some(to)) if n_read < PIECES_ALONE => {
+                session.feed(content.get(*from..*to)?);
+                false
+            }
+            (Some(_), Some(to)) => {
+                join(&mut session, &content, *to);
+                false
+            }
+            _ if n_read == PIECES => {
+                session.make_partial();
+                drop(session.document());
+                false
+            }
+            // There is nobody to tell of a problem, and nothing to lose.
+            _ if n_read == PIECES + 1 => !session.finish_early().unwrap_or_default(),
+            _ => !session.make_next_report(),
+        };
+        if is_over {
+            drop(session.document());
+        } else {
+            reading = Some((session, n_read + 1));
+        }
+        Some(())
     })
 }
 
-fn text(piece: u64) -> String {
-    let mut text = String::new();
-    if piece == 0 {
-        text.push_str("{\"traceEvents\":[\n");
+/// Reads up to the byte `upto` of `content`, as a worker that helps does, and joins that.
+fn join(session: &mut Session, content: &[u8], upto: usize) {
+    let Some(import) = session.import() else { return };
+    let Some(parts) = import.parts() else { return };
+    let rest = import.position()..upto as u64;
+    let mut crew = Crew::new(rest.clone(), u64::MAX);
+    let mut reader = (parts.reader)();
+    while let Some(range) = crew.take() {
+        reader.start(range.start, range.end);
+        // Where the next one starts is seen behind it.
+        let _ = reader.feed(content.get(range.start as usize..).unwrap_or_default());
+        crew.put(&range, Part::from_bytes(reader.finish().into_bytes()));
     }
-    for i in piece * EVENTS_A_PIECE..(piece + 1) * EVENTS_A_PIECE {
-        let (name, ts, tid) = (i % 97, 1_000_000_000 + i * 7, 1 + i % 3);
-        let dur = if i % 5 == 0 { 25 } else { 3 };
+    while let Next::Feed(range) = crew.advance(import) {
+        import.feed(content.get(range.start as usize..range.end as usize).unwrap_or_default());
+    }
+}
+
+/// Events that a PyTorch profiler writes: of each operation, of what it calls and starts, and of what runs on the GPU.
+fn piece(number: u64) -> String {
+    let mut text = String::new();
+    if number == 0 {
+        text.push_str("{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"GPU\", \"numSms\": 100}],\n\"traceEvents\": [\n");
+    }
+    for i in number * OPERATIONS_A_PIECE..(number + 1) * OPERATIONS_A_PIECE {
         // Writing to a text can not fail.
-        let _ = write!(
-            text,
-            "  {{\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"operation number {name}\", \"pid\": 1, \"tid\": {tid},\n    \
-             \"ts\": {ts}.{:03}, \"dur\": {dur}.250,\n    \"args\": {{\n      \"id\": {i}, \"sizes\": [[{name}, 4096], [4096]]\n    }}\n  }},\n",
-            i % 1000
-        );
+        let _ = operation(&mut text, i);
+    }
+    if number + 1 == PIECES as u64 {
+        text.push_str("{}]}");
     }
     text
+}
+
+fn operation(out: &mut String, i: u64) -> std::fmt::Result {
+    const KERNELS: [&str; 6] = [
+        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)",
+        "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn",
+        "Cijk_Ailk_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x32x64_MI16x16x1",
+        "triton_poi_fused_add_mul_3",
+        "void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4> >(Flash_fwd_params)",
+        "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+    ];
+    const OPERATIONS: [&str; 4] = ["aten::linear", "aten::add", "aten::softmax", "aten::layer_norm"];
+    let (kernel, name) = (KERNELS[i as usize % 6], OPERATIONS[i as usize % 4]);
+    let (ts, id, correlation) = (1_000_000_000 + i * 100, 100 + i * 3, 1_000 + i);
+    let ns = i % 1000;
+    let dims = 1 + i % 8;
+    let steps_us = 100 * OPERATIONS_A_PIECE;
+    let mut event = |ph: &str,
+                     cat: &str,
+                     name: &str,
+                     track: (u64, u64),
+                     ts: u64,
+                     rest: std::fmt::Arguments| {
+        let (pid, tid) = track;
+        write!(
+            out,
+            "  {{\n    \"ph\": \"{ph}\", \"cat\": \"{cat}\", \"name\": \"{name}\", \"pid\": {pid}, \"tid\": {tid},\n    \"ts\": {ts}.{ns:03}{rest}\n  }},\n"
+        )
+    };
+    let (cpu, gpu) = ((10, 10 + i % 2), (0, 7));
+    if i.is_multiple_of(OPERATIONS_A_PIECE) {
+        let step = format!("ProfilerStep#{}", i / OPERATIONS_A_PIECE);
+        event("X", "user_annotation", &step, (10, 10), ts, format_args!(", \"dur\": {steps_us}.000"))?;
+        event("X", "gpu_user_annotation", &step, gpu, ts, format_args!(", \"dur\": {steps_us}.000"))?;
+        event(
+            "X",
+            "cuda_runtime",
+            "cudaDeviceSynchronize",
+            cpu,
+            ts + 95,
+            format_args!(", \"dur\": 3.100,\n    \"args\": {{\"correlation\": 0}}"),
+        )?;
+        event(
+            "X",
+            "gpu_memcpy",
+            "Memcpy HtoD (Pinned -> Device)",
+            gpu,
+            ts + 2,
+            format_args!(
+                ", \"dur\": 4.500,\n    \"args\": {{\"device\": 0, \"stream\": 7, \"bytes\": 4096, \"memory bandwidth (GB/s)\": 0.9}}"
+            ),
+        )?;
+    }
+    event(
+        "X",
+        "python_function",
+        "model.py(10): forward",
+        cpu,
+        ts,
+        format_args!(
+            ", \"dur\": 96.000,\n    \"args\": {{\"Python id\": {id}, \"Python parent id\": null, \"Ev Idx\": {i}}}"
+        ),
+    )?;
+    event(
+        "X",
+        "cpu_op",
+        name,
+        cpu,
+        ts + 3,
+        format_args!(
+            ", \"dur\": 60.000,\n    \"args\": {{\n      \"External id\": {id}, \"Sequence number\": {i}, \"Fwd thread id\": 0, \"Record function id\": 0, \"Input type\": [\"float\", \"float\"], \"Input Dims\": [[{dims}, 4096], [4096, 4096]], \"Ev Idx\": {i}\n    }}"
+        ),
+    )?;
+    event(
+        "X",
+        "cpu_op",
+        "aten::empty",
+        cpu,
+        ts + 5,
+        format_args!(
+            ", \"dur\": 2.000,\n    \"args\": {{\n      \"External id\": {}, \"Ev Idx\": {i}\n    }}",
+            id + 1
+        ),
+    )?;
+    event(
+        "i",
+        "cpu_instant_event",
+        "[memory]",
+        cpu,
+        ts + 6,
+        format_args!(
+            ", \"s\": \"t\",\n    \"args\": {{\n      \"Total Reserved\": 8388608, \"Total Allocated\": {}, \"Bytes\": {}, \"Device Id\": 0, \"Device Type\": 1, \"Addr\": {}\n    }}",
+            4096 * (i % 64),
+            if i % 2 == 0 { 4096 } else { -4096 },
+            0x7f00_0000 + (i / 2) * 4096
+        ),
+    )?;
+    event(
+        "X",
+        "cuda_runtime",
+        "cudaLaunchKernel",
+        cpu,
+        ts + 10,
+        format_args!(
+            ", \"dur\": 5.000,\n    \"args\": {{\n      \"External id\": {id}, \"cbid\": 211, \"correlation\": {correlation}\n    }}"
+        ),
+    )?;
+    event("s", "ac2g", "ac2g", cpu, ts + 10, format_args!(", \"id\": {correlation}"))?;
+    event(
+        "X",
+        "kernel",
+        kernel,
+        gpu,
+        ts + 20,
+        format_args!(
+            ", \"dur\": 70.500,\n    \"args\": {{\n      \"External id\": {id}, \"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": 7, \"correlation\": {correlation}, \"registers per thread\": 32, \"shared memory\": 0, \"blocks per SM\": 1.5, \"warps per SM\": 6.25, \"grid\": [{dims}, 1, 1], \"block\": [128, 1, 1], \"est. achieved occupancy %\": 10\n    }}"
+        ),
+    )?;
+    event("f", "ac2g", "ac2g", gpu, ts + 20, format_args!(", \"id\": {correlation}, \"bp\": \"e\""))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis;
 
     #[test]
-    fn the_made_up_file_is_read() {
+    fn the_made_up_file_is_one_of_a_gpu_and_is_read_in_parts() {
+        let content: String = (0..PIECES as u64).map(piece).collect();
         let mut session = Session::new("warm-up", 0, None, Query::default());
-        (0..PIECES).for_each(|piece| session.feed(text(piece).as_bytes()));
+        session.can_read_again(Rc::new(content.clone().into_bytes()));
+        let first = piece(0).len();
+        session.feed(content[..first].as_bytes());
+        let mut upto = first;
+        for number in 1..PIECES as u64 {
+            upto += piece(number).len();
+            join(&mut session, content.as_bytes(), upto);
+            // It stands where the next event starts.
+            assert!(session.import().unwrap().position() as usize >= upto, "{number}");
+        }
         session.finish().unwrap();
-        let kept = session.run().traces[0].ledger.kept.records;
-        assert_eq!(kept, PIECES * EVENTS_A_PIECE);
-        assert_eq!(steps().count() as u64, PIECES + 1);
+        let ledger = &session.run().traces[0].ledger;
+        assert_eq!(ledger.kept.records, PIECES as u64 * (OPERATIONS_A_PIECE * 8 + 4));
+        assert!(analysis::has_late_reports(session.run()));
+        assert!(steps().count() > ROUNDS * PIECES);
     }
 }
