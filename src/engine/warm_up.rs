@@ -198,7 +198,7 @@ fn operation(out: &mut String, i: u64) -> std::fmt::Result {
         format_args!(
             ", \"s\": \"t\",\n    \"args\": {{\n      \"Total Reserved\": 8388608, \"Total Allocated\": {}, \"Bytes\": {}, \"Device Id\": 0, \"Device Type\": 1, \"Addr\": {}\n    }}",
             4096 * (i % 64),
-            if i % 2 == 0 { 4096 } else { -4096 },
+            if i.is_multiple_of(2) { 4096 } else { -4096 },
             0x7f00_0000 + (i / 2) * 4096
         ),
     )?;

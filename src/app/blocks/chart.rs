@@ -8,24 +8,25 @@ use leptos::prelude::*;
 use tracedrop::report::Chart;
 use tracedrop::scene::{Mark, Scene, layout, svg, tone_name};
 
-/// Width before the page has been laid out.
-const FIRST_WIDTH: f64 = 800.0;
+/// Width of one that is saved without having been laid out.
+const DEFAULT_WIDTH: f64 = 800.0;
 
 #[component]
 pub fn ChartBlock(#[prop(into)] chart: Signal<Option<Chart>>) -> impl IntoView {
     let place = NodeRef::<Div>::new();
-    let width = RwSignal::new(FIRST_WIDTH);
+    // Once it is known: drawing twice takes twice as long.
+    let width = RwSignal::new(None::<f64>);
     let resizing = StoredValue::new_local(None::<Resizing>);
     Effect::new(move |_| {
         if let Some(element) = place.get() {
             let measured = element.clone();
             let measure = move || {
                 let now = f64::from(measured.client_width());
-                if now > 0.0 && (now - width.get_untracked()).abs() >= 1.0 {
-                    width.set(now);
+                let is_other = |before: Option<f64>| before.is_none_or(|before| (now - before).abs() >= 1.0);
+                if now > 0.0 && width.try_get_untracked().is_some_and(is_other) {
+                    width.set(Some(now));
                 }
             };
-            measure();
             resizing.set_value(Some(browser::on_resize(&element, measure)));
         }
     });
@@ -40,7 +41,7 @@ pub fn ChartBlock(#[prop(into)] chart: Signal<Option<Chart>>) -> impl IntoView {
                         class="button button-icon button-quiet"
                         title=words().save_svg
                         aria-label=words().save_svg
-                        on:click=move |_| save(&picture, width.get_untracked())
+                        on:click=move |_| save(&picture, width.get_untracked().unwrap_or(DEFAULT_WIDTH))
                     >
                         <Icon shape=Shape::Export />
                     </button>
@@ -50,8 +51,8 @@ pub fn ChartBlock(#[prop(into)] chart: Signal<Option<Chart>>) -> impl IntoView {
         })
     };
     let drawing = move || {
-        chart.get().map(|chart| {
-            let scene = layout(&chart, width.get());
+        chart.get().zip(width.get()).map(|(chart, width)| {
+            let scene = layout(&chart, width);
             view! { {legend(&scene)} {drawing(&scene, chart.title)} }
         })
     };

@@ -460,7 +460,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
         }
     };
     frame.on_load(move |frame| {
-        browser::after(0, measure);
+        // It is measured as soon as it has been laid out.
         resizing.set_value(Some(browser::on_resize(&frame, measure)));
     });
     // Another order or filter starts at the top.
@@ -509,7 +509,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
     });
     Effect::new(move |_| {
         css_widths.track();
-        browser::after(0, look_right);
+        browser::with_next_frame(look_right);
     });
     let total = move || {
         css_widths.with(|widths| {

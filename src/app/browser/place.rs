@@ -1,12 +1,18 @@
 //! Where things are on the screen, and what has the focus.
 
+use js_sys::Array;
 use leptos::leptos_dom::helpers::WindowListenerHandle;
-use leptos::prelude::{document, set_timeout, window, window_event_listener_untyped};
+use leptos::prelude::{
+    document, request_animation_frame, set_timeout, window, window_event_listener_untyped,
+};
 use std::cell::RefCell;
 use std::time::Duration;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
-use web_sys::{Element, HtmlDialogElement, HtmlElement, ResizeObserver};
+use web_sys::{
+    Element, HtmlDialogElement, HtmlElement, IntersectionObserver, IntersectionObserverEntry,
+    IntersectionObserverInit, ResizeObserver,
+};
 
 /// A point in the window, in pixels.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -60,6 +66,11 @@ pub fn root_font_px() -> f64 {
         .unwrap_or(16.0)
 }
 
+/// Calls `act` when the next frame is made. What several of these ask of the layout costs one layout.
+pub fn with_next_frame(act: impl FnOnce() + 'static) {
+    request_animation_frame(act);
+}
+
 /// Calls `act` whenever `element` gets another size, for as long as the answer is kept.
 pub fn on_resize(element: &Element, act: impl Fn() + 'static) -> Resizing {
     let listener = Closure::<dyn FnMut()>::new(act);
@@ -77,6 +88,41 @@ pub struct Resizing {
 }
 
 impl Drop for Resizing {
+    fn drop(&mut self) {
+        if let Some(observer) = &self.observer {
+            observer.disconnect();
+        }
+    }
+}
+
+/// So far outside the window an element is near, in parts of the window's height.
+const NEAR: &str = "50% 0px";
+
+/// Tells `act` whether `element` is in the window or not far from it, now and whenever that changes, for as long as the answer is
+/// kept.
+pub fn on_nearing(element: &Element, act: impl Fn(bool) + 'static) -> Nearing {
+    let listener = Closure::<dyn FnMut(Array)>::new(move |entries: Array| {
+        // The last one is how it is now.
+        if let Ok(entry) = entries.at(-1).dyn_into::<IntersectionObserverEntry>() {
+            act(entry.is_intersecting());
+        }
+    });
+    let options = IntersectionObserverInit::new();
+    options.set_root_margin(NEAR);
+    let observer = IntersectionObserver::new_with_options(listener.as_ref().unchecked_ref(), &options).ok();
+    if let Some(observer) = &observer {
+        observer.observe(element);
+    }
+    Nearing { observer, _listener: listener }
+}
+
+/// Stops watching when dropped.
+pub struct Nearing {
+    observer: Option<IntersectionObserver>,
+    _listener: Closure<dyn FnMut(Array)>,
+}
+
+impl Drop for Nearing {
     fn drop(&mut self) {
         if let Some(observer) = &self.observer {
             observer.disconnect();

@@ -5,7 +5,7 @@ use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, NoteBlock, Table
 use crate::app::own_table::OwnTable;
 use crate::app::screens::{MemorySettings, NotesPanel, OwnTableEditor};
 use crate::app::state::{Phase, Tab};
-use crate::app::widgets::InTurn;
+use crate::app::widgets::{InTurn, Turn};
 use crate::app::words::words;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ const TOPS: [u32; 4] = [10, 25, 100, 1000];
 const MEMORY: &str = "mrm";
 
 type Document = Memo<Option<Arc<DocumentView>>>;
+/// The document as a block shows it: those that are not on the screen are brought up to date later.
+type Seen = Signal<Option<Arc<DocumentView>>>;
 
 /// Where a document is from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -191,10 +193,12 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
         })
         .unwrap_or_default()
     });
-    let block_view = move |key: BlockKey| match key {
+    // While there is more to come, what nobody sees can wait.
+    let is_whole = Memo::new(move |_| document.with(|it| it.as_ref().is_some_and(|it| !it.partial)));
+    let block_view = move |key: BlockKey, seen: Seen| match key {
         BlockKey::Facts(at) => {
             let facts = Memo::new(move |_| {
-                with_report(document, id, |report| match report.blocks.get(at) {
+                with_report(seen, id, |report| match report.blocks.get(at) {
                     Some(BlockView::Facts(facts)) => Some(facts.clone()),
                     _ => None,
                 })
@@ -204,7 +208,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
         }
         BlockKey::Note(at) => {
             let note = Memo::new(move |_| {
-                with_report(document, id, |report| match report.blocks.get(at) {
+                with_report(seen, id, |report| match report.blocks.get(at) {
                     Some(BlockView::Note(note)) => Some(note.clone()),
                     _ => None,
                 })
@@ -214,7 +218,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
         }
         BlockKey::Findings(at) => {
             let findings = Memo::new(move |_| {
-                with_report(document, id, |report| match report.blocks.get(at) {
+                with_report(seen, id, |report| match report.blocks.get(at) {
                     Some(BlockView::Findings(findings)) => Some(findings.clone()),
                     _ => None,
                 })
@@ -224,7 +228,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
         }
         BlockKey::Chart(chart_id) => {
             let chart = Memo::new(move |_| {
-                with_report(document, id, |report| {
+                with_report(seen, id, |report| {
                     report.blocks.iter().find_map(|block| match block {
                         BlockView::Chart(chart) if chart.id == chart_id => Some(chart.clone()),
                         _ => None,
@@ -236,7 +240,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
         }
         BlockKey::Table(table_id) => {
             let table = Memo::new(move |_| {
-                document.with(|document| id.with_value(|id| find_table(document.as_deref()?, id, &table_id)))
+                seen.with(|document| id.with_value(|id| find_table(document.as_deref()?, id, &table_id)))
             });
             view! { <TableBlock tab report=id table /> }.into_any()
         }
@@ -276,14 +280,18 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
                 key=|(_, key)| key.clone()
                 let((turn, key))
             >
-                <InTurn turn>{block_view(key.clone())}</InTurn>
+                {
+                    let turn = Turn::new(turn, is_whole);
+                    let seen = turn.follow(document);
+                    view! { <InTurn turn>{block_view(key.clone(), seen)}</InTurn> }
+                }
             </For>
         </Show>
     }
 }
 
 fn with_report<T>(
-    document: Document,
+    document: impl With<Value = Option<Arc<DocumentView>>>,
     id: StoredValue<String>,
     of: impl FnOnce(&ReportView) -> T,
 ) -> Option<T> {

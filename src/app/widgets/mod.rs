@@ -12,7 +12,7 @@ mod toast;
 pub use decimal_field::DecimalField;
 pub use dialog::Dialog;
 pub use icon::{Icon, Shape};
-pub use in_turn::InTurn;
+pub use in_turn::{InTurn, Turn};
 pub use menu::{Menu, MenuItem};
 pub use number::Number;
 pub use tip::Tips;
