@@ -237,7 +237,7 @@ mod tests {
         let mut session = Session::new("warm-up", 0, None, Query::default());
         session.can_read_again(Rc::new(content.clone().into_bytes()));
         let first = piece(0).len();
-        session.feed(content[..first].as_bytes());
+        session.feed(&content.as_bytes()[..first]);
         let mut upto = first;
         for number in 1..PIECES as u64 {
             upto += piece(number).len();

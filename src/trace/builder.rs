@@ -124,7 +124,7 @@ impl TraceBuilder {
     pub fn snapshot(&self, reader: impl FnOnce(&mut TraceBuilder)) -> Trace {
         let mut so_far = self.copy();
         reader(&mut so_far);
-        so_far.put_together(&self.events);
+        so_far.put_together(|so_far| pairing::pair(so_far, &self.events));
         so_far.trace
     }
 
@@ -152,14 +152,12 @@ impl TraceBuilder {
             return self.put_together_folded();
         }
         let events = std::mem::take(&mut self.events);
-        self.put_together(&events);
+        self.put_together(|all| pairing::pair_up(all, events));
         self.trace
     }
 
-    fn put_together(&mut self, events: &EventTable) {
-        if events.n_events() > 0 {
-            pairing::pair(self, events);
-        }
+    fn put_together(&mut self, pair: impl FnOnce(&mut TraceBuilder)) {
+        pair(self);
         samples::finish(self);
         nesting::compute_self_times(&mut self.trace);
         self.leave_out_rest();

@@ -145,7 +145,7 @@ impl Default for EventExtra {
 /// [`Event::extra`] of an event without rare members.
 pub const NO_EXTRA: u32 = u32::MAX;
 
-/// One row of an [`EventTable`]. Made of plain numbers without gaps, so that rows can go from worker to worker as bytes.
+/// One event of an [`EventTable`]. Made of plain numbers without gaps, so that events can go from worker to worker as bytes.
 #[derive(Clone, Copy, Debug, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub struct Event {
@@ -174,7 +174,29 @@ pub struct Event {
     pub flags: u16,
 }
 
-impl Event {
+/// The part of an [`Event`] that pairing goes by.
+#[derive(Clone, Copy, Debug)]
+pub struct EventRow {
+    pub ts: i64,
+    pub dur: i64,
+    pub thread: ThreadId,
+    pub name: StringId,
+    pub extra: u32,
+    pub phase: Phase,
+    pub flags: u16,
+}
+
+/// The part of an [`Event`] that is mostly only handed on.
+#[derive(Clone, Copy, Debug)]
+pub struct EventPlace {
+    pub offset: u64,
+    pub len: u32,
+    pub args_at: u32,
+    pub args_len: u32,
+    pub category: StringId,
+}
+
+impl EventPlace {
     /// Where its arguments are.
     pub fn args(&self) -> ArgsPlace {
         ArgsPlace { offset: self.offset + u64::from(self.args_at), len: self.args_len }
@@ -183,10 +205,13 @@ impl Event {
 
 /// Raw timeline events in file order.
 ///
-/// Rows, not columns: pairing goes through them in the order of time and needs most of a row.
+/// Rows, not columns: pairing goes through them in the order of time and needs most of a row. They are parted in two, so that one
+/// half is gone before what the other says is copied: a large trace needs most memory just then.
 #[derive(Clone, Default)]
 pub struct EventTable {
-    pub rows: Vec<Event>,
+    pub rows: Vec<EventRow>,
+    /// As many as [`EventTable::rows`].
+    pub places: Vec<EventPlace>,
     pub extras: Vec<EventExtra>,
     /// Sparse, sorted by event: CPU time of the thread, and CPU duration if given.
     pub thread_time: Vec<(u32, i64, Option<i64>)>,
@@ -200,6 +225,54 @@ impl EventTable {
     /// Makes room for `n` more events.
     pub fn reserve_exact(&mut self, n: usize) {
         self.rows.reserve_exact(n);
+        self.places.reserve_exact(n);
+    }
+
+    /// Makes room for `n` more events, and some beyond.
+    pub fn reserve(&mut self, n: usize) {
+        self.rows.reserve(n);
+        self.places.reserve(n);
+    }
+
+    /// All events, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Event> {
+        self.rows.iter().zip(&self.places).map(|(row, place)| Event {
+            ts: row.ts,
+            dur: row.dur,
+            offset: place.offset,
+            len: place.len,
+            args_at: place.args_at,
+            args_len: place.args_len,
+            thread: row.thread,
+            name: row.name,
+            category: place.category,
+            extra: row.extra,
+            phase: row.phase,
+            unused: 0,
+            flags: row.flags,
+        })
+    }
+
+    /// Adds an event whose rare members, if it has any, are there already.
+    #[inline]
+    pub fn add(&mut self, event: Event) {
+        let Event {
+            ts,
+            dur,
+            offset,
+            len,
+            args_at,
+            args_len,
+            thread,
+            name,
+            category,
+            extra,
+            phase,
+            flags,
+            ..
+        } = event;
+        self.rows.push(EventRow { ts, dur, thread, name, extra, phase, flags });
+        self.places.push(EventPlace { offset, len, args_at, args_len, category });
     }
 
     /// Adds an event; gives its index.
@@ -209,7 +282,7 @@ impl EventTable {
             event.extra = self.extras.len() as u32;
             self.extras.push(extra);
         }
-        self.rows.push(event);
+        self.add(event);
         self.rows.len() as u32 - 1
     }
 

@@ -82,7 +82,7 @@ impl TraceBuilder {
             texts: (0..strings.len() as u32).map(|id| strings.get(StringId(id))).collect(),
             processes: self.trace.processes.key.clone(),
             threads: threads.process.iter().zip(&threads.key).map(|(of, key)| (of.0, *key)).collect(),
-            rows: self.events.rows.iter().copied(),
+            rows: self.events.iter(),
             extras: self.events.extras.clone(),
             thread_time: self.events.thread_time.clone(),
             args: self.trace.args.all_kept().collect(),
@@ -110,8 +110,8 @@ impl TraceBuilder {
         });
         let extras = part.extras.into_iter().map(|extra| numbers.extra(extra));
         if self.holds_all() {
-            self.events.rows.reserve(renumbered.len());
-            self.events.rows.extend(renumbered);
+            self.events.reserve(renumbered.len());
+            renumbered.for_each(|event| self.events.add(event));
             self.events.extras.extend(extras);
             let thread_time = part.thread_time.into_iter();
             let moved = thread_time.map(|(event, tts, tdur)| (event + n_before, tts, tdur));

@@ -1,10 +1,10 @@
 //! A stretch of a file as bytes, on its way from the worker that read it to the one that joins it to the rest.
 //!
-//! Rows of events go as they lie in memory; everything else is a few postcard values before them. Both ends are the same
+//! Events go as plain memory; everything else is a few postcard values before them. Both ends are the same
 //! program, so there is no version; what does not fit is refused all the same, since a message may come from anywhere.
 //!
 //! ```text
-//! [length of head: u32][head: postcard][rows of events: 56 bytes each]
+//! [length of head: u32][head: postcard][events: 56 bytes each]
 //! ```
 
 use super::TraceBuilder;
@@ -63,11 +63,12 @@ pub fn encode(part: &TraceBuilder, out: &mut Vec<u8>) {
     };
     // Writing into memory has no way to fail.
     let head = postcard::to_allocvec(&head).unwrap_or_default();
-    let rows: &[u8] = bytemuck::must_cast_slice(part.events.rows.as_slice());
-    out.reserve(4 + head.len() + rows.len());
+    out.reserve(4 + head.len() + part.events.n_events() * size_of::<Event>());
     out.extend_from_slice(&(head.len() as u32).to_le_bytes());
     out.extend_from_slice(&head);
-    out.extend_from_slice(rows);
+    for event in part.events.iter() {
+        out.extend_from_slice(bytemuck::bytes_of(&event));
+    }
 }
 
 /// What was encoded, with the kinds of issues that the format knows. `None` if `bytes` are something else.

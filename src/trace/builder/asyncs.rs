@@ -32,7 +32,7 @@ struct Identity {
 impl Identity {
     fn new(walk: &Walk<'_>, i: u32, id: EventId, name: Option<StringId>) -> Identity {
         Identity {
-            category: walk.event(i).category,
+            category: walk.place(i).category,
             scope: id.scope,
             id: id.key,
             process: id.is_local.then(|| walk.process_of(i)),
@@ -225,7 +225,7 @@ pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart
         }
         let name = walk.event(i).name;
         let identity = Identity::new(walk, i, id, Some(name));
-        let (ts, args) = (walk.event(i).ts, walk.event(i).args());
+        let (ts, args) = (walk.event(i).ts, walk.place(i).args());
         if phase == Phase::LegacyStart {
             walk.note(i, &LEGACY_ASYNC);
             let whole = parts.len();

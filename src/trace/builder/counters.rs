@@ -5,7 +5,7 @@ use super::members::{as_string, for_each_member};
 use super::pairing::Walk;
 use crate::base::json::{Number, unescape};
 use crate::base::strings::StringId;
-use crate::trace::events::{Event, EventKey};
+use crate::trace::events::{EventKey, EventRow};
 use crate::trace::tracks::ProcessId;
 use rustc_hash::FxHashMap;
 
@@ -18,8 +18,8 @@ pub(super) struct Counters {
 
 impl Counters {
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
-        let &Event { ts, name, .. } = walk.event(i);
-        let args = walk.event(i).args();
+        let &EventRow { ts, name, .. } = walk.event(i);
+        let args = walk.place(i).args();
         let process = walk.process_of(i);
         let id = match walk.events.id_of(i as usize).key {
             EventKey::Text(text) => text,

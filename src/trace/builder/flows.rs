@@ -46,7 +46,7 @@ impl Flows {
         if matches!(id, FlowId::Text(_)) {
             walk.note(i, &FLOW_ID);
         }
-        let (category, name) = (walk.event(i).category, walk.event(i).name);
+        let (category, name) = (walk.place(i).category, walk.event(i).name);
         let key = FlowKey { id, category, name, bound: false };
         let thread = walk.event(i).thread;
         let phase = walk.event(i).phase;

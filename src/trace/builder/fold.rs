@@ -96,10 +96,10 @@ impl Cold {
         }
     }
 
-    /// Adds the events of the threads in `wanted` to `rows`.
+    /// Adds the events of the threads in `wanted` to `events`.
     ///
     /// Nothing of a block is lost for want of memory in silence: the program ends then, as it does wherever else that happens.
-    fn unpack(&self, wanted: &[bool], rows: &mut Vec<Event>) {
+    fn unpack(&self, wanted: &[bool], events: &mut EventTable) {
         for block in &self.blocks {
             let mut rest = block.as_slice();
             let mut columns: [Vec<i64>; LANES] = Default::default();
@@ -112,7 +112,7 @@ impl Cold {
             }
             let [ts, dur, offset, len, args_at, args_len, thread, name, category, phase] = &columns;
             for i in (0..ts.len()).filter(|i| wanted[thread[*i] as usize]) {
-                rows.push(Event {
+                events.add(Event {
                     ts: ts[i],
                     dur: dur[i],
                     offset: offset[i] as u64,
@@ -166,23 +166,23 @@ impl TraceBuilder {
     pub fn fold(&mut self) {
         let is_first = self.cold.is_none();
         let mut cold = self.cold.take().unwrap_or_else(|| {
-            let since = self.events.rows.last().map_or(0, |event| event.offset);
+            let since = self.events.places.last().map_or(0, |place| place.offset);
             // Slices take room beside them.
             let batch_rows = self.max_rows.map_or(u64::MAX, |max_rows| max_rows as u64 / 2);
             Box::new(Cold { first: i64::MAX, last: i64::MIN, since, batch_rows, ..Cold::default() })
         });
         let mut hot = EventTable::default();
         let mut packed = Vec::with_capacity(BLOCK_EVENTS);
-        for event in &self.events.rows {
+        for event in self.events.iter() {
             let is_flow = matches!(event.phase, Phase::FlowStart | Phase::FlowStep | Phase::FlowEnd);
             let is_bound = event.flags & (flag::FLOW_IN | flag::FLOW_OUT) != 0;
             cold.n_flow_events += u64::from(is_flow || is_bound);
-            cold.has_decimals |= pairing::has_decimals(event);
-            if is_of_thread(event) {
+            cold.has_decimals |= pairing::has_decimals(event.phase, event.ts, event.dur);
+            if is_of_thread(&event) {
                 let end = if event.phase == Phase::Complete { event.dur } else { 0 };
                 cold.first = cold.first.min(event.ts);
                 cold.last = cold.last.max(event.ts.saturating_add(end));
-                packed.push(Event { extra: NO_EXTRA, flags: event.flags & !ARROWS, ..*event });
+                packed.push(Event { extra: NO_EXTRA, flags: event.flags & !ARROWS, ..event });
                 if packed.len() == BLOCK_EVENTS {
                     cold.pack(&packed);
                     packed.clear();
@@ -190,7 +190,7 @@ impl TraceBuilder {
             } else if !is_flow {
                 let extra = self.events.extras.get(event.extra as usize).cloned();
                 let extra = extra.map(|extra| EventExtra { bind_id: EventKey::None, ..extra });
-                hot.push(Event { flags: event.flags & !ARROWS, ..*event }, extra);
+                hot.push(Event { flags: event.flags & !ARROWS, ..event }, extra);
             }
         }
         cold.pack(&packed);
@@ -279,8 +279,8 @@ impl TraceBuilder {
                 .filter(|(_, wanted)| **wanted)
                 .map(|(n, _)| n)
                 .sum::<u64>();
-            events.rows.reserve_exact(n_rows as usize);
-            cold.unpack(&wanted, &mut events.rows);
+            events.reserve_exact(n_rows as usize);
+            cold.unpack(&wanted, &mut events);
             fold(&mut self, &events);
         }
         folder.finish(&mut self.trace, cold.n_flow_events);

@@ -24,8 +24,9 @@ pub const OVERLAP_EVENT: &str = "tracedrop_overlap";
 pub(super) fn find_overlaps(builder: &mut TraceBuilder, events: &EventTable) {
     let Some(name) = builder.trace.strings.find(OVERLAP_EVENT) else { return };
     let mut pairs: Vec<(ThreadId, ThreadId)> = Vec::new();
-    for event in events.rows.iter().filter(|event| event.phase == Phase::Metadata && event.name == name) {
-        let of = builder.trace.args.kept(event.args()).and_then(|raw| find_member(raw, "of"));
+    let all = events.rows.iter().zip(&events.places);
+    for (event, place) in all.filter(|(event, _)| event.phase == Phase::Metadata && event.name == name) {
+        let of = builder.trace.args.kept(place.args()).and_then(|raw| find_member(raw, "of"));
         let of = of.and_then(|raw| Number::as_i64(number_text(raw))).map(Key::Number);
         let process = builder.trace.threads.process.get(event.thread.0 as usize).copied();
         let of = process.zip(of).and_then(|key| builder.thread_ids.get(&key)).copied();
@@ -40,7 +41,7 @@ pub(super) fn find_overlaps(builder: &mut TraceBuilder, events: &EventTable) {
 
 pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
     let event = walk.event(i);
-    let (args, thread) = (event.args(), event.thread.0 as usize);
+    let (args, thread) = (walk.place(i).args(), event.thread.0 as usize);
     let process = walk.process_of(i).0 as usize;
     let trace = &mut walk.builder.trace;
     let name = trace.strings.get(event.name).to_string();

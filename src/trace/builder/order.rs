@@ -1,6 +1,6 @@
 //! The order in which events are put together.
 
-use crate::trace::events::{Event, EventTable, Phase};
+use crate::trace::events::{EventRow, EventTable, Phase};
 
 /// Indexes of all events by time; at equal times first the ends, then complete slices with a length from long to
 /// short, then the rest; ties keep file order. So a parent comes before its child wherever it stands in the file.
@@ -36,7 +36,7 @@ const LOOK_BACK: usize = 64;
 
 /// Of complete slices of one thread that are next to each other in `order` and about equally long, has the one come first
 /// that does so in the file.
-fn put_first_in_file_first(order: &mut [u32], rows: &[Event], tolerance: i64) {
+fn put_first_in_file_first(order: &mut [u32], rows: &[EventRow], tolerance: i64) {
     for at in 1..order.len() {
         let this = &rows[order[at] as usize];
         let near = at.saturating_sub(LOOK_BACK)..at;
@@ -80,13 +80,13 @@ fn order_of_time(events: &EventTable) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::base::strings::StringId;
-    use crate::trace::events::NO_EXTRA;
+    use crate::trace::events::{Event, NO_EXTRA};
     use crate::trace::tracks::ThreadId;
 
     fn table(times: &[i64]) -> EventTable {
         let mut table = EventTable::default();
         for ts in times {
-            table.rows.push(Event {
+            table.add(Event {
                 ts: *ts,
                 dur: 0,
                 offset: 0,

@@ -10,7 +10,7 @@ use super::samples::Sampler;
 use super::{TraceBuilder, Ways, metadata};
 use crate::base::strings::StringId;
 use crate::trace::args::ArgsPlace;
-use crate::trace::events::{Event, EventKey, EventTable, Phase, flag};
+use crate::trace::events::{EventKey, EventPlace, EventRow, EventTable, Phase, flag};
 use crate::trace::ledger::{IssueKind, Position};
 use crate::trace::objects::ObjectEvent;
 use crate::trace::samples::StackId;
@@ -58,10 +58,37 @@ pub(super) struct Walk<'a> {
 
 /// Puts all events into the tables of `builder`.
 pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
+    let slice_event = walk(builder, events);
+    put_places(builder, &events.places, &slice_event);
+}
+
+/// The same with events that are not needed any more, which takes less memory.
+pub(super) fn pair_up(builder: &mut TraceBuilder, events: EventTable) {
+    let slice_event = walk(builder, &events);
+    let EventTable { rows, places, .. } = events;
+    // Before there is more.
+    drop(rows);
+    put_places(builder, &places, &slice_event);
+}
+
+/// Fills the columns of slices that say where their events stand, and what categories they have.
+fn put_places(builder: &mut TraceBuilder, places: &[EventPlace], slice_event: &[u32]) {
+    let place = |event: &u32| &places[*event as usize];
+    let slices = &mut builder.trace.slices;
+    slices.offset.extend(slice_event.iter().map(|event| place(event).offset));
+    slices.args.extend(slice_event.iter().map(|event| (place(event).args_at, place(event).args_len)));
+    slices.category.extend(slice_event.iter().map(|event| place(event).category));
+}
+
+/// Puts all but that into the tables; gives the event of each slice.
+fn walk(builder: &mut TraceBuilder, events: &EventTable) -> Vec<u32> {
+    if events.n_events() == 0 {
+        return Vec::new();
+    }
     metadata::find_overlaps(builder, events);
-    let tolerance = builder
-        .tolerance
-        .unwrap_or_else(|| tolerance_of(builder.ways, || events.rows.iter().any(has_decimals)));
+    let tolerance = builder.tolerance.unwrap_or_else(|| {
+        tolerance_of(builder.ways, || events.rows.iter().any(|row| has_decimals(row.phase, row.ts, row.dur)))
+    });
     let order = processing_order(events, tolerance);
     reserve(builder, events);
     let mut walk = Walk {
@@ -113,7 +140,7 @@ pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
     for part in &legacy[n_legacy..] {
         asyncs.legacy(&mut walk, part);
     }
-    walk.finish(&asyncs);
+    walk.finish(&asyncs)
 }
 
 /// Nanoseconds by which rounding may have moved the end of a slice.
@@ -126,8 +153,8 @@ pub(super) fn tolerance_of(ways: Ways, has_decimals: impl FnOnce() -> bool) -> i
 }
 
 /// Whether its times are no whole microseconds.
-pub(super) fn has_decimals(event: &Event) -> bool {
-    event.ts % NS_PER_US != 0 || (event.phase == Phase::Complete && event.dur % NS_PER_US != 0)
+pub(super) fn has_decimals(phase: Phase, ts: i64, dur: i64) -> bool {
+    ts % NS_PER_US != 0 || (phase == Phase::Complete && dur % NS_PER_US != 0)
 }
 
 fn reserve(builder: &mut TraceBuilder, events: &EventTable) {
@@ -142,13 +169,10 @@ fn reserve(builder: &mut TraceBuilder, events: &EventTable) {
     slices.ts.reserve_exact(n);
     slices.dur.reserve_exact(n);
     slices.name.reserve_exact(n);
-    slices.category.reserve_exact(n);
     slices.track.reserve_exact(n);
     slices.kind.reserve_exact(n);
     slices.depth.reserve_exact(n);
     slices.parent.reserve_exact(n);
-    slices.args.reserve_exact(n);
-    slices.offset.reserve_exact(n);
 }
 
 /// A slice before it has a number.
@@ -165,10 +189,16 @@ pub(super) struct NewSlice {
 }
 
 impl<'a> Walk<'a> {
-    /// The row of event `i`.
+    /// What pairing goes by of event `i`.
     #[inline(always)]
-    pub fn event(&self, i: u32) -> &'a Event {
+    pub fn event(&self, i: u32) -> &'a EventRow {
         &self.events.rows[i as usize]
+    }
+
+    /// Where event `i` stands in the file, and its category.
+    #[inline(always)]
+    pub fn place(&self, i: u32) -> &'a EventPlace {
+        &self.events.places[i as usize]
     }
 
     pub fn trace(&mut self) -> &mut Trace {
@@ -191,7 +221,7 @@ impl<'a> Walk<'a> {
     /// Notes an oddity at the place of event `i`.
     pub fn note(&mut self, i: u32, kind: &'static IssueKind) {
         let event = self.event(i);
-        let at = Position { byte: event.offset, line: None };
+        let at = Position { byte: self.place(i).offset, line: None };
         let trace = &mut self.builder.trace;
         // The text is made anew only where it will be seen.
         let seen = trace.ledger.issue(kind.code).is_some_and(|issue| issue.first.byte <= at.byte);
@@ -207,7 +237,7 @@ impl<'a> Walk<'a> {
 
     /// Moves the record of event `i` to the skipped ones.
     pub fn uncount(&mut self, i: u32) {
-        let bytes = u64::from(self.event(i).len);
+        let bytes = u64::from(self.place(i).len);
         if self.has(i, flag::REPAIRED) {
             self.ledger().repaired_to_skipped(bytes);
         } else {
@@ -219,7 +249,7 @@ impl<'a> Walk<'a> {
     pub fn repair_event(&mut self, i: u32, kind: &'static IssueKind) {
         self.note(i, kind);
         if !self.has(i, flag::REPAIRED) {
-            let bytes = u64::from(self.event(i).len);
+            let bytes = u64::from(self.place(i).len);
             self.ledger().kept_to_repaired(bytes);
         }
     }
@@ -227,19 +257,15 @@ impl<'a> Walk<'a> {
     /// Adds a slice of event `i`.
     #[inline]
     pub fn push_slice(&mut self, i: u32, new: NewSlice) -> u32 {
-        let event = self.event(i);
         let slices = &mut self.builder.trace.slices;
         let id = slices.ts.len() as u32;
         slices.ts.push(new.ts);
         slices.dur.push(new.dur);
         slices.name.push(new.name);
-        slices.category.push(event.category);
         slices.track.push(new.track);
         slices.kind.push(new.kind);
         slices.depth.push(new.depth);
         slices.parent.push(new.parent);
-        slices.args.push((event.args_at, event.args_len));
-        slices.offset.push(event.offset);
         self.slice_event.push(i);
         if let Some(extra) = self.events.extra_of(i as usize)
             && (!extra.start_frame.is_none() || !extra.end_frame.is_none() || extra.stack != ArgsPlace::NONE)
@@ -257,7 +283,7 @@ impl<'a> Walk<'a> {
 
     /// Puts event `i` on a stack as a slice at its place, which must have been closed up to its time.
     pub fn stack_slice(&mut self, i: u32, lane: &mut Lane, dur: i64, kind: SliceKind) -> u32 {
-        let &Event { ts, name, category, .. } = self.event(i);
+        let &EventRow { ts, name, .. } = self.event(i);
         let parent = lane.stack.top().map_or(SliceId::NONE, |top| SliceId(top.slice));
         let depth = lane.stack.len() as u32;
         let slice = self.push_slice(i, NewSlice { ts, dur, name, kind, track: lane.track, depth, parent });
@@ -270,6 +296,8 @@ impl<'a> Walk<'a> {
                 end
             }
         });
+        // Only what is open is looked for by its category.
+        let category = if end.is_none() { self.place(i).category } else { StringId::NONE };
         lane.stack.push(slice, ts, end, name, category);
         slice
     }
@@ -335,7 +363,7 @@ impl<'a> Walk<'a> {
     }
 
     fn complete(&mut self, i: u32) {
-        let &Event { ts, dur, thread, .. } = self.event(i);
+        let &EventRow { ts, dur, thread, .. } = self.event(i);
         let end = ts.saturating_add(dur);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, dur == 0);
@@ -391,7 +419,7 @@ impl<'a> Walk<'a> {
     }
 
     fn begin(&mut self, i: u32) {
-        let &Event { ts, thread, .. } = self.event(i);
+        let &EventRow { ts, thread, .. } = self.event(i);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, false);
         let slice = self.stack_slice(i, &mut lane, UNFINISHED, SliceKind::BeginEnd);
@@ -404,7 +432,7 @@ impl<'a> Walk<'a> {
     }
 
     fn end(&mut self, i: u32) {
-        let &Event { ts, thread, .. } = self.event(i);
+        let &EventRow { ts, thread, .. } = self.event(i);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, false);
         let ended = self.end_slice(i, &mut lane.stack);
@@ -435,7 +463,7 @@ impl<'a> Walk<'a> {
         let event = self.event(i);
         let ts = event.ts;
         let name = Some(event.name).filter(|name| *name != StringId::EMPTY);
-        let category = event.category.some();
+        let category = self.place(i).category.some();
         let is_innermost = self.builder.ways == Ways::Kineto && event.phase == Phase::End;
         let (slice, start) = match is_innermost {
             true => stack.end(ts, None, None)?,
@@ -444,7 +472,7 @@ impl<'a> Walk<'a> {
         if is_innermost && name.is_some_and(|name| self.builder.trace.slices.name[slice as usize] != name) {
             self.note(i, &END_NAME);
         }
-        let args = event.args();
+        let args = self.place(i).args();
         let slices = &mut self.trace().slices;
         slices.dur[slice as usize] = ts.saturating_sub(start).max(0);
         if !args.is_none() {
@@ -454,7 +482,7 @@ impl<'a> Walk<'a> {
     }
 
     fn instant(&mut self, i: u32) {
-        let &Event { ts, thread, .. } = self.event(i);
+        let &EventRow { ts, thread, .. } = self.event(i);
         if self.has(i, flag::GLOBAL_SCOPE) {
             let mut lane = match self.global_instants.take() {
                 Some(lane) => lane,
@@ -496,7 +524,7 @@ impl<'a> Walk<'a> {
     }
 
     fn thread_state(&mut self, i: u32) {
-        let &Event { ts, dur, thread, .. } = self.event(i);
+        let &EventRow { ts, dur, thread, .. } = self.event(i);
         let track = match self.threads[thread.0 as usize].states {
             Some(track) => track,
             None => self.new_thread_track(thread, TrackKind::ThreadState),
@@ -538,7 +566,7 @@ impl<'a> Walk<'a> {
 
     fn object(&mut self, i: u32, what: ObjectEvent) {
         let process = self.process_of(i);
-        let event = self.event(i);
+        let (event, place) = (self.event(i), self.place(i));
         let id = self.events.id_of(i as usize).key;
         let trace = &mut self.builder.trace;
         let id = match id {
@@ -552,11 +580,11 @@ impl<'a> Walk<'a> {
         objects.process.push(process);
         objects.name.push(event.name);
         objects.id.push(id);
-        objects.args.push(event.args());
+        objects.args.push(place.args());
     }
 
     /// What is still open, and the order of the sparse columns.
-    fn finish(mut self, asyncs: &Asyncs) {
+    fn finish(mut self, asyncs: &Asyncs) -> Vec<u32> {
         let mut flows = self.flows.take().unwrap_or_default();
         flows.finish(&mut self);
         for thread in std::mem::take(&mut self.threads) {
@@ -572,6 +600,7 @@ impl<'a> Walk<'a> {
         if self.has_pending_thread_time {
             slices.thread_time.retain(|row| row.2 != UNFINISHED);
         }
+        self.slice_event
     }
 
     fn unfinished(&mut self, slice: u32, kind: &'static IssueKind) {

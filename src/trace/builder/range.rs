@@ -7,7 +7,7 @@ use super::TraceBuilder;
 use super::issues::OUTSIDE_RANGE;
 use crate::base::units::format_ns;
 use crate::trace::cut::Cut;
-use crate::trace::events::{Event, EventExtra, EventTable, Phase};
+use crate::trace::events::{Event, EventExtra, Phase};
 use crate::trace::ledger::{Issue, Position};
 
 /// A stretch of time, its ends included.
@@ -68,8 +68,9 @@ impl TraceBuilder {
     /// Holds only what touches `range`, of what is here and of what comes. To be said once.
     pub fn hold_only(&mut self, range: TimeRange) {
         self.range = Some(Held { range, n_outside: 0, first: u64::MAX });
-        let all = std::mem::take(&mut self.events);
-        self.take_events(all.rows.iter().copied(), all.extras, &all.thread_time);
+        let mut all = std::mem::take(&mut self.events);
+        let extras = std::mem::take(&mut all.extras);
+        self.take_events(all.iter(), extras, &all.thread_time);
     }
 
     /// Whether an event is not held; it counts as let go then.
@@ -108,11 +109,11 @@ impl TraceBuilder {
             if self.lets_go(event.phase, event.ts, event.dur, event.offset) {
                 continue;
             }
-            let EventTable { rows, thread_time, .. } = &mut self.events;
             if let Some((_, tts, tdur)) = time {
-                thread_time.push((rows.len() as u32, *tts, *tdur));
+                let number = self.events.n_events() as u32;
+                self.events.thread_time.push((number, *tts, *tdur));
             }
-            rows.push(event);
+            self.events.add(event);
         }
         self.events.extras.extend(extras);
     }

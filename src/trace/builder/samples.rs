@@ -137,7 +137,7 @@ impl Sampler {
         let text = walk.builder.trace.strings.get(name);
         if id != EventKey::None && (text == "Profile" || text == "ProfileChunk") {
             let is_start = text == "Profile";
-            let raw = walk.builder.trace.args.kept(walk.event(i).args());
+            let raw = walk.builder.trace.args.kept(walk.place(i).args());
             let data = raw.and_then(|raw| find_member(raw, "data")).map(<[u8]>::to_vec).unwrap_or_default();
             let key = (walk.process_of(i), id);
             return if is_start { self.start(walk, i, key, &data) } else { self.chunk(walk, i, key, &data) };
