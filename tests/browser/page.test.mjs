@@ -267,8 +267,17 @@ pageTest('a large file shows progress and a report so far; stopping keeps what w
   await page.getByTestId('file-input').setInputFiles(LARGE);
   await panel(page).locator('.badge').first().waitFor();
   assert.match(await panel(page).locator(".reading").textContent(), /iB of 4/);
+  // What nobody sees is not drawn meanwhile, until someone comes near.
+  const waiting = report(page).locator('.turn-waits');
+  await waiting.last().waitFor();
+  const n = await report(page).locator('.turn').count();
+  assert.ok((await waiting.count()) < n);
+  await report(page).locator('.turn').last().scrollIntoViewIfNeeded();
+  await report(page).locator('.turn').last().and(page.locator(':not(.turn-waits)')).waitFor();
   await panel(page).getByRole('button', { name: 'Stop' }).click();
   assert.match(await verdict(page), /^Reading ended at .* of /);
+  await waiting.first().waitFor({ state: 'detached' });
+  assert.equal(await waiting.count(), 0);
   assert.ok(await report(page).getByRole('heading', { level: 2 }).isVisible());
 });
 
