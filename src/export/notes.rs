@@ -34,7 +34,7 @@ pub fn from_json(bytes: &[u8]) -> Result<Notes, String> {
     }
 }
 
-/// Notes of a file that someone wrote for the command: what readers of other files step over is a mistake here, and is said
+/// Notes of a file that someone wrote for the command, or of a report as JSON: what readers of other files step over is a mistake here, and is said
 /// with its place, as a sentence fragment.
 pub fn of_file(bytes: &[u8]) -> Result<Notes, String> {
     let json = Json::parse_or_why(bytes).map_err(|error| match error {
@@ -48,6 +48,10 @@ pub fn of_file(bytes: &[u8]) -> Result<Notes, String> {
     let Json::Object(members) = &json else {
         return Err("it is no JSON object with 'title' and 'notes'".to_string());
     };
+    // A report as JSON has them as one of its members.
+    if let Some(notes @ Json::Object(_)) = json.get("notes").filter(|_| json.get("reports").is_some()) {
+        return of_members(notes);
+    }
     if !members.is_empty() && json.get("title").is_none() && json.get("notes").is_none() {
         let names = members
             .iter()
@@ -58,6 +62,11 @@ pub fn of_file(bytes: &[u8]) -> Result<Notes, String> {
             names.collect::<Vec<_>>().join(", ")
         ));
     }
+    of_members(&json)
+}
+
+/// Title and notes of an object of nothing else.
+fn of_members(json: &Json) -> Result<Notes, String> {
     if json.get("title").is_some_and(|title| title.as_str().is_none()) {
         return Err("its title is no text".to_string());
     }
@@ -71,7 +80,7 @@ pub fn of_file(bytes: &[u8]) -> Result<Notes, String> {
     for (number, note) in (1..).zip(list) {
         note_is_whole(note).map_err(|why| format!("note {number} {why}"))?;
     }
-    read_members(&json, "title").map_err(str::to_string)
+    read_members(json, "title").map_err(str::to_string)
 }
 
 /// Names of members in a message, and letters of each.
@@ -213,6 +222,9 @@ mod tests {
         }
         let sound = br#"{"notes":[{"text":"x","on":"moon"},{"text":"y","on":"row","report":"r","table":"t","key":[["b","c"]]}]}"#;
         assert_eq!(of_file(sound), from_json(sound));
+        let in_report =
+            [br#"{"schema":1,"title":"t.json","notes":"#, &sound[..], br#","reports":[]}"#].concat();
+        assert_eq!(of_file(&in_report), from_json(sound));
         assert_eq!(of_file(b"{}"), Ok(Notes::default()));
         for (bad, why) in [
             ("", "it is no JSON: it ends before it is whole"),
