@@ -379,12 +379,16 @@ fn scoring_calls_become_a_timeline() {
 
 #[test]
 fn chrome_traces_are_not_offered_where_they_would_be_empty() {
-    for (system, endings, wanted) in
-        [("mrm", &[".txt"], false), ("chrome", &[".json"], true), ("sway", &[".jsonl"], true)]
-    {
+    // As a file, and for Perfetto, which has nothing to show of counts without times.
+    for (system, endings, wanted) in [
+        ("mrm", &[".txt"], [false, false]),
+        ("chrome", &[".json"], [true, true]),
+        ("sway", &[".jsonl"], [true, true]),
+        ("pysampling", &[".jsonl"], [true, false]),
+    ] {
         for (name, trace) in traces(system, endings) {
             let run = Run::single(trace);
-            for id in ["chrome-trace", "chrome-trace-gz"] {
+            for (id, wanted) in ["chrome-trace", "chrome-trace-gz"].into_iter().zip(wanted) {
                 assert_eq!((export::find(id).unwrap().applies)(&run), wanted, "{system} {name} {id}");
             }
         }

@@ -108,7 +108,7 @@ fn rows_of(document: &DocumentView, anchor: &Anchor) -> Option<RowsOf> {
 /// Whether there is a way to what a note is on.
 pub fn leads_somewhere(document: Option<&Arc<DocumentView>>, anchor: &Anchor) -> bool {
     document.is_some_and(|document| match anchor {
-        Anchor::Range { .. } => document.exporters.iter().any(|exporter| exporter.id == "chrome-trace"),
+        Anchor::Range { .. } => document.exporters.iter().any(|exporter| exporter.opens_in_perfetto),
         _ => rows_of(document, anchor).is_some(),
     })
 }

@@ -56,5 +56,7 @@ fn exporter_view(exporter: &ExporterInfo) -> ExporterView {
         takes_part: exporter.takes_part,
         can_redact: exporter.can_redact,
         takes_notes: exporter.takes_notes,
+        // Not known without a document.
+        opens_in_perfetto: false,
     }
 }

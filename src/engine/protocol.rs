@@ -358,6 +358,8 @@ pub struct ExporterView {
     pub can_redact: bool,
     /// What people wrote goes along.
     pub takes_notes: bool,
+    /// What it writes of this document has a timeline for Perfetto to show.
+    pub opens_in_perfetto: bool,
 }
 
 /// A document without the cells of its tables, which the page asks for as it shows them.

@@ -4,7 +4,7 @@ use super::protocol::{
     BlockView, ColumnView, ExporterView, FileAccount, FileView, IssueView, LedgerView, ReportView,
     SeverityView, TableView, TallyView,
 };
-use crate::export::ExporterInfo;
+use crate::export::{ExporterInfo, chrome_trace};
 use crate::report::view::{self, TableRows};
 use crate::report::{Block, Report, Table};
 use crate::trace::ledger::{Ledger, Severity, Tally};
@@ -51,11 +51,12 @@ fn both_ledgers(mut a: LedgerView, b: LedgerView) -> LedgerView {
 
 /// What the page's menu offers of `exporters`.
 pub(super) fn exporter_views(exporters: &[&ExporterInfo]) -> Vec<ExporterView> {
-    exporters
-        .iter()
-        .filter(|exporter| exporter.in_menu)
-        .map(|exporter| super::exporter_view(exporter))
-        .collect()
+    let has_times = exporters.iter().any(|exporter| exporter.id == chrome_trace::PACKED_INFO.id);
+    let view = |exporter: &&ExporterInfo| ExporterView {
+        opens_in_perfetto: exporter.id == chrome_trace::INFO.id && has_times,
+        ..super::exporter_view(exporter)
+    };
+    exporters.iter().filter(|exporter| exporter.in_menu).map(view).collect()
 }
 
 /// What a file made from files of these names is called, without its ending: as the first, without its own endings.

@@ -159,8 +159,6 @@ const TO_PERFETTO: &str = "open-in-perfetto";
 const LINK: &str = "copy-link";
 const WITH_LESS: &str = "with-less";
 const HAND_ON: &str = "hand-on";
-/// There are events that Perfetto can show where this exporter has something to write.
-const CHROME_TRACE: &str = "chrome-trace";
 
 /// Writes the reports or the trace in some format, or hands it over.
 #[component]
@@ -179,7 +177,7 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
     });
     let can_link =
         move || document.with(|document| document.as_ref().is_some_and(|it| !it.reports.is_empty()));
-    let has_trace = move || exporters.with(|all| all.iter().any(|exporter| exporter.id == CHROME_TRACE));
+    let has_timeline = move || exporters.with(|all| all.iter().any(|exporter| exporter.opens_in_perfetto));
     let export_items = Signal::derive(move || {
         exporters
             .get()
@@ -208,7 +206,7 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
                 detail: String::new(),
                 checked: None,
             }))
-            .chain(has_trace().then(|| MenuItem {
+            .chain(has_timeline().then(|| MenuItem {
                 id: TO_PERFETTO.to_string(),
                 label: words().sharing.open_in_perfetto.to_string(),
                 detail: String::new(),

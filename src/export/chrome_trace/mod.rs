@@ -53,7 +53,7 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
     extension: "trace.json.gz",
     media_type: "application/gzip",
     in_menu: false,
-    applies,
+    applies: has_times,
     write: |input: &Input<'_>, out: &mut dyn Write| {
         let mut packer = GzEncoder::new(out, Compression::fast());
         write_checked(input, &mut packer)?;
@@ -71,6 +71,12 @@ fn applies(run: &Run) -> bool {
         !trace.accesses.is_expected() || !trace.slices.is_empty() || !trace.counters.is_empty()
     };
     run.traces.iter().any(has_events) && run.traces.iter().all(|trace| trace.folded.is_none())
+}
+
+/// Whether something in it has its place in time. Counts of samples without times become one number at 0, which is a file to
+/// keep them in, and nothing that a timeline shows.
+fn has_times(run: &Run) -> bool {
+    applies(run) && !run.traces.iter().all(|trace| trace.slices.is_empty() && !trace.profiles.is_empty())
 }
 
 /// [`write`] to `out`. An error also if arguments can not be read any more.
