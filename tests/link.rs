@@ -11,7 +11,9 @@ use tracedrop::base::units::Unit;
 use tracedrop::compare::CompareQuery;
 use tracedrop::engine::protocol::{CopyFormat, TableId};
 use tracedrop::engine::{Compared, Linked, Session, Shown, format_title};
-use tracedrop::export::link::{self, LinkOptions, LinkedFile, MAX_SHORT_FRAGMENT_BYTES, Refusal, TableSpot};
+use tracedrop::export::link::{
+    self, LinkOptions, LinkedFile, LinkedSide, MAX_SHORT_FRAGMENT_BYTES, Refusal, TableSpot,
+};
 use tracedrop::export::{self, Input, Options};
 use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::report::{Block, Column, Document, Facts, Report, Sort, Table};
@@ -159,6 +161,8 @@ fn a_comparison_of_ten_rows_fits_in_two_kilobytes() {
     let files = linked.report().files.clone();
     assert_eq!(files.len(), 2);
     assert!(files.iter().all(|file| file.sha256.is_none()));
+    let sides: Vec<Option<LinkedSide>> = files.iter().map(|file| file.side).collect();
+    assert_eq!(sides, [Some(LinkedSide::A), Some(LinkedSide::B)]);
     // And the SHA-256 of those of which whoever asks knows it, by name and size.
     let digest = "5c".repeat(32);
     let known = LinkedFile { sha256: Some(digest.clone()), ..files[1].clone() };
@@ -217,6 +221,7 @@ fn compared(dir: &Path, names: [&str; 2]) -> (Compared, Vec<LinkedFile>) {
             name: name.clone(),
             bytes: bytes.len() as u64,
             sha256: Some(text::hex(&Sha256::digest(&bytes))),
+            side: None,
         });
         let mut session = Session::new(&name, bytes.len() as u64, None, Query::default());
         session.feed(&bytes);
@@ -257,7 +262,9 @@ fn short_links_of_comparisons_are_short_and_say_what_they_leave_out() {
             let fragment = short_link(&mut compared, link.clone());
             assert!(fragment.len() <= MAX_SHORT_FRAGMENT_BYTES, "{what}: {}", fragment.len());
             let read = link::read(&fragment).unwrap();
-            assert_eq!(read.files, files, "{what}");
+            let told: Vec<LinkedFile> =
+                read.files.iter().map(|file| LinkedFile { side: None, ..file.clone() }).collect();
+            assert_eq!(told, files, "{what}");
             let report = &read.reports[0];
             assert_eq!((&report.id, &report.summary), (&sent.id, &sent.summary));
             let findings = |report: &Report| {
@@ -348,7 +355,7 @@ fn what_is_too_long_is_refused_with_a_reason() {
     assert!(refusal.contains("more than 65536 get lost"), "{refusal}");
 }
 
-/// Blocks of `key: value` lines: a fragment with its content and a table of it, or with the reason why it is refused.
+/// Blocks of `key: value` lines: a fragment with its content, a table of it and the sides of its files, or with the reason why it is refused.
 #[test]
 fn version_1_stays_what_it_is() {
     let text = std::fs::read_to_string(own_dir("link").join("vectors.txt")).unwrap();
@@ -368,6 +375,9 @@ fn version_1_stays_what_it_is() {
                 let (csv, _) =
                     linked.copy(TableId { report: 0, block: 1 }, &TableQuery::default(), CopyFormat::Csv);
                 assert_eq!(csv.replace("\r\n", "|"), member("table"), "{name}");
+                let side = |file: &LinkedFile| Some(format!("{} {}", file.name, file.side?.letter()));
+                let sides: Vec<String> = linked.report().files.iter().filter_map(side).collect();
+                assert_eq!(sides.join(", "), member("files"), "{name}");
             }
             reason => {
                 let refusal = link::read(fragment).map(drop).expect_err(name);

@@ -1,6 +1,6 @@
 //! Reports that were handed on, and the files that they are of: whoever opens such a file sees what the sender saw.
 
-use super::browser;
+use super::browser::{self, Picked};
 use super::own_table::first_query;
 use super::state::{App, Source, Tab};
 use super::words::words;
@@ -8,7 +8,8 @@ use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::analysis::Query;
 use tracedrop::base::text;
-use tracedrop::engine::protocol::{DocumentView, LinkView, LinkedFile, Request, SentView};
+use tracedrop::engine::folder;
+use tracedrop::engine::protocol::{DocumentView, LinkView, LinkedFile, LinkedSide, Request, SentView};
 
 /// What the part behind `#` of a link starts with; the number says which version.
 fn is_link(fragment: &str) -> bool {
@@ -38,26 +39,43 @@ enum Lie {
     InOrder,
     /// A is B and B is A.
     Swapped,
+    /// Only their SHA-256 tell, which are not known yet.
+    Open,
     Elsewhere,
 }
 
-/// By their sizes, and by their names where the sizes of both sides are the same. The files of one side have an order of their
-/// own.
-fn lie_of(link: &LinkView, document: &DocumentView) -> Lie {
-    let linked: Vec<u64> = link.files.iter().map(|file| file.bytes).collect();
-    let read: Vec<u64> = document.files.iter().map(|account| account.file.bytes).collect();
+/// By their SHA-256 where all are known; else by their sizes, and by their names where the sizes of both sides are the same.
+/// The files of one side have an order of their own.
+fn lie_of(link: &LinkView, document: &DocumentView, digests: Option<&[Option<String>]>) -> Lie {
     let has_report = document.reports.iter().any(|report| report.id == link.show);
-    let Some(sides) = document.sides.as_ref().filter(|_| has_report && linked.len() == read.len()) else {
+    let is_as_many = link.files.len() == document.files.len();
+    let Some(sides) = document.sides.as_ref().filter(|_| has_report && is_as_many) else {
         return Lie::Elsewhere;
     };
-    let n_of_a = (sides.a.n_files as usize).min(read.len());
-    let names = || link.files.iter().map(|file| &file.name);
-    let read_names = || document.files.iter().map(|account| &account.file.name);
-    match (lie(linked.iter(), read.iter(), n_of_a), lie(names(), read_names(), n_of_a)) {
+    let n_of_a = sides.a.n_files as usize;
+    let has_digests = !link.files.is_empty() && link.files.iter().all(|file| file.sha256.is_some());
+    if let Some(digests) = digests.filter(|_| has_digests) {
+        return match lie(link, |file| &file.sha256, digests.iter(), n_of_a) {
+            [true, _] => Lie::InOrder,
+            [false, true] => Lie::Swapped,
+            [false, false] => Lie::Elsewhere,
+        };
+    }
+    let files = || document.files.iter().map(|account| &account.file);
+    let by_size = lie(link, |file| &file.bytes, files().map(|file| &file.bytes), n_of_a);
+    let by_name = lie(link, |file| &file.name, files().map(|file| &file.name), n_of_a);
+    match (by_size, by_name) {
+        ([true, true], [true, true]) if has_digests => Lie::Open,
         ([true, true], [false, true]) | ([false, true], _) => Lie::Swapped,
         ([true, _], _) => Lie::InOrder,
         ([false, false], _) => Lie::Elsewhere,
     }
+}
+
+/// How many files of a link are of side A; `None` where it does not say so.
+fn n_of_a(files: &[LinkedFile]) -> Option<usize> {
+    let is_told = !files.is_empty() && files.iter().all(|file| file.side.is_some());
+    is_told.then(|| files.iter().filter(|file| file.side == Some(LinkedSide::A)).count())
 }
 
 fn sorted<'a, T: Ord>(some: &[&'a T]) -> Vec<&'a T> {
@@ -66,18 +84,21 @@ fn sorted<'a, T: Ord>(some: &[&'a T]) -> Vec<&'a T> {
     some
 }
 
-/// Whether what is read, of which the first `n_of_a` are A, is what is linked: as it lies, and with A as B and B as A.
+/// Whether what is read, of which the first `n_read_a` are A, is what is linked: as it lies, and with A as B and B as A.
 fn lie<'a, T: Ord + 'a>(
-    linked: impl Iterator<Item = &'a T>,
+    link: &'a LinkView,
+    of: impl Fn(&'a LinkedFile) -> &'a T,
     read: impl Iterator<Item = &'a T>,
-    n_of_a: usize,
+    n_read_a: usize,
 ) -> [bool; 2] {
-    let (linked, read): (Vec<&T>, Vec<&T>) = (linked.collect(), read.collect());
-    let are_same = |(first, then): (&[&T], &[&T]), a: &[&T], b: &[&T]| {
-        sorted(first) == sorted(a) && sorted(then) == sorted(b)
+    let (linked, read): (Vec<&T>, Vec<&T>) = (link.files.iter().map(of).collect(), read.collect());
+    let (a, b) = read.split_at(n_read_a.min(read.len()));
+    let are_same = |first: &[&T], then: &[&T]| {
+        let (linked_a, linked_b) =
+            linked.split_at(n_of_a(&link.files).unwrap_or(first.len()).min(linked.len()));
+        sorted(linked_a) == sorted(first) && sorted(linked_b) == sorted(then)
     };
-    let (a, b) = read.split_at(n_of_a.min(read.len()));
-    [are_same(linked.split_at(a.len()), a, b), are_same(linked.split_at(b.len()), b, a)]
+    [are_same(a, b), are_same(b, a)]
 }
 
 impl App {
@@ -91,6 +112,41 @@ impl App {
         };
         open();
         browser::on_fragment(open);
+    }
+
+    /// Opens files as the sides of the comparison that an open link is of; false, and nothing is opened, if there is no such link.
+    pub fn open_as_sides(self, files: Vec<Picked>) -> bool {
+        let sides = self.tabs.with_untracked(|tabs| {
+            let list: Vec<(&str, u64)> =
+                files.iter().map(|file| (file.path.as_str(), file.n_bytes())).collect();
+            let documents = tabs.iter().filter_map(|tab| tab.document.get_untracked());
+            documents.filter_map(|it| folder::sides_among(&it.link.as_ref()?.files, &list)).next()
+        });
+        let Some(sides) = sides else { return false };
+        let (a, b): (Vec<_>, Vec<_>) =
+            files.into_iter().zip(sides).partition(|(_, side)| *side == LinkedSide::A);
+        let [a, b] = [a, b].map(|side| {
+            let mut files: Vec<Picked> = side.into_iter().map(|(file, _)| file).collect();
+            match (files.len(), files.pop()) {
+                (1, Some(file)) => self.open_tab(Source::File(file)),
+                (_, last) => {
+                    files.extend(last);
+                    self.open_together(files)
+                }
+            }
+        });
+        self.compare_when_read([a, b]);
+        true
+    }
+
+    /// The SHA-256 of the files of `side` are known: comparisons of it may have waited for that.
+    pub fn land_compared_with(self, side: Tab) {
+        let waits = |tab: &Tab| {
+            tab.awaits_digests.get_value()
+                && tab.side_tabs().is_some_and(|sides| sides.iter().any(|it| it.id == side.id))
+        };
+        let waiting: Vec<Tab> = self.tabs.with_untracked(|tabs| tabs.iter().copied().filter(waits).collect());
+        waiting.into_iter().for_each(|tab| self.land(tab));
     }
 
     /// Files were read, or two sides were compared. If an open link may be of them, their SHA-256 is to decide.
@@ -188,12 +244,40 @@ impl Tab {
 
     /// Two sides are compared: the files of a link may be those. Each side has been held against the SHA-256 in its own tab.
     fn land_compared(self, links: &[(LinkView, u32)], document: &DocumentView) {
-        let lies = links.iter().map(|(link, _)| (link, lie_of(link, document)));
-        let Some((link, lie)) = lies.into_iter().find(|(_, lie)| *lie != Lie::Elsewhere) else { return };
-        if let (Some(sides), Lie::Swapped) = (&document.sides, lie) {
-            self.swap_sides(sides.phase);
+        let digests = self.digests_of_sides(document);
+        let lies = links.iter().map(|(link, _)| (link, lie_of(link, document, digests.as_deref())));
+        let found = lies.into_iter().find(|(_, lie)| *lie != Lie::Elsewhere);
+        self.awaits_digests.set_value(false);
+        match (found, &document.sides) {
+            (Some((_, Lie::Open)), _) if self.want_digests_of_sides() => {
+                self.awaits_digests.set_value(true);
+            }
+            (Some((link, Lie::Swapped)), Some(sides)) => {
+                self.swap_sides(sides.phase);
+                self.look_as_in(link);
+            }
+            (Some((link, _)), _) => self.look_as_in(link),
+            (None, _) => {}
         }
-        self.look_as_in(link);
+    }
+
+    /// SHA-256 of the files of a comparison, in the order of its document; `None` while they are not all computed, or where a
+    /// tab that has them was closed.
+    fn digests_of_sides(self, document: &DocumentView) -> Option<Vec<Option<String>>> {
+        let mut sides = self.side_tabs().filter(|sides| sides.len() == 2)?;
+        if document.sides.as_ref()?.is_swapped {
+            sides.reverse();
+        }
+        let digests: Option<Vec<_>> = sides.iter().map(|side| side.digests.get_untracked()).collect();
+        digests.map(|digests| digests.concat()).filter(|digests| digests.len() == document.files.len())
+    }
+
+    /// Has them computed; false where a tab that could is closed, or has computed them already.
+    fn want_digests_of_sides(self) -> bool {
+        let sides = self.side_tabs().filter(|sides| sides.len() == 2).unwrap_or_default();
+        let without = || sides.iter().filter(|side| side.digests.with_untracked(Option::is_none));
+        without().for_each(|side| side.send(&Request::WantDigests));
+        without().count() > 0
     }
 
     /// Shows the report, the order and the filters of the link, if it is of nothing but what is read here.

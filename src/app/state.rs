@@ -208,6 +208,8 @@ pub struct Tab {
     pub looks: StoredValue<Vec<TableSpot>>,
     /// The link that the file may be of, until its SHA-256 is known.
     pub landing: StoredValue<Option<Landing>>,
+    /// A comparison of files that a link may be of, once the SHA-256 of its sides are known.
+    pub awaits_digests: StoredValue<bool>,
     /// SHA-256 of each file that was read as hexadecimal digits, in the order of the document, once they are known.
     pub digests: RwSignal<Option<Vec<Option<String>>>>,
     /// Tabs that were opened at once with this one and are not all read yet, this one among them.
@@ -480,6 +482,7 @@ impl Tab {
             spots: RwSignal::default(),
             looks: StoredValue::default(),
             landing: StoredValue::default(),
+            awaits_digests: StoredValue::default(),
             digests: RwSignal::new(None),
             batch: StoredValue::default(),
             fellows: RwSignal::default(),
@@ -695,6 +698,7 @@ impl Tab {
             Event::Digests(digests) => {
                 self.check_landing(&digests);
                 self.digests.set(Some(digests));
+                self.app.land_compared_with(self);
             }
             Event::Stale(failure) => {
                 self.app.shelf.has_changed();

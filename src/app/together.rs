@@ -68,14 +68,20 @@ impl App {
             return self.open_dropped_against(a, dropped);
         }
         let mut single = dropped.files;
-        let mut runs: Vec<Tab> = Vec::new();
+        let mut folders: Vec<Vec<Picked>> = Vec::new();
         for folder in dropped.folders {
             let mut files = self.wanted(folder);
             match files.len() {
                 0 | 1 => single.append(&mut files),
-                _ => runs.push(self.open_together(files)),
+                _ => folders.push(files),
             }
         }
+        // What a link says of them counts for more than how they lie.
+        let all = folders.iter().flatten().chain(&single).cloned().collect();
+        if self.open_as_sides(all) {
+            return;
+        }
+        let runs: Vec<Tab> = folders.into_iter().map(|files| self.open_together(files)).collect();
         if let ([a, b], true) = (&runs[..], single.is_empty()) {
             self.compare_when_read([*a, *b]);
         }

@@ -7,7 +7,7 @@ use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, report_view, stem_of, together};
 use crate::analysis::Query;
 use crate::compare::{self, CompareQuery, Comparison, Digest, PhaseFilter, Problem};
-use crate::export::link::{LinkOptions, LinkedFile};
+use crate::export::link::{LinkOptions, LinkedFile, LinkedSide};
 use crate::export::redact::Outgoing;
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
 use crate::report::view::TableQuery;
@@ -69,18 +69,19 @@ impl Compared {
         compare::document(&self.a.digest, &self.b.digest, &self.comparison)
     }
 
-    /// The files of both sides, as no run is at hand to say them, with the SHA-256 that whoever asks knows of some.
+    /// The files of both sides, those of A first, as no run is at hand to say them, with the SHA-256 that whoever asks knows of some.
     fn link_options(&self, options: &Options) -> LinkOptions {
         let mut files: Vec<LinkedFile> = Vec::new();
         let accounts = || self.a.accounts.iter().chain(&self.b.accounts);
-        for FileAccount { file: FileView { name, bytes, .. }, .. } in accounts() {
+        for (number, FileAccount { file: FileView { name, bytes, .. }, .. }) in accounts().enumerate() {
             let is_it = |file: &&LinkedFile| file.name == *name && file.bytes == *bytes;
             let known: Vec<&LinkedFile> = options.link.files.iter().filter(is_it).collect();
             // Of one name and size they are told apart by their order, if none is missing.
             let n_such = accounts().filter(|it| it.file.name == *name && it.file.bytes == *bytes).count();
             let at = if known.len() == n_such { files.iter().filter(is_it).count() } else { known.len() };
             let sha256 = known.get(at).and_then(|file| file.sha256.clone());
-            files.push(LinkedFile { name: name.clone(), bytes: *bytes, sha256 });
+            let side = if number < self.a.accounts.len() { LinkedSide::A } else { LinkedSide::B };
+            files.push(LinkedFile { name: name.clone(), bytes: *bytes, sha256, side: Some(side) });
         }
         LinkOptions { files, sha256: Vec::new(), ..options.link.clone() }
     }

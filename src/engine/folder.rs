@@ -1,9 +1,9 @@
 //! What names of files say, before anything is read: which of a folder may be traces, and which belong together.
 
-use super::protocol::FormatView;
+use super::protocol::{FormatView, LinkedFile, LinkedSide};
 use crate::base::text::number_behind;
 use crate::memory_run;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Endings of packed files, of indexes and of files that were handed on, which every format may have.
 const ENDINGS_OF_ANY: [&str; 5] = ["gz", "zst", "lz4", "tdx", "tracedrop"];
@@ -149,6 +149,65 @@ fn rank_in_name(name: &str) -> Option<(usize, i64)> {
     number_behind(name, &["rank", "worker"])
 }
 
+/// Which side of a comparison each of `files` (path and size) is of, where they are all files of the link to one: by the
+/// folders that they lie in, where there are two and each has the sizes of a side; else by name and size, and what is left by
+/// its size alone. `None` if they are not, or the link does not tell the sides.
+pub fn sides_among(linked: &[LinkedFile], files: &[(&str, u64)]) -> Option<Vec<LinkedSide>> {
+    let n_of = |side| linked.iter().filter(|file| file.side == Some(side)).count();
+    let (n_a, n_b) = (n_of(LinkedSide::A), n_of(LinkedSide::B));
+    if n_a == 0 || n_b == 0 || n_a + n_b != linked.len() || linked.len() != files.len() {
+        return None;
+    }
+    if let Some(sides) = sides_by_folder(linked, files) {
+        return Some(sides);
+    }
+    let is_called = |path: &str, name: &str| {
+        path.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
+    let mut sides = vec![None; files.len()];
+    let mut left: Vec<&LinkedFile> = linked.iter().collect();
+    for counts_name in [true, false] {
+        left.retain(|wanted| {
+            let is_it = |(side, (path, bytes)): (&Option<LinkedSide>, &(&str, u64))| {
+                side.is_none() && *bytes == wanted.bytes && (!counts_name || is_called(path, &wanted.name))
+            };
+            let found = sides.iter().zip(files).position(is_it);
+            if let Some(at) = found {
+                sides[at] = wanted.side;
+            }
+            found.is_none()
+        });
+    }
+    sides.into_iter().collect()
+}
+
+fn sides_by_folder(linked: &[LinkedFile], files: &[(&str, u64)]) -> Option<Vec<LinkedSide>> {
+    let folder = |path: &str| path.rsplit_once('/').map_or(0, |(folder, _)| folder.len());
+    let folders: BTreeSet<&str> = files.iter().map(|(path, _)| &path[..folder(path)]).collect();
+    let first = folders.first().filter(|_| folders.len() == 2)?;
+    let told = |of_first, of_other| {
+        let side =
+            |(path, _): &(&str, u64)| if path[..folder(path)] == **first { of_first } else { of_other };
+        files.iter().map(side).collect::<Vec<LinkedSide>>()
+    };
+    let fit = |sides: &Vec<LinkedSide>| {
+        let sizes = |wanted| {
+            let of_side = files.iter().zip(sides).filter(|(_, side)| **side == wanted);
+            let mut sizes: Vec<u64> = of_side.map(|((_, bytes), _)| *bytes).collect();
+            sizes.sort_unstable();
+            sizes
+        };
+        let linked_sizes = |wanted| {
+            let of_side = linked.iter().filter(|file| file.side == Some(wanted));
+            let mut sizes: Vec<u64> = of_side.map(|file| file.bytes).collect();
+            sizes.sort_unstable();
+            sizes
+        };
+        [LinkedSide::A, LinkedSide::B].iter().all(|side| sizes(*side) == linked_sizes(*side))
+    };
+    [told(LinkedSide::A, LinkedSide::B), told(LinkedSide::B, LinkedSide::A)].into_iter().find(fit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,5 +256,46 @@ mod tests {
         assert!(!are(&["a-rank0.json", "b-rank1.json"]));
         assert!(!are(&["rank0.json", "notes.json"]));
         assert!(!are(&[]));
+    }
+
+    #[test]
+    fn files_of_a_linked_comparison_find_their_sides() {
+        let linked =
+            |name: &str, bytes, side| LinkedFile { name: name.to_string(), bytes, sha256: None, side };
+        let of = |a: &[(&str, u64)], b: &[(&str, u64)]| {
+            let side = |files: &[(&str, u64)], side| {
+                files.iter().map(|(name, bytes)| linked(name, *bytes, side)).collect::<Vec<_>>()
+            };
+            [side(a, Some(LinkedSide::A)), side(b, Some(LinkedSide::B))].concat()
+        };
+        let told = |linked: &[LinkedFile], files: &[(&str, u64)]| {
+            let sides = sides_among(linked, files)?;
+            Some(sides.iter().map(|side| side.letter()).collect::<String>())
+        };
+        let link = of(&[("run0.json", 5), ("run1.json", 6)], &[("run2.json", 5), ("run3.json", 7)]);
+        for (files, sides) in [
+            // In any order, by their names; by sizes alone where they were renamed.
+            (&[("run3.json", 7), ("run2.json", 5), ("run1.json", 6), ("run0.json", 5)][..], Some("bbaa")),
+            (&[("w", 7), ("x", 6), ("run2.json", 5), ("y", 5)], Some("baba")),
+            // Folders say it, whatever the files in them are called; and names where folders do not.
+            (&[("t/after/x", 5), ("t/after/y", 7), ("t/before/x", 6), ("t/before/y", 5)], Some("bbaa")),
+            (
+                &[("t/p/run0.json", 5), ("t/q/run1.json", 6), ("t/p/run2.json", 5), ("t/q/run3.json", 7)],
+                Some("aabb"),
+            ),
+            // One is missing, is another, or is too many.
+            (&[("run0.json", 5), ("run1.json", 6), ("run2.json", 5)], None),
+            (&[("run0.json", 5), ("run1.json", 6), ("run2.json", 5), ("run3.json", 8)], None),
+            (&[("run0.json", 5), ("run1.json", 6), ("run2.json", 5), ("run3.json", 7), ("x", 1)], None),
+        ] {
+            assert_eq!(told(&link, files).as_deref(), sides, "{files:?}");
+        }
+        // Of files that were read together, and of comparisons of before, no side is told.
+        let untold = link.iter().map(|file| LinkedFile { side: None, ..file.clone() }).collect::<Vec<_>>();
+        assert_eq!(
+            told(&untold, &[("run0.json", 5), ("run1.json", 6), ("run2.json", 5), ("run3.json", 7)]),
+            None
+        );
+        assert_eq!(told(&[], &[]), None);
     }
 }

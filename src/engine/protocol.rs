@@ -14,7 +14,7 @@ use crate::report::{Facts, Findings, Note, Notes, Sort};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-pub use crate::export::link::{LinkOptions, LinkedFile, TableSpot};
+pub use crate::export::link::{LinkOptions, LinkedFile, LinkedSide, TableSpot};
 pub use crate::export::redact::{Classes, Sort as TextSort};
 pub use crate::trace::cut::Cut;
 

@@ -303,6 +303,7 @@ impl Digests {
                     .filter(|side| side.phase.with_untracked(|phase| *phase == Phase::Done))
                     .filter_map(|side| with_files(side, side.document.get_untracked()))
                     .collect()
+            side: None,
             }
             None => with_files(tab, document.get_untracked()).into_iter().collect(),
         };

@@ -1,7 +1,7 @@
 //! What a link holds, as JSON, and back.
 //!
 //! ```text
-//! { "by": "tracedrop 0.1.0", "title": …, "files": [{ name, bytes, sha256? }], "top": 10, "own_tables": true?,
+//! { "by": "tracedrop 0.1.0", "title": …, "files": [{ name, bytes, sha256?, side? }], "top": 10, "own_tables": true?,
 //!   "given_title": …?, "notes": [NOTE]?, "show": "gpu-kernels", "tables": [{ report, table, sort: [column, descending]?, filter }],
 //!   "reports": [{ id, title, summary, blocks: [ { facts } | { table } | { findings } | { note } ] }] }
 //! ```
@@ -27,6 +27,27 @@ const MAX_ROWS: usize = 20_000;
 const MAX_ITEMS: usize = 1_000;
 const MAX_COLUMNS: usize = 200;
 
+/// Which side of a comparison a file is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum LinkedSide {
+    A,
+    B,
+}
+
+impl LinkedSide {
+    /// As links write it.
+    pub fn letter(self) -> &'static str {
+        match self {
+            LinkedSide::A => "a",
+            LinkedSide::B => "b",
+        }
+    }
+
+    fn of_letter(letter: &str) -> Option<LinkedSide> {
+        [LinkedSide::A, LinkedSide::B].into_iter().find(|side| side.letter() == letter)
+    }
+}
+
 /// A file that a link is of.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct LinkedFile {
@@ -35,6 +56,8 @@ pub struct LinkedFile {
     pub bytes: u64,
     /// Hexadecimal digits, if it is known.
     pub sha256: Option<String>,
+    /// Where it is of a comparison; links of before this was written do not say so.
+    pub side: Option<LinkedSide>,
 }
 
 /// How someone looked at a table.
@@ -55,6 +78,7 @@ pub struct LinkedReport {
     /// Which program wrote it.
     pub by: String,
     pub title: String,
+    /// Where each has a side, those of A stand first.
     pub files: Vec<LinkedFile>,
     /// Length of the lists of slowest and longest.
     pub top: u32,
@@ -130,6 +154,7 @@ pub fn files(input: &Input<'_>) -> Vec<LinkedFile> {
         name: trace.source.file_name.clone(),
         bytes: trace.ledger.file_bytes,
         sha256: digests.get(at).filter(|_| digests.len() == traces.len()).cloned().flatten(),
+        side: None,
     };
     traces.iter().enumerate().map(file).collect()
 }
@@ -360,14 +385,19 @@ pub fn read(json: &Json) -> Result<LinkedReport, Refusal> {
         name: text(file, "name"),
         bytes: file.get("bytes").and_then(Json::as_u64).unwrap_or(0),
         sha256: Some(text(file, "sha256")).filter(|digest| !digest.is_empty()),
+        side: LinkedSide::of_letter(&text(file, "side")),
     };
+    let mut files: Vec<LinkedFile> = short_list(json, "files", MAX_ITEMS)?.iter().map(file).collect();
+    if files.iter().all(|file| file.side.is_some()) {
+        files.sort_by_key(|file| file.side);
+    }
     let tables =
         short_list(json, "tables", MAX_ITEMS)?.iter().map(|spot| read_spot(spot, &reports)).collect();
     let top = json.get("top").and_then(Json::as_u64).unwrap_or_else(|| Query::default().top.into());
     Ok(LinkedReport {
         by: text(json, "by"),
         title: text(json, "title"),
-        files: short_list(json, "files", MAX_ITEMS)?.iter().map(file).collect(),
+        files,
         top: top.clamp(1, 1 << 20) as u32,
         own_tables: is_true(json, "own_tables"),
         show: text(json, "show"),

@@ -10,7 +10,7 @@ pub(super) mod content;
 pub(super) mod json;
 mod short;
 
-pub use content::{LinkedFile, LinkedReport, TableSpot};
+pub use content::{LinkedFile, LinkedReport, LinkedSide, TableSpot};
 pub use short::MAX_SHORT_FRAGMENT_BYTES;
 
 use super::{ExporterInfo, Input, always};
@@ -100,6 +100,7 @@ pub(super) fn write_file(file: &LinkedFile, json: &mut json::JsonWriter) {
         json.key("bytes");
         json.number(file.bytes);
         json.member("sha256", file.sha256.as_deref().unwrap_or_default());
+        json.member("side", file.side.map_or("", LinkedSide::letter));
     });
 }
 
