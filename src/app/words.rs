@@ -1041,7 +1041,7 @@ const PRIVACY: PrivacyWords = PrivacyWords {
     not_blocked: &[
         "Links that you click, and addresses that you type: the browser goes there, and the address could say something. No link of \
          this page is made from a trace.",
-        "What you take out yourself: exports that you save, rows that you copy.",
+        "What you take out yourself: exports that you save, rows and links that you copy, a trace that you hand over to Perfetto.",
         "Extensions that you have installed: they may read every page.",
         "A page that goes somewhere by itself. This one stops itself from doing so; a policy has no word for it. The same holds for \
          WebRTC, new windows and the service worker, which are taken off the page before a trace can be opened.",
