@@ -103,9 +103,55 @@ test('without an answer or a window the trace can be downloaded', async () => {
   await perfetto.close();
   await dialog.getByText(/Perfetto did not answer/).waitFor();
   assert.ok(await dialog.getByRole('button', { name: 'Download instead' }).isVisible());
+  // Whoever calls it off, or closes the dialog, has nothing handed over when the answer comes after all.
+  for (const callOff of [() => dialog.getByRole('button', { name: 'Cancel' }).click(), () => page.keyboard.press('Escape')]) {
+    const popup = page.context().waitForEvent('page');
+    await dialog.getByRole('button', { name: /^Try again$|^Hand it over$/ }).click();
+    const late = await popup;
+    await late.waitForFunction(() => globalThis.pings === 0);
+    await page.bringToFront();
+    await dialog.getByText('Waiting for Perfetto to start…').waitFor();
+    await callOff();
+    await late.evaluate((origin) => {
+      globalThis.opener.postMessage('PONG', origin);
+      globalThis.setTimeout(() => (globalThis.isOver = true), 500);
+    }, given.site.origin);
+    await late.waitForFunction(() => globalThis.isOver);
+    assert.equal(await late.evaluate(() => globalThis.given), undefined);
+  }
+  await dialog.waitFor({ state: 'hidden' });
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   // The page opens no other address, and none without a click.
   assert.equal(await page.evaluate(() => globalThis.open('https://example.org/')), null);
+  await page.context().close();
+});
+
+test('where windows are blocked the trace can be downloaded, and handed over once they are allowed', async () => {
+  const page = await openPage(given.browser, given.site.url);
+  await standInForPerfetto(page.context());
+  await page.addInitScript(() => {
+    const open = globalThis.open.bind(globalThis);
+    globalThis.open = (...args) => (globalThis.allowed ? open(...args) : null);
+  });
+  await page.reload();
+  await page.getByTestId('file-input').setInputFiles(trace);
+  await panel(page).locator('.file-head').waitFor();
+  const dialog = await handOver(page);
+  await dialog.getByRole('button', { name: 'Hand it over' }).click();
+  await dialog.getByText(/The browser allowed no new window/).waitFor();
+  await page.evaluate(() => (globalThis.allowed = true));
+  const popup = page.context().waitForEvent('page');
+  await dialog.getByRole('button', { name: 'Try again' }).click();
+  assert.ok((await givenToPerfetto(await popup)).bytes.length > 1000);
+  assert.deepEqual(page.console, []);
+  await page.context().close();
+});
+
+test('counts of samples without times are not offered to Perfetto', async () => {
+  const page = await opened(data('pysampling/cpu_threads.jsonl'));
+  await page.keyboard.press('e');
+  await page.getByRole('menuitem', { name: 'Copy link with the numbers…' }).waitFor();
+  assert.equal(await page.getByRole('menuitem', { name: 'Open in Perfetto…' }).count(), 0);
   await page.context().close();
 });
 
@@ -298,6 +344,60 @@ test('a link of a comparison of several files on each side lands in whatever ord
     assert.deepEqual(await cells(receiver), sent);
     assert.deepEqual(receiver.console, []);
     await receiver.context().close();
+  }
+});
+
+test('whoever drops all files of a linked comparison at once, whatever lies where, lands on it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'loose-'));
+  const write = (path, dur) => {
+    mkdirSync(join(folder, path, '..'), { recursive: true });
+    const events = ['alpha', 'beta'].map((name, i) => ({ name, ph: 'X', ts: 1000 * i, dur: dur * (i + 1), pid: 1, tid: 1 }));
+    writeFileSync(join(folder, path), JSON.stringify(events));
+    return join(folder, path);
+  };
+  const drop = async (page, files) => {
+    const session = await page.context().newCDPSession(page);
+    const data = { items: [], files, dragOperationsMask: 1 };
+    for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
+  };
+  const compared = async (page) => {
+    await page.locator('[role=tab][aria-selected=true]').filter({ hasText: '↔' }).waitFor();
+    await panel(page).getByRole('button', { name: 'Close this comparison' }).waitFor();
+  };
+  const table = (page) => panel(page).getByRole('table', { name: 'Slices by name' });
+  const cells = async (page) => (await table(page).locator('tbody td').allTextContents()).map((text) => text.trim());
+  const shows = async (page, wanted) => {
+    for (let waits = 0; waits < 50 && (await cells(page)).join() !== wanted.join(); waits += 1) await page.waitForTimeout(200);
+    assert.deepEqual(await cells(page), wanted);
+  };
+  for (const { a, b, orders } of [
+    // Files of one name and size: only what is in them tells A from B.
+    { a: [write('p/run.json', 5)], b: [write('q/run.json', 8)], orders: (a, b) => [[...a, ...b], [...b, ...a]] },
+    {
+      a: [write('all/a/a0.json', 5), write('all/a/a1.json', 77)],
+      b: [write('all/b/b0.json', 6), write('all/b/b1.json', 444)],
+      // One by one, and in a folder of folders.
+      orders: ([a0, a1], [b0, b1]) => [[b1, a0, b0, a1], [join(folder, 'all')]],
+    },
+  ]) {
+    const sender = await openPage(given.browser, given.site.url);
+    await drop(sender, [a, b].map(([file]) => join(file, '..')));
+    await compared(sender);
+    await table(sender).getByRole('button', { name: 'name', exact: true }).click();
+    await table(sender).locator('th[aria-sort=ascending]').waitFor();
+    const sent = await cells(sender);
+    const link = await linkOf(sender);
+    await sender.context().close();
+    for (const files of orders(a, b)) {
+      const receiver = await openPage(given.browser, link);
+      await panel(receiver).getByRole('button', { name: 'Close this link' }).waitFor();
+      await drop(receiver, files);
+      await compared(receiver);
+      await table(receiver).locator('th[aria-sort=ascending]').waitFor();
+      await shows(receiver, sent);
+      assert.deepEqual(receiver.console, []);
+      await receiver.context().close();
+    }
   }
 });
 

@@ -29,6 +29,8 @@ pub enum HandedOver {
     NoAnswer,
     /// The trace could not be read or sent.
     Failed,
+    /// It is not wanted any more: nothing was sent.
+    Dropped,
 }
 
 /// What is given up when it is over.
@@ -38,14 +40,20 @@ struct Call {
     timer: i32,
 }
 
-/// Opens Perfetto and hands `blob` over to it. To be called from a click. `done` is told once how it ended.
-pub fn hand_over(blob: &Blob, title: &str, done: impl FnOnce(HandedOver) + 'static) {
+/// Opens Perfetto and hands `blob` over to it, as long as `is_wanted`. To be called from a click. `done` is told once how it
+/// ended.
+pub fn hand_over(
+    blob: &Blob,
+    title: &str,
+    is_wanted: impl Fn() -> bool + 'static,
+    done: impl FnOnce(HandedOver) + 'static,
+) {
     let Some(perfetto) = open() else { return done(HandedOver::Blocked) };
     let (blob, title) = (blob.clone(), title.to_string());
     spawn_local(async move {
         // The other page starts meanwhile.
         match JsFuture::from(blob.array_buffer()).await {
-            Ok(buffer) => call(perfetto, buffer, &title, done),
+            Ok(buffer) => call(perfetto, buffer, &title, is_wanted, done),
             Err(_) => done(HandedOver::Failed),
         }
     });
@@ -60,7 +68,14 @@ fn open() -> Option<Window> {
 }
 
 /// Calls until there is an answer.
-fn call(perfetto: Window, buffer: JsValue, title: &str, done: impl FnOnce(HandedOver) + 'static) {
+fn call(
+    perfetto: Window,
+    buffer: JsValue,
+    title: &str,
+    is_wanted: impl Fn() -> bool + 'static,
+    done: impl FnOnce(HandedOver) + 'static,
+) {
+    let is_wanted = Rc::new(is_wanted);
     let running: Rc<RefCell<Option<Call>>> = Rc::default();
     let done = Rc::new(RefCell::new(Some(done)));
     let finish = {
@@ -80,10 +95,13 @@ fn call(perfetto: Window, buffer: JsValue, title: &str, done: impl FnOnce(Handed
     };
     let message = trace_message(&buffer, title);
     let on_message = {
-        let (perfetto, finish) = (perfetto.clone(), finish.clone());
+        let (perfetto, finish, is_wanted) = (perfetto.clone(), finish.clone(), is_wanted.clone());
         Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
             if event.origin() != PERFETTO || event.data().as_string().as_deref() != Some("PONG") {
                 return;
+            }
+            if !is_wanted() {
+                return finish(HandedOver::Dropped);
             }
             let sent = perfetto.post_message_with_transfer(&message, PERFETTO, &Array::of1(&buffer));
             finish(if sent.is_ok() { HandedOver::Done } else { HandedOver::Failed });
@@ -92,6 +110,9 @@ fn call(perfetto: Window, buffer: JsValue, title: &str, done: impl FnOnce(Handed
     let on_tick = {
         let mut n_pings = 0;
         Closure::<dyn FnMut()>::new(move || {
+            if !is_wanted() {
+                return finish(HandedOver::Dropped);
+            }
             n_pings += 1;
             let is_closed = perfetto.closed().unwrap_or(true);
             if is_closed || n_pings > MAX_PINGS {

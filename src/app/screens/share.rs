@@ -41,7 +41,7 @@ enum Stage {
     Packing(u64),
     Ready(Packed),
     /// The other page is called.
-    Calling,
+    Calling(Packed),
     Over(String),
     Failed(String, Option<Packed>),
 }
@@ -155,10 +155,18 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
     });
     let hand_over = move |packed: Packed| {
         let Some(blob) = held.get_value() else { return };
-        stage.set(Stage::Calling);
+        let this_turn = turn.get_value() + 1;
+        turn.set_value(this_turn);
+        stage.set(Stage::Calling(packed.clone()));
         let title = packed.file_name.clone();
-        browser::hand_over(&blob, &title, move |how| {
+        // Whoever closes the dialog, or calls it off, has nothing handed over behind their back.
+        let is_wanted = move || {
+            turn.try_get_value() == Some(this_turn)
+                && stage.try_with_untracked(|stage| matches!(stage, Stage::Calling(_))) == Some(true)
+        };
+        browser::hand_over(&blob, &title, is_wanted, move |how| {
             let after = match how {
+                HandedOver::Dropped => return,
                 HandedOver::Done => Stage::Over((words().sharing.handed_over)(packed.bytes)),
                 HandedOver::Blocked => {
                     Stage::Failed(words().sharing.window_blocked.to_string(), Some(packed))
@@ -177,7 +185,7 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
             browser::download(&packed.file_name, &blob);
         }
     };
-    let is_calling = move || stage.with(|stage| matches!(stage, Stage::Calling));
+    let is_calling = move || stage.with(|stage| matches!(stage, Stage::Calling(_)));
     view! {
         <p>{words().sharing.perfetto_about}</p>
         {span
@@ -206,7 +214,17 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
                         .into_any()
                 }
                 Stage::Packing(bytes) => view! { <p>{(words().sharing.packing)(bytes)}</p> }.into_any(),
-                Stage::Calling => view! { <p>{words().sharing.calling}</p> }.into_any(),
+                Stage::Calling(packed) => {
+                    view! {
+                        <p>{words().sharing.calling}</p>
+                        <div class="actions">
+                            <button type="button" class="button" on:click=move |_| stage.set(Stage::Ready(packed.clone()))>
+                                {words().sharing.call_off}
+                            </button>
+                        </div>
+                    }
+                        .into_any()
+                }
                 Stage::Over(text) => view! { <p><Icon shape=Shape::Check />" "{text}</p> }.into_any(),
                 Stage::Ready(packed) => {
                     let name = text::visible(&packed.file_name);
@@ -230,10 +248,14 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
                         <p class="wrong"><Icon shape=Shape::Alert />" "{text}</p>
                         {packed
                             .map(|packed| {
+                                let again = packed.clone();
                                 view! {
                                     <div class="actions">
                                         <button type="button" class="button button-main" on:click=move |_| download(&packed)>
                                             {words().sharing.download_instead}
+                                        </button>
+                                        <button type="button" class="button" on:click=move |_| hand_over(again.clone())>
+                                            {words().privacy.try_again}
                                         </button>
                                     </div>
                                 }
@@ -281,6 +303,7 @@ impl Digests {
             name: name.clone(),
             bytes: *bytes,
             sha256: None,
+            side: None,
         };
         let with_files = |tab: Tab, document: Option<Arc<DocumentView>>| {
             let document = document.filter(|it| has_digests(tab, it))?;
@@ -303,7 +326,6 @@ impl Digests {
                     .filter(|side| side.phase.with_untracked(|phase| *phase == Phase::Done))
                     .filter_map(|side| with_files(side, side.document.get_untracked()))
                     .collect()
-            side: None,
             }
             None => with_files(tab, document.get_untracked()).into_iter().collect(),
         };
