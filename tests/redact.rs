@@ -186,3 +186,37 @@ fn own_sentences_are_no_prompts() {
         assert!(words.contains("---") || redacted.contains(words) || words.is_empty(), "{line}\n{redacted}");
     }
 }
+
+#[test]
+fn symbols_alone_are_not_left_in_arguments_and_arguments_not_in_tables() {
+    let (mut n_names, mut n_shapes) = (0, 0);
+    for (name, trace) in traces() {
+        let names = long_names(&trace);
+        let run = Run::single(trace);
+        let chrome = written("chrome-trace", &run, Classes { symbols: true, ..Classes::default() });
+        for symbol in &names {
+            // Categories and the names of tracks are texts of their own.
+            let quoted = format!(": \"{symbol}\"").replace(": ", ":");
+            let as_argument = chrome.matches(&quoted).count();
+            let as_other =
+                ["cat", "id"].iter().map(|key| chrome.matches(&format!("\"{key}\"{quoted}")).count());
+            assert_eq!(as_argument, as_other.sum::<usize>(), "{name}: {symbol}");
+            n_names += 1;
+        }
+        let reports = analysis::reports(&run, &Query::default());
+        let shapes: BTreeSet<String> = reports
+            .iter()
+            .flat_map(|report| report.tables())
+            .flat_map(|table| &table.columns)
+            .filter(|column| column.id == "shapes")
+            .flat_map(|column| (0..column.cells.len()).map(|row| column.cells.get(row).plain()))
+            .filter(|shapes| shapes.len() > 8)
+            .collect();
+        let json = written("json", &run, Classes { arguments: true, ..Classes::default() });
+        for shape in &shapes {
+            assert!(!json.contains(shape.as_str()), "{name}: {shape}");
+            n_shapes += 1;
+        }
+    }
+    assert!(n_names > 1000 && n_shapes > 20, "{n_names} {n_shapes}");
+}

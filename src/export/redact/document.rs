@@ -31,6 +31,10 @@ const SYMBOLS: [&str; 20] = [
     "previous",
     "meanwhile",
 ];
+/// Columns and facts of what stands in arguments, by their ids.
+const ARGUMENTS: [&str; 5] = ["shapes", "types", "dtype", "group", "collective"];
+/// Shorter values of arguments are left alone in sentences, where they may be words: `float`.
+const MIN_ARGUMENT_IN_SENTENCE: usize = 8;
 /// Shorter names are left alone in sentences, where they would be parts of words.
 const MIN_IN_SENTENCE: usize = 3;
 /// Sentences have long names cut, with a mark; so many bytes of one tell it.
@@ -50,9 +54,18 @@ pub struct Redacted {
 impl Redacted {
     /// `run` is what the document is of, for the names that it has; `notes` is what someone wrote on it.
     pub fn new(document: &Document<'_>, run: &Run, notes: &Notes, redactor: &mut Redactor) -> Redacted {
-        let symbols = if redactor.classes.symbols { names_of(document, run) } else { Vec::new() };
+        let mut names = Vec::new();
+        if redactor.classes.symbols {
+            names.extend(names_of(document, run).into_iter().map(|name| (SYMBOL, name)));
+        }
+        if redactor.classes.arguments {
+            let is_long = |text: &String| text.len() >= MIN_ARGUMENT_IN_SENTENCE;
+            names.extend(arguments_of(document).into_iter().filter(is_long).map(|text| (ARGUMENT, text)));
+        }
+        // So that none is cut by one that is a part of it.
+        names.sort_by(|(a_class, a), (b_class, b)| (b.len(), a, b_class).cmp(&(a.len(), b, a_class)));
         let prose = if redactor.classes.prompts { prose_of(document, run) } else { Vec::new() };
-        let mut work = Work::new(symbols, files_of(document), redactor);
+        let mut work = Work::new(names, files_of(document), redactor);
         work.prose = prose;
         Redacted {
             title: work.sentence(&document.title),
@@ -78,6 +91,14 @@ impl Redacted {
     }
 }
 
+/// Classes of what is found by its text, as tokens say them.
+const SYMBOL: &str = "symbol";
+const ARGUMENT: &str = "argument";
+
+fn is_argument(id: &str) -> bool {
+    ARGUMENTS.contains(&id)
+}
+
 fn is_symbol(column: &Column) -> bool {
     SYMBOLS.contains(&column.id.as_ref())
 }
@@ -97,7 +118,20 @@ fn files_of(document: &Document<'_>) -> Vec<String> {
     names
 }
 
-/// All names of code, the longest first, so that none is cut by one that is a part of it.
+/// All that tables have of arguments.
+fn arguments_of(document: &Document<'_>) -> FxHashSet<String> {
+    let columns = document.reports.iter().flat_map(Report::tables).flat_map(|table| &table.columns);
+    texts_of(columns.filter(|column| is_argument(&column.id))).collect()
+}
+
+fn texts_of<'a>(columns: impl Iterator<Item = &'a Column>) -> impl Iterator<Item = String> {
+    columns.flat_map(|column| match &column.cells {
+        Cells::Text(cells) => (0..cells.len()).filter_map(|row| cells.get(row)).map(str::to_string).collect(),
+        _ => Vec::new(),
+    })
+}
+
+/// All names of code.
 fn names_of(document: &Document<'_>, run: &Run) -> Vec<String> {
     let mut names: FxHashSet<String> = FxHashSet::default();
     for trace in &run.traces {
@@ -107,14 +141,8 @@ fn names_of(document: &Document<'_>, run: &Run) -> Vec<String> {
         names.extend(distinct.into_iter().filter_map(|id| trace.strings.get_opt(id)).map(str::to_string));
     }
     let tables = document.reports.iter().flat_map(Report::tables);
-    for column in tables.flat_map(|table| &table.columns).filter(|column| is_symbol(column)) {
-        if let Cells::Text(cells) = &column.cells {
-            names.extend((0..cells.len()).filter_map(|row| cells.get(row)).map(str::to_string));
-        }
-    }
-    let mut names: Vec<String> = names.into_iter().filter(|name| !name.trim().is_empty()).collect();
-    names.sort_by(|a, b| (b.len(), a).cmp(&(a.len(), b)));
-    names
+    names.extend(texts_of(tables.flat_map(|table| &table.columns).filter(|column| is_symbol(column))));
+    names.into_iter().filter(|name| !name.trim().is_empty()).collect()
 }
 
 /// How each text of the trace starts that prompts could be, for the names of its slices and for what reports quote.
@@ -151,11 +179,11 @@ fn prose_of(document: &Document<'_>, run: &Run) -> Vec<String> {
 struct Work<'a> {
     /// How texts start that prompts could be.
     prose: Vec<String>,
-    /// The longest first.
-    symbols: Vec<String>,
+    /// What is taken out wherever it stands, with its class; the longest first.
+    names: Vec<(&'static str, String)>,
     /// Names of files, the longest first, behind what stands for them.
     files: Vec<(String, String)>,
-    whole: FxHashSet<String>,
+    whole: FxHashMap<String, &'static str>,
     /// By its first bytes: the numbers of the names that start so, the longest first.
     starts: FxHashMap<[u8; MIN_IN_SENTENCE], Vec<u32>>,
     /// What sentences have become, as many come again.
@@ -164,20 +192,20 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// `symbols` are the longest first, `files` are names of files that were opened.
-    fn new(symbols: Vec<String>, files: Vec<String>, redactor: &'a mut Redactor) -> Work<'a> {
+    /// `names` are the longest first, `files` are names of files that were opened.
+    fn new(names: Vec<(&'static str, String)>, files: Vec<String>, redactor: &'a mut Redactor) -> Work<'a> {
         let mut starts: FxHashMap<[u8; MIN_IN_SENTENCE], Vec<u32>> = FxHashMap::default();
-        for (number, name) in symbols.iter().enumerate() {
+        for (number, (_, name)) in names.iter().enumerate() {
             if let Some(start) = name.as_bytes().first_chunk() {
                 starts.entry(*start).or_default().push(number as u32);
             }
         }
-        let whole = symbols.iter().cloned().collect();
+        let whole = names.iter().map(|(class, name)| (name.clone(), *class)).collect();
         let files = match redactor.classes.paths {
             true => files.into_iter().map(|name| (redactor.file_name(&name), name)).collect(),
             false => Vec::new(),
         };
-        Work { prose: Vec::new(), symbols, files, whole, starts, known: FxHashMap::default(), redactor }
+        Work { prose: Vec::new(), names, files, whole, starts, known: FxHashMap::default(), redactor }
     }
 
     fn report(&mut self, report: &Report) -> Report {
@@ -204,6 +232,9 @@ impl<'a> Work<'a> {
                         match table.and_then(|table| table.column(id)) {
                             Some(column) if !matches!(column.cells, Cells::Text(_)) => {}
                             Some(column) if is_symbol(column) => *value = self.redactor.symbol(value),
+                            Some(column) if self.takes_out(&column.id, value) => {
+                                *value = self.redactor.token(ARGUMENT, value);
+                            }
                             _ => *value = self.sentence(value),
                         }
                     }
@@ -212,6 +243,11 @@ impl<'a> Work<'a> {
             }
         }
         notes
+    }
+
+    /// Whether a value of what has that id is an argument that does not go out.
+    fn takes_out(&self, id: &str, value: &str) -> bool {
+        self.redactor.classes.arguments && is_argument(id) && !value.is_empty()
     }
 
     fn block(&mut self, block: &Block) -> Block {
@@ -252,7 +288,11 @@ impl<'a> Work<'a> {
         let mut fact = fact.clone();
         if let Value::Text(text) = &fact.value {
             let by_key = self.redactor.value_of(&fact.id, text);
-            fact.value = Value::Text(if by_key == *text { self.sentence(text) } else { by_key });
+            fact.value = Value::Text(match by_key == *text {
+                true if self.takes_out(&fact.id, text) => self.redactor.token(ARGUMENT, text),
+                true => self.sentence(text),
+                false => by_key,
+            });
         }
         fact.label = self.own(&fact.label);
         fact.hint = self.own(&fact.hint);
@@ -283,6 +323,7 @@ impl<'a> Work<'a> {
                     _ if is_example && !text.is_empty() => self.redactor.token("example", text),
                     Some(key) => self.redactor.value_of(&key, text),
                     None if is_symbol => self.redactor.symbol(text),
+                    None if self.takes_out(&column.id, text) => self.redactor.token(ARGUMENT, text),
                     None => self.sentence(text),
                 };
                 redacted.push(Some(&out));
@@ -340,11 +381,11 @@ impl<'a> Work<'a> {
     }
 
     fn names_in(&mut self, text: &str) -> String {
-        if self.symbols.is_empty() || text.is_empty() {
+        if self.names.is_empty() || text.is_empty() {
             return self.redactor.text(text);
         }
-        if self.whole.contains(text) {
-            return self.redactor.token("symbol", text);
+        if let Some(class) = self.whole.get(text) {
+            return self.redactor.token(class, text);
         }
         if let Some(known) = self.known.get(text) {
             return known.clone();
@@ -354,7 +395,8 @@ impl<'a> Work<'a> {
         while let Some(c) = text[at..].chars().next() {
             match self.name_at(text, at) {
                 Some((number, end)) => {
-                    out.push_str(&self.redactor.token("symbol", &self.symbols[number]));
+                    let (class, name) = &self.names[number];
+                    out.push_str(&self.redactor.token(class, name));
                     at = end;
                 }
                 None => {
@@ -380,7 +422,7 @@ impl<'a> Work<'a> {
         let near = &rest[..rest.floor_char_boundary(NAME_BYTES)];
         let cut = near.find('…').filter(|cut| *cut >= TOLD_BY);
         names.iter().map(|number| *number as usize).find_map(|number| {
-            let name = &self.symbols[number];
+            let (_, name) = &self.names[number];
             if let Some(behind) = rest.strip_prefix(name.as_str()) {
                 let goes_on = is_part(behind.chars().next()) && is_part(name.chars().next_back());
                 return (!goes_on).then_some((number, at + name.len()));
@@ -405,8 +447,8 @@ mod tests {
     fn names_are_found_among_words_and_where_they_were_cut() {
         let long = "void cutlass::gemm_kernel<float, 128, 256>(Params)";
         let mut redactor = Redactor::new(Classes { symbols: true, ..Classes::default() });
-        let symbols = [long, "attention", "f"].map(str::to_string).to_vec();
-        let mut work = Work::new(symbols, Vec::new(), &mut redactor);
+        let names = [long, "attention", "f"].map(|name| (SYMBOL, name.to_string())).to_vec();
+        let mut work = Work::new(names, Vec::new(), &mut redactor);
         let cut = format!("Most: {}… (3 ms), attention; self-attention, attentions.", &long[..30]);
         assert_eq!(work.sentence(&cut), "Most: [symbol 1] (3 ms), [symbol 2]; self-[symbol 2], attentions.");
         assert_eq!(work.sentence("f"), "[symbol 3]");

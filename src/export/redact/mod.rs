@@ -5,8 +5,9 @@
 //!
 //! - paths: files and folders by their form, anywhere in a text: `/srv/x.py`, `C:\x`, `torch/nn/module.py`, `train.py`
 //! - hosts: addresses, mail addresses, names under the usual domains; values of what is called host, user, node
-//! - symbols: names of slices, frames and arrows, and what tables have as names, as a whole and in sentences
-//! - arguments: those of events, all of them; examples of broken records
+//! - symbols: names of slices, frames and arrows, and what tables have as names, as a whole and in sentences; arguments that
+//!   are such a name, or are called stack, function, kernel, module
+//! - arguments: those of events, all of them, and what tables have of them (shapes, types, groups); examples of broken records
 //! - prompts: texts of more than so many letters with blanks in them; values of what is called prompt, text, messages
 //!
 //! Nobody can tell by its form that `blue-harbour` is the name of a machine: [`outgoing`] lists what is left, to be looked at.
@@ -66,6 +67,9 @@ const MAX_KNOWN: usize = 200_000;
 /// Endings of files that are told without a folder before them.
 const ENDINGS: &str = "py|pyc|pyx|so|dll|dylib|exe|cc|cpp|cxx|hpp|cu|cuh|rs|js|ts|json|jsonl|gz|zst|txt|log|yaml|yml|toml|pt|pth|bin|onnx|safetensors|gguf|parquet|csv|html|sh|ipynb|tdx";
 
+/// Usual ends of names of hosts.
+const DOMAINS: &str = "com|org|net|io|ai|dev|edu|gov|local|lan|internal|intra|corp|home|cloud|app";
+
 /// Takes out what it is told to, the same everywhere.
 pub struct Redactor {
     pub classes: Classes,
@@ -74,6 +78,8 @@ pub struct Redactor {
     known: FxHashMap<String, String>,
     address: Option<Regex>,
     paths: Vec<Regex>,
+    /// A word with a folder in it, where it is known to be a path.
+    with_folder: Option<Regex>,
     hosts: Vec<Regex>,
 }
 
@@ -92,15 +98,18 @@ impl Redactor {
             address: Regex::new(r#"([A-Za-z][A-Za-z0-9+.-]*://)([^\s/"'<>?#]*)([^\s"'<>]*)"#).ok(),
             // What stands before a path is the first group, and stays.
             paths: patterns(&[
+                // Behind the name of a host, as those of images of containers: `nvcr.io/team/image`.
+                &format!(r"(\[host \d+\]|\b(?:[A-Za-z0-9-]+\.)+(?:{DOMAINS})\b(?::\d+)?)(?:/[\w.@%+~=-]+)+"),
                 r#"()(?:[A-Za-z]:\\|\\\\)[^\s"'<>|*?:;,]+"#,
                 r#"(^|[\s"'(=:,\[<>])(?:~|\.{1,2})?(?:/[\w.@%+~=-]+)+/?"#,
                 r"()[\w.@+~-]+(?:/[\w.@+~-]+)+\.[A-Za-z]\w{0,11}",
                 &format!(r"()\b[\w-]+\.(?:{ENDINGS})\b"),
             ]),
+            with_folder: Regex::new(r#"[^\s"'=,;:]*[/\\][^\s"',;:]*"#).ok(),
             hosts: patterns(&[
                 r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*",
                 r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\b(?:[0-9A-Fa-f]{1,4}:){4,7}[0-9A-Fa-f]{1,4}\b",
-                r"\b(?:[A-Za-z0-9-]+\.)+(?:com|org|net|io|ai|dev|edu|gov|local|lan|internal|intra|corp|home|cloud|app)\b(?::\d+)?",
+                &format!(r"\b(?:[A-Za-z0-9-]+\.)+(?:{DOMAINS})\b(?::\d+)?"),
             ]),
         }
     }
@@ -207,6 +216,18 @@ impl Redactor {
         }
     }
 
+    /// A value among the arguments of an event. Names of code are told once the trace's own have been taken out.
+    pub fn argument(&mut self, key: &str, text: &str) -> String {
+        if self.classes.symbols && !text.trim().is_empty() {
+            let lower = key.to_ascii_lowercase();
+            let is_code = ["stack", "function", "kernel", "module"].iter().any(|name| lower.contains(name));
+            if is_code || self.tokens.contains_key(&("symbol", text.to_string())) {
+                return self.token("symbol", text);
+            }
+        }
+        self.value_of(key, text)
+    }
+
     /// A value of something that is called `key`.
     pub fn value_of(&mut self, key: &str, text: &str) -> String {
         let key = key.to_ascii_lowercase();
@@ -223,7 +244,15 @@ impl Redactor {
         {
             return format!("{} ({} letters)", self.token("prompt", text), text.chars().count());
         }
-        self.text(text)
+        let text = self.text(text);
+        // Relative ones without an ending are told by what they are called alone: `out/Release/chrome --headless`.
+        if self.classes.paths
+            && is_one_of(&["path", "file", "folder", "directory", "command", "cmdline", "argv"])
+            && let Some(with_folder) = self.with_folder.clone()
+        {
+            return replaced(&with_folder, &text, |found| self.path(&found[0]));
+        }
+        text
     }
 }
 
@@ -285,10 +314,22 @@ mod tests {
         assert_eq!(hosts.text(text), "/srv/x.bin at [host 1]");
         assert_eq!(hosts.value_of("hostname", "blue-harbour"), "[host 2]");
         assert_eq!(hosts.symbol("f"), "f");
+        let mut paths = Redactor::new(Classes { paths: true, ..Classes::default() });
+        assert_eq!(paths.text("nvcr.io/team/serve:24.01"), "nvcr.io[path 1]:24.01");
+        assert_eq!(paths.value_of("command_line", "out/Release/chrome --x=a/b"), "[path 2] --x=[path 3]");
+        assert_eq!(paths.value_of("unit", "tokens/s"), "tokens/s");
+        let mut both = Redactor::new(Classes { paths: true, hosts: true, ..Classes::default() });
+        assert_eq!(both.text("nvcr.io/team/serve:24.01"), "[host 1][path 1]:24.01");
         let mut symbols = Redactor::new(Classes { symbols: true, ..Classes::default() });
         assert_eq!(
             [symbols.symbol("f"), symbols.symbol("g"), symbols.symbol("f")],
             ["[symbol 1]", "[symbol 2]", "[symbol 1]"]
+        );
+        // Also as an argument, by itself or by what it is called.
+        let mut argument = |key: &str, text: &str| symbols.argument(key, text);
+        assert_eq!(
+            [argument("op", "g"), argument("op", "h"), argument("Call stack", "h;k")],
+            ["[symbol 2]", "h", "[symbol 3]"]
         );
     }
 }

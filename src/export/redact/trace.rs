@@ -139,6 +139,6 @@ fn metadata(name: &str, value: &str, redactor: &mut Redactor) -> String {
 /// Arguments with their texts looked through.
 fn json(raw: &[u8], redactor: &mut Redactor) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len());
-    push_value_with(raw, &mut |key, text| redactor.value_of(key, text), &mut out);
+    push_value_with(raw, &mut |key, text| redactor.argument(key, text), &mut out);
     out
 }
