@@ -68,6 +68,16 @@ test('without scripts everything is there to be read', async () => {
   assert.ok(await page.getByRole('heading', { name: 'Kernels', exact: true }).first().isVisible());
   assert.ok((await page.locator('tbody tr').count()) > 50);
   assert.equal(await page.getByRole('searchbox').count(), 0);
+  // On paper, A4 without its margins, nothing can be scrolled: browsers make it half as large at the least, and cut the rest.
+  await page.setViewportSize({ width: 718, height: 1000 });
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  const [width, cut, paper] = await page.evaluate(() => [
+    document.documentElement.scrollWidth,
+    [...document.querySelectorAll('body *')].filter((it) => it.scrollWidth > it.clientWidth + 2 && it.clientWidth > 0 && getComputedStyle(it).overflowX !== 'visible').length,
+    getComputedStyle(document.body).backgroundColor,
+  ]);
+  assert.ok(width < 2 * 718, `${width}`);
+  assert.deepEqual([cut, paper], [0, 'rgb(255, 255, 255)']);
   await page.context().close();
 });
 
