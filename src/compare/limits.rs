@@ -1,6 +1,7 @@
 //! Limits on how much may change, for continuous integration: `gpu.per_step > 3%`.
 
 use super::{Comparison, Digest, Measure, measures_of};
+use crate::base::text;
 use crate::base::units::{Unit, format_float};
 
 /// How much of a measure may change.
@@ -154,24 +155,30 @@ pub struct Held {
 }
 
 /// Holds the limits of a small file against one trace: one limit a line, as for a change but for the number itself;
-/// empty lines, and those that start with `#`, say nothing.
+/// empty lines say nothing, nor does what stands behind `#`.
 ///
 /// ```text
 /// # budget.txt
 /// gpu.per_step > 12 ms
 /// slices.slices.self > 2 s
 /// ```
-pub fn hold(side: &Digest, text: &str) -> Vec<Held> {
+pub fn hold(side: &Digest, file: &str) -> Vec<Held> {
     let measures = measures_of(side);
-    text.lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|line| Held {
-            text: line.to_string(),
-            outcome: Limit::parse(line).and_then(|limit| limit.hold(&measures)),
+    let file = file.strip_prefix('\u{feff}').unwrap_or(file);
+    file.lines()
+        .map(|line| line.split('#').next().unwrap_or_default().trim())
+        .filter(|line| !line.is_empty())
+        .map(|line| {
+            // What turns or hides letters is seen, and what goes on for pages is no limit.
+            let text = text::shortened(&text::visible(line), MAX_LINE_CHARS);
+            let outcome = Limit::parse(&text).and_then(|limit| limit.hold(&measures));
+            Held { text, outcome }
         })
         .collect()
 }
+
+/// No limit has more letters.
+const MAX_LINE_CHARS: usize = 200;
 
 #[cfg(test)]
 mod tests {
@@ -224,6 +231,12 @@ mod tests {
         let held = hold(&Digest::default(), "# a budget\n\n gpu.per_step > 12 ms \r\nnonsense\n");
         let texts: Vec<&str> = held.iter().map(|held| held.text.as_str()).collect();
         assert_eq!(texts, ["gpu.per_step > 12 ms", "nonsense"]);
+        let odd = "\u{feff}# saved on Windows\r\na > 1 # and why\r\n\u{202e}b > 1\r\n";
+        let held = hold(&Digest::default(), &format!("{odd}{}", "x".repeat(5000)));
+        let texts: Vec<&str> = held.iter().map(|held| held.text.as_str()).collect();
+        assert_eq!(texts[..2], ["a > 1", "\\u{202e}b > 1"]);
+        assert!(texts.len() == 3 && texts[2].chars().count() <= MAX_LINE_CHARS + 1);
+        let held = hold(&Digest::default(), "nonsense\n");
         // A side that holds nothing keeps no limit.
         assert!(held.iter().all(|held| held.outcome.is_err()));
         assert!(hold(&Digest::default(), "").is_empty());

@@ -210,7 +210,7 @@ fn facts(pair: &Pair<'_>, number: usize) -> Facts {
 
 /// Numbers that limits can be set on, whatever is in a trace.
 pub const MEASURES: &[(&str, &str)] = &[
-    ("gpu.per_step", "wall time per step of the phase with the most time on both sides"),
+    ("gpu.per_step", "wall time per step of the phase with the most time"),
     ("gpu.busy", "time per step in which anything ran"),
     ("gpu.idle", "time per step in which nothing ran"),
     ("gpu.computation", "time per step with kernels that compute"),
