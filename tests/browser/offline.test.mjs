@@ -140,7 +140,8 @@ test('a new version waits, says so, takes over when asked, and never mixes with 
   for (const name of asked) assert.ok(there.has(name), `${name} is not of the new build`);
   assert.equal(new Set(asked).size, asked.length);
   // Whoever does not want it now goes on with the old one, loaded again as well.
-  await second.getByRole('button', { name: 'Later' }).click();
+  await second.getByRole('button', { name: 'Later' }).press('Enter');
+  await second.waitForFunction(() => document.activeElement.matches('.brand'));
   await second.reload();
   await waitUntilReady(second);
   assert.equal(await version(second), old);

@@ -12,6 +12,11 @@ pub fn NewerNotice() -> impl IntoView {
     let app = app();
     let newer = RwSignal::new(false);
     browser::when_newer(move || newer.set(true));
+    let later = move || {
+        newer.set(false);
+        // The button that was pressed is gone.
+        browser::after(0, || browser::catch_focus(&[".brand"]));
+    };
     let about = move || (words().newer_about)(app.tabs.with(Vec::len));
     view! {
         <div role="status">
@@ -19,8 +24,10 @@ pub fn NewerNotice() -> impl IntoView {
                 <div class="newer">
                     <Icon shape=Shape::Info />
                     <span class="newer-text"><strong>{words().newer_title}</strong> " " {about}</span>
-                    <button type="button" class="button" on:click=move |_| browser::take_newer()>{words().newer_take}</button>
-                    <button type="button" class="button button-quiet" on:click=move |_| newer.set(false)>{words().newer_later}</button>
+                    <span class="newer-actions">
+                        <button type="button" class="button" on:click=move |_| browser::take_newer()>{words().newer_take}</button>
+                        <button type="button" class="button button-quiet" on:click=move |_| later()>{words().newer_later}</button>
+                    </span>
                 </div>
             </Show>
         </div>
