@@ -114,6 +114,18 @@ impl App {
         browser::on_fragment(open);
     }
 
+    /// Opens a link that was pasted, or the part of it from `#` on; false if the text is no such link.
+    pub fn open_pasted_link(self, text: &str) -> bool {
+        let fragment = text.trim().split_once('#').map(|(_, fragment)| fragment);
+        match fragment.filter(|fragment| is_link(fragment) && !fragment.contains(char::is_whitespace)) {
+            Some(fragment) => {
+                self.open_tab(Source::Link(fragment.to_string()));
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Opens files as the sides of the comparison that an open link is of; false, and nothing is opened, if there is no such link.
     pub fn open_as_sides(self, files: Vec<Picked>) -> bool {
         let sides = self.tabs.with_untracked(|tabs| {

@@ -81,10 +81,14 @@ fn WholePage(app: State) -> impl IntoView {
         },
         move |dropped| app.take(dropped),
     );
-    browser::on_paste(words().pasted_name, move |files| match files.is_empty() {
-        true => app.alert(words().nothing_pasted.to_string()),
-        false => app.take(Dropped { files, ..Dropped::default() }),
-    });
+    browser::on_paste(
+        words().pasted_name,
+        move |text| app.open_pasted_link(text),
+        move |files| match files.is_empty() {
+            true => app.alert(words().nothing_pasted.to_string()),
+            false => app.take(Dropped { files, ..Dropped::default() }),
+        },
+    );
     shortcuts::listen(app);
     let would_lose = Memo::new(move |_| app.tabs.with(|tabs| tabs.iter().any(|tab| tab.would_lose_notes())));
     Effect::new(move |_| browser::ask_before_leaving(would_lose.get()));

@@ -718,6 +718,7 @@ static ENGLISH: Words = Words {
         link_title: "Copy link",
         link_about: "The link has the numbers of the report in itself, behind the #, which browsers send to no server. Whoever gets the link reads \
                      them without the file; whoever has the file drops it there and sees everything. Names in the report go along with the numbers, and so do your notes and the title you gave.",
+        link_on_disk: "This page lies on a disk, where nobody else finds it. So what is copied begins with #: whoever gets it pastes it into Tracedrop, wherever they have it, or puts it behind its address.",
         link_rows: "Rows of each table",
         link_all: "All reports",
         link_short: "Short, for mail and chat: explanations, further columns and tables stay behind where it would have more than 2,000 letters",
@@ -1088,6 +1089,7 @@ pub struct ShareWords {
     pub copy_link: &'static str,
     pub link_title: &'static str,
     pub link_about: &'static str,
+    pub link_on_disk: &'static str,
     pub link_rows: &'static str,
     pub link_all: &'static str,
     pub link_short: &'static str,

@@ -393,6 +393,23 @@ test('without a server at all, from a disk, the page in one file works', { timeo
   await opensFiles(page);
   await opensSample(page);
   assert.equal(await page.evaluate(() => globalThis.tracedrop.locked), true);
+  // Its links begin with #, without the folder that it lies in, which is said; pasted they open, here as anywhere.
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.keyboard.press('e');
+  await page.getByRole('menuitem', { name: 'Copy link with the numbers…' }).click();
+  await page.getByText(/^This page lies on a disk/).waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Copy link' }).click();
+  await page.getByText('The link is on the clipboard.').waitFor();
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  assert.match(link, /^#r1=[\w-]+$/);
+  const before = await page.getByRole('tab').count();
+  await page.evaluate((link) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', ` ${link}\n`);
+    document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+  }, link);
+  await page.getByTestId('from-link').waitFor();
+  assert.equal(await page.getByRole('tab').count(), before + 1);
   assert.deepEqual(page.violations, []);
   assert.deepEqual(page.console, []);
   // index.html needs a server, says so, and leads there.

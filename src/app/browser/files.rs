@@ -138,8 +138,13 @@ pub fn on_drag(hover: impl Fn(Option<Half>) + Clone + 'static, drop: impl Fn(Dro
     });
 }
 
-/// Takes files and text that are pasted anywhere but into a field. `text_name` names what was pasted as text.
-pub fn on_paste(text_name: &'static str, paste: impl Fn(Vec<Picked>) + 'static) {
+/// Takes files and text that are pasted anywhere but into a field. `text_name` names what was pasted as text; of a text, `take`
+/// says first whether it was something else.
+pub fn on_paste(
+    text_name: &'static str,
+    take: impl Fn(&str) -> bool + 'static,
+    paste: impl Fn(Vec<Picked>) + 'static,
+) {
     window_event_listener(ev::paste, move |event| {
         if event.target().is_some_and(|target| super::keys::takes_text(&target)) {
             return;
@@ -151,6 +156,9 @@ pub fn on_paste(text_name: &'static str, paste: impl Fn(Vec<Picked>) + 'static) 
             return paste(files);
         }
         let text = data.get_data("text/plain").unwrap_or_default();
+        if take(&text) {
+            return;
+        }
         let blob = Blob::new_with_str_sequence(&Array::of1(&JsValue::from(text.as_str())));
         match blob {
             Ok(blob) if !text.is_empty() => paste(vec![Picked::of_blob(text_name.to_string(), blob)]),

@@ -500,6 +500,7 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
                     let tells_digest = digests.with_value(Digests::are_all) || document.with_untracked(|it| it.as_ref().is_some_and(|it| files_have_digests(it)));
                     view! {
                         <p>{(words().sharing.link_length)(n_letters, &title, tells_digest)}</p>
+                        {address.starts_with('#').then(|| view! { <p>{words().sharing.link_on_disk}</p> })}
                         <div class="actions">
                             <button type="button" class="button button-main" on:click=move |_| copy(address.clone())>
                                 <Icon shape=Shape::Copy />
