@@ -12,3 +12,4 @@ pub mod threads;
 pub mod tight;
 pub mod time;
 pub mod units;
+pub mod zstd;

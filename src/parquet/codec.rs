@@ -1,7 +1,7 @@
 //! Compression of pages.
 
 use super::Error;
-use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+use crate::base::zstd;
 use std::io::Read;
 
 const DAMAGED: Error = Error::Damaged("compressed page");
@@ -18,7 +18,7 @@ const MAX_RATIO_LZ4: u64 = 256;
 /// Unpacks pages one after the other, in memory that is used again.
 #[derive(Default)]
 pub struct Unpacker {
-    zstd: FrameDecoder,
+    zstd: zstd::Decoder,
     snappy: snap::raw::Decoder,
 }
 
@@ -31,7 +31,6 @@ impl Unpacker {
         n_bytes: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        out.clear();
         let max_ratio = match codec {
             1 => MAX_RATIO_SNAPPY,
             5 | 7 => MAX_RATIO_LZ4,
@@ -40,6 +39,11 @@ impl Unpacker {
         if n_bytes as u64 > max_ratio * packed.len() as u64 + 64 {
             return Err(DAMAGED);
         }
+        if codec == i64::from(ZSTD) {
+            // What was in it is written over, not filled with zeros first.
+            return self.zstd.unpack(packed, n_bytes, out).map_err(|_| DAMAGED);
+        }
+        out.clear();
         match codec {
             0 => out.extend_from_slice(packed),
             1 => {
@@ -53,10 +57,6 @@ impl Unpacker {
             2 => read_up_to(flate2::bufread::MultiGzDecoder::new(packed), n_bytes, out)?,
             4 => read_up_to(brotli_decompressor::Decompressor::new(packed, 1 << 14), n_bytes, out)?,
             5 => hadoop_lz4(packed, n_bytes, out)?,
-            6 => {
-                let decoder = StreamingDecoder::new_with_decoder(packed, &mut self.zstd);
-                read_up_to(decoder.map_err(|_| DAMAGED)?, n_bytes, out)?;
-            }
             7 => lz4(packed, n_bytes, out)?,
             3 => return Err(Error::Unsupported("LZO".to_string())),
             other => return Err(Error::Unsupported(format!("compression {other}"))),
@@ -66,7 +66,7 @@ impl Unpacker {
 }
 
 /// Packs `content` with zstd.
-pub fn zstd(content: &[u8]) -> Vec<u8> {
+pub fn pack_zstd(content: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(content, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
@@ -121,7 +121,7 @@ mod tests {
             assert!(Unpacker::default().unpack(codec, &[0x55; 40], 1 << 30, &mut out).is_err());
             assert!(out.capacity() < 1 << 20);
         }
-        let packed = zstd(&[7; 5000]);
+        let packed = pack_zstd(&[7; 5000]);
         let mut unpacker = Unpacker::default();
         for _ in 0..2 {
             unpacker.unpack(ZSTD.into(), &packed, 5000, &mut out).unwrap();

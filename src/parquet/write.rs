@@ -282,7 +282,7 @@ impl Chunk {
         let start = out.len();
         let mut n_unpacked = 0;
         let mut page = |kind: i32, id: i16, header: Message, content: &[u8]| {
-            let packed = codec::zstd(content);
+            let packed = codec::pack_zstd(content);
             let header = Message::default()
                 .i32(1, kind)
                 .i32(2, content.len() as i32)

@@ -1,0 +1,309 @@
+//! Sequences: so many literals, then so many bytes again from so far back.
+
+use super::fse::{MAX_STATES, Shares};
+use super::{Bits, Damaged, SLACK, STEP, number, top};
+
+/// Bits of the numbers of states: of lengths of literals, of distances, of lengths of matches.
+const MAX_BITS: [u32; 3] = [9, 8, 9];
+/// Codes.
+const MAX_SYMBOLS: [usize; 3] = [35, 31, 52];
+const LITERALS: usize = 0;
+const DISTANCES: usize = 1;
+const MATCHES: usize = 2;
+
+const DEFAULT_BITS: [u32; 3] = [6, 5, 6];
+const DEFAULT_SHARES: [&[i16]; 3] = [
+    &[
+        4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, -1,
+        -1, -1, -1,
+    ],
+    &[1, 1, 1, 1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1],
+    &[
+        1, 4, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1,
+    ],
+];
+
+/// Bits that follow codes of lengths from 16 and 32 on.
+const MORE_OF_LITERALS: [u8; 20] = [1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+const MORE_OF_MATCHES: [u8; 21] = [1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+
+/// A state with what its symbol stands for: a value and as many bits more.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    value: u32,
+    n_more: u8,
+    n_bits: u8,
+    base: u16,
+}
+
+#[derive(Clone, Copy)]
+struct Table {
+    entries: [Entry; MAX_STATES],
+    /// Bits of the number of a state; `None` if there is no table yet.
+    bits: Option<u32>,
+}
+
+impl Table {
+    const NONE: Table =
+        Table { entries: [Entry { value: 0, n_more: 0, n_bits: 0, base: 0 }; MAX_STATES], bits: None };
+
+    fn set(&mut self, kind: usize, shares: &Shares) -> Result<(), Damaged> {
+        self.bits = None;
+        let states = shares.states()?;
+        for (entry, state) in self.entries.iter_mut().zip(&states[..1 << shares.bits]) {
+            let (value, n_more) = meaning(kind, state.symbol);
+            *entry = Entry { value, n_more, n_bits: state.n_bits, base: state.base };
+        }
+        self.bits = Some(shares.bits);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn at(&self, state: usize) -> Entry {
+        self.entries[state % MAX_STATES]
+    }
+}
+
+/// The smallest number that a code stands for, and how many bits say how much more.
+fn meaning(kind: usize, symbol: u8) -> (u32, u8) {
+    let (first, from, more): (u32, usize, &[u8]) = match kind {
+        LITERALS => (0, 16, &MORE_OF_LITERALS),
+        MATCHES => (3, 32, &MORE_OF_MATCHES),
+        _ => return (1 << (symbol & 31), symbol & 31),
+    };
+    match usize::from(symbol).checked_sub(from) {
+        None => (first + u32::from(symbol), 0),
+        Some(at) => {
+            let before: u32 = more.iter().take(at).map(|n| 1 << n).sum();
+            (first + from as u32 + before, more.get(at).copied().unwrap_or(0))
+        }
+    }
+}
+
+/// The tables of the last block, which the next one may use again.
+pub struct Tables {
+    now: Box<[Table; 3]>,
+    /// Those that the definition gives.
+    known: Box<[Table; 3]>,
+}
+
+impl Default for Tables {
+    fn default() -> Tables {
+        let mut known = Box::new([Table::NONE; 3]);
+        for (kind, table) in known.iter_mut().enumerate() {
+            // They are sound, so this can not fail; if it did, frames would be refused.
+            let _ = table.set(kind, &Shares::of(DEFAULT_SHARES[kind], DEFAULT_BITS[kind]));
+        }
+        Tables { now: Box::new([Table::NONE; 3]), known }
+    }
+}
+
+impl Tables {
+    /// A frame begins without any.
+    pub fn reset(&mut self) {
+        self.now.iter_mut().for_each(|table| table.bits = None);
+    }
+
+    /// Reads those of a block, of which `modes` says where they come from; gives where they end.
+    fn read(&mut self, bytes: &[u8], mut at: usize, modes: u64) -> Result<usize, Damaged> {
+        if modes & 3 > 0 {
+            return Err(Damaged);
+        }
+        for kind in [LITERALS, DISTANCES, MATCHES] {
+            let table = &mut self.now[kind];
+            match modes >> (6 - 2 * kind) & 3 {
+                0 => *table = self.known[kind],
+                1 => {
+                    let symbol = number(bytes, at, 1)? as u8;
+                    if usize::from(symbol) > MAX_SYMBOLS[kind] {
+                        return Err(Damaged);
+                    }
+                    let (value, n_more) = meaning(kind, symbol);
+                    table.entries[0] = Entry { value, n_more, n_bits: 0, base: 0 };
+                    table.bits = Some(0);
+                    at += 1;
+                }
+                2 => {
+                    let (shares, end) = Shares::read(bytes, at, MAX_BITS[kind], MAX_SYMBOLS[kind])?;
+                    table.set(kind, &shares)?;
+                    at = end;
+                }
+                _ => {}
+            }
+        }
+        Ok(at)
+    }
+}
+
+/// The last three distances, the latest first.
+pub struct Repeats([usize; 3]);
+
+impl Default for Repeats {
+    fn default() -> Repeats {
+        Repeats([1, 4, 8])
+    }
+}
+
+impl Repeats {
+    /// The distance that a number means.
+    #[inline(always)]
+    fn distance(&mut self, number: usize, has_literals: bool) -> usize {
+        let [first, second, third] = self.0;
+        if number > 3 {
+            self.0 = [number - 3, first, second];
+            return number - 3;
+        }
+        match number - usize::from(has_literals) {
+            0 => {}
+            1 => self.0 = [second, first, third],
+            2 => self.0 = [third, first, second],
+            // 0 is refused when it is used.
+            _ => self.0 = [first.wrapping_sub(1), first, second],
+        }
+        self.0[0]
+    }
+}
+
+/// Does what the sequences from `at` to the end of `bytes` say; gives where the output ends. `out` has [`SLACK`] bytes that do not count
+/// at its end.
+#[expect(clippy::too_many_arguments, reason = "what a block has")]
+pub fn run(
+    bytes: &[u8],
+    at: usize,
+    literals: &[u8],
+    tables: &mut Tables,
+    repeats: &mut Repeats,
+    frame_start: usize,
+    start: usize,
+    out: &mut [u8],
+) -> Result<usize, Damaged> {
+    let limit = out.len() - SLACK;
+    let first = number(bytes, at, 1)? as usize;
+    let (n_sequences, n_head) = match first {
+        0..128 => (first, 1),
+        128..255 => (((first - 128) << 8) + number(bytes, at + 1, 1)? as usize, 2),
+        _ => (number(bytes, at + 1, 2)? as usize + 0x7F00, 3),
+    };
+    let mut at = at + n_head;
+    let mut done = start;
+    let mut n_literals = 0;
+    if n_sequences > 0 {
+        let modes = number(bytes, at, 1)?;
+        at = tables.read(bytes, at + 1, modes)?;
+        let [of_literals, of_distances, of_matches] = &*tables.now;
+        let (Some(a), Some(b), Some(c)) = (of_literals.bits, of_distances.bits, of_matches.bits) else {
+            return Err(Damaged);
+        };
+        let mut bits = Bits::new(bytes, at)?;
+        let word = bits.fill().ok_or(Damaged)?;
+        let mut literal_state = top(word, a) as usize;
+        let mut distance_state = top(word << a, b) as usize;
+        let mut match_state = top(word << (a + b), c) as usize;
+        bits.take(a + b + c);
+        for left in (0..n_sequences).rev() {
+            let now =
+                (of_literals.at(literal_state), of_distances.at(distance_state), of_matches.at(match_state));
+            let more = [now.1.n_more, now.2.n_more, now.0.n_more].map(u32::from);
+            let mut word = bits.fill().ok_or(Damaged)?;
+            let number = now.1.value as usize + top(word, more[0]) as usize;
+            word <<= more[0];
+            let mut taken = more[0];
+            // All that follows is 58 bits at the most, and mostly much less.
+            let is_long = taken + more[1] + more[2] > 31;
+            if is_long {
+                bits.take(taken);
+                word = bits.fill().ok_or(Damaged)?;
+                taken = 0;
+            }
+            let n_match = now.2.value as usize + top(word, more[1]) as usize;
+            word <<= more[1];
+            let n_plain = now.0.value as usize + top(word, more[2]) as usize;
+            word <<= more[2];
+            taken += more[1] + more[2];
+            if left > 0 {
+                if is_long {
+                    bits.take(taken);
+                    word = bits.fill().ok_or(Damaged)?;
+                    taken = 0;
+                }
+                let n_bits = [now.0.n_bits, now.2.n_bits, now.1.n_bits].map(u32::from);
+                literal_state = usize::from(now.0.base) + top(word, n_bits[0]) as usize;
+                word <<= n_bits[0];
+                match_state = usize::from(now.2.base) + top(word, n_bits[1]) as usize;
+                word <<= n_bits[1];
+                distance_state = usize::from(now.1.base) + top(word, n_bits[2]) as usize;
+                taken += n_bits[0] + n_bits[1] + n_bits[2];
+            }
+            bits.take(taken);
+            let distance = repeats.distance(number, n_plain > 0);
+            let end = done + n_plain + n_match;
+            if end > limit || distance == 0 || distance > done + n_plain - frame_start {
+                return Err(Damaged);
+            }
+            copy_literals(literals, n_literals, n_plain, out, done)?;
+            n_literals += n_plain;
+            copy_match(out, done + n_plain, distance, n_match);
+            done = end;
+        }
+        if !bits.is_at_end() {
+            return Err(Damaged);
+        }
+    } else if at != bytes.len() {
+        return Err(Damaged);
+    }
+    let rest = literals.get(n_literals..).ok_or(Damaged)?;
+    let end = done + rest.len();
+    out[..limit].get_mut(done..end).ok_or(Damaged)?.copy_from_slice(rest);
+    Ok(end)
+}
+
+/// Copies `n` literals from `from` on to `to`.
+#[inline(always)]
+fn copy_literals(literals: &[u8], from: usize, n: usize, out: &mut [u8], to: usize) -> Result<(), Damaged> {
+    if n <= STEP
+        && let Some(step) = literals.get(from..from + STEP)
+        && let Some(room) = out.get_mut(to..to + STEP)
+    {
+        room.copy_from_slice(step);
+        return Ok(());
+    }
+    let literals = literals.get(from..from + n).ok_or(Damaged)?;
+    out.get_mut(to..to + n).ok_or(Damaged)?.copy_from_slice(literals);
+    Ok(())
+}
+
+/// Copies `n` bytes from `distance` before `to` to there; `out` has them, and as many as a step more.
+#[inline(always)]
+fn copy_match(out: &mut [u8], to: usize, distance: usize, n: usize) {
+    let from = to - distance;
+    if distance >= STEP {
+        let mut at = 0;
+        while at < n {
+            let step: Option<[u8; STEP]> = out.get(from + at..).and_then(|out| out.first_chunk()).copied();
+            let room = out.get_mut(to + at..).and_then(|out| out.first_chunk_mut());
+            if let (Some(step), Some(room)) = (step, room) {
+                *room = step;
+            }
+            at += STEP;
+        }
+    } else {
+        copy_pattern(out, from, distance, to, n);
+    }
+}
+
+/// The same of what begins again before it ends.
+fn copy_pattern(out: &mut [u8], from: usize, distance: usize, to: usize, n: usize) {
+    if distance == 1 {
+        let byte = out[from];
+        out[to..to + n].fill(byte);
+        return;
+    }
+    let mut n_copied = 0;
+    while n_copied < n {
+        // Each time there is more of it to copy from.
+        let n_now = (distance + n_copied).min(n - n_copied);
+        out.copy_within(from..from + n_now, to + n_copied);
+        n_copied += n_now;
+    }
+}
