@@ -458,6 +458,62 @@ fn parquet_traces_are_imported() {
     }
 }
 
+/// Row groups that several read are those that one reads, also where rows depend on what is before them: of another run or of none,
+/// without a number, without an address, in a group that is damaged.
+#[test]
+fn row_groups_are_read_by_several() {
+    const N_GROUPS: i64 = 40;
+    let columns = trace_table::COLUMNS;
+    for odd in ["nothing", "runs", "no run", "no run at first", "numbers", "addresses", "damage"] {
+        let mut writer = Writer::new(&columns, &[]);
+        for group in 0..N_GROUPS {
+            let n_rows = 5 + group * 613 % 2500;
+            let is_odd = group % 13 == 7;
+            let run = match odd {
+                "runs" if group > 30 => Some("other"),
+                "no run" if is_odd => None,
+                "no run at first" if group < 9 => None,
+                _ => Some("run"),
+            };
+            let symbols: Vec<String> = (0..n_rows).map(|n| format!("f{}", (n * group) % 50)).collect();
+            let gap = |what: &str, n: i64| odd == what && is_odd && n % 3 == 1;
+            let table: Vec<Column> = columns
+                .iter()
+                .map(|column| match &*column.name {
+                    "run_id" => Column::of_texts((0..n_rows).map(|_| run)),
+                    "sample_id" => {
+                        Column::of_ints((0..n_rows).map(|n| Some(n * 7).filter(|_| !gap("numbers", n))))
+                    }
+                    "timestamp_ns" => Column::of_ints((0..n_rows).map(|n| Some(group * 10_000 + n))),
+                    "address" => Column::of_ints(
+                        (0..n_rows).map(|n| Some(4096 + n * 64).filter(|_| !gap("addresses", n))),
+                    ),
+                    "op_type" => Column::of_texts(
+                        (0..n_rows).map(|n| Some(["load", "store", "fence"][n as usize % 3])),
+                    ),
+                    "symbol" => Column::of_texts(symbols.iter().map(|symbol| Some(symbol.as_str()))),
+                    "region_type" => Column::of_texts((0..n_rows).map(|_| Some("weight"))),
+                    "region_id" => Column::of_ints((0..n_rows).map(|n| Some(n % 3))),
+                    _ => Column::default(),
+                })
+                .collect();
+            writer.row_group(n_rows as usize, &table);
+        }
+        let mut bytes = writer.finish();
+        if odd == "damage" {
+            let middle = bytes.len() / 2;
+            bytes[middle..middle + 2000].fill(0x55);
+        }
+        let mut first = None;
+        support::for_each_cut("trace.parquet", &bytes, None, &mut |how, trace| {
+            let trace = trace.unwrap();
+            let rows = lines("r", &trace.accesses, &trace.strings);
+            let told = format!("{rows}{:?}{:?}", trace.ledger, trace.source);
+            assert!(*first.get_or_insert_with(|| told.clone()) == told, "{odd} {how}");
+        });
+    }
+}
+
 /// The tables of a trace without rows are those of any other, with their columns; and it becomes a run directory.
 #[test]
 fn a_trace_without_rows_has_its_tables() {

@@ -2,15 +2,25 @@
 //!
 //! A program for the web has one thread here: there, other workers are asked by messages, which is not for this layer.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// More than these mostly wait for memory.
 const MAX_THREADS: usize = 8;
 
+thread_local! {
+    static IS_ONE_OF_SEVERAL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says that others already do what this thread does, so that it starts none.
+pub fn be_one_of_several() {
+    IS_ONE_OF_SEVERAL.set(true);
+}
+
 /// How many threads are worth starting, the own one among them.
 pub fn n_threads() -> usize {
-    if cfg!(target_family = "wasm") {
+    if cfg!(target_family = "wasm") || IS_ONE_OF_SEVERAL.get() {
         return 1;
     }
     std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)

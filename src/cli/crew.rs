@@ -1,12 +1,15 @@
 //! Reads the rest of a file with several threads.
 
+use crate::content::FileContent;
 use crate::read::{CHUNK_BYTES, fill};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
+use tracedrop::base::threads;
 use tracedrop::import::Import;
 use tracedrop::import::crew::{Crew, Next};
 use tracedrop::import::parts::{Part, PartsInfo};
@@ -43,7 +46,7 @@ pub fn read_rest(
             let Ok(file) = File::open(path) else { break };
             let (send, receive) = mpsc::channel();
             let done = done.clone();
-            scope.spawn(move || read_parts(file, parts, thread, &receive, &done));
+            scope.spawn(move || read_parts(path, file, parts, thread, &receive, &done));
             jobs.push(send);
         }
         drop(done);
@@ -94,13 +97,18 @@ pub fn read_rest(
 }
 
 fn read_parts(
+    path: &Path,
     mut file: File,
     parts: &PartsInfo,
     thread: usize,
     jobs: &Receiver<Range<u64>>,
     done: &Sender<Done>,
 ) {
+    threads::be_one_of_several();
     let mut reader = (parts.reader)();
+    if let Some(content) = FileContent::open(path) {
+        reader.lend(Rc::new(content));
+    }
     let mut chunk = Vec::new();
     for stretch in jobs {
         reader.start(stretch.start, stretch.end);

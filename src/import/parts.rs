@@ -14,8 +14,10 @@
 //! ```
 
 use super::Reader;
+use crate::trace::args::Content;
 use crate::trace::ledger::IssueKind;
 use crate::trace::{TraceBuilder, wire};
+use std::rc::Rc;
 
 /// How a format is read in parts.
 pub struct PartsInfo {
@@ -25,6 +27,8 @@ pub struct PartsInfo {
 
 /// Reads parts of a file. Like a [`Reader`] it owns no input and is given chunks cut anywhere.
 pub trait PartReader {
+    /// The whole file can be read at any place by `content`, for a reader that wants to. Said before the first part.
+    fn lend(&mut self, _content: Rc<dyn Content>) {}
     /// Begins with a part: what is fed next lies at `from`; records that start before `until` belong to it.
     fn start(&mut self, from: u64, until: u64);
     /// Takes the next chunk; false once no more is wanted.

@@ -63,6 +63,8 @@ pub struct TraceInfo {
     pub n_skipped: u64,
     /// Row groups in which rows have other runs than the first.
     pub has_several_runs: bool,
+    /// Rows that have no number of their own, and got that of their position.
+    pub n_numbered: u64,
 }
 
 /// The name of a region type, as files have it; that of [`RegionType::Other`] stands in its row.
@@ -178,6 +180,7 @@ pub fn read_group<S: Source>(
         let (mut samples, valid) = sample.into_ints(n_rows);
         for (row, _) in valid.iter().flatten().enumerate().filter(|(_, is_valid)| !**is_valid) {
             samples[row] = n_before + row as i64;
+            info.n_numbered += 1;
         }
         columns.set_samples(samples);
         columns.set_region_ids(region_id.into_ints(n_rows).0);
@@ -232,6 +235,7 @@ pub fn read_group<S: Source>(
             continue;
         };
         let op_kind = ops.get(op_at).copied().unwrap_or(Op::Other);
+        info.n_numbered += u64::from(sample.int(row).is_none());
         let region_at = region.column.text_id(row).map(|id| id.0 as usize);
         let region_kind = region_at.and_then(|at| regions.get(at)).copied().unwrap_or_default();
         rows.push(&Access {

@@ -475,6 +475,7 @@ pub struct AccessTable {
     open: Vec<Access>,
     is_labelled: bool,
     is_expected: bool,
+    has_given_positions: bool,
     /// Earliest and latest time, times of the first and the last row, and whether some row is earlier than the one before it.
     span: Option<(i64, i64)>,
     first_ts: Option<i64>,
@@ -622,6 +623,11 @@ impl AccessTable {
         self.is_expected = true;
     }
 
+    /// Says that [`Access::sample`] is what the source has given to each row, so that those of tables that are appended stay.
+    pub fn set_given_positions(&mut self) {
+        self.has_given_positions = true;
+    }
+
     /// Earliest and latest time, nanoseconds.
     pub fn span(&self) -> Option<(i64, i64)> {
         self.span
@@ -632,9 +638,9 @@ impl AccessTable {
         !self.is_unordered
     }
 
-    /// Appends rows of another table, whose texts have the numbers that `text` gives here. Positions go on.
+    /// Appends rows of another table, whose texts have the numbers that `text` gives here. Positions go on, or stay if they are given.
     pub fn append(&mut self, other: &AccessTable, text: impl Fn(StringId) -> StringId) {
-        let n_before = self.len() as u64;
+        let n_before = if self.has_given_positions { 0 } else { self.len() as u64 };
         self.is_labelled |= other.is_labelled;
         self.is_expected |= other.is_expected;
         if other.len() < MIN_APPENDED_ROWS {
@@ -709,12 +715,12 @@ fn moved_block(block: &Block, n_before: u64, text: impl Fn(StringId) -> StringId
     for lane in 0..LANES {
         let rest = match lane {
             1 => tight::read_block(bytes, there)?,
-            2 => tight::read_block(bytes, values)?,
+            2 if n_before > 0 => tight::read_block(bytes, values)?,
             _ if TEXT_LANES.contains(&lane) => tight::read_block(bytes, values)?,
             _ => tight::skip_block(bytes, block.n_rows())?,
         };
         match lane {
-            2 => {
+            2 if n_before > 0 => {
                 values.iter_mut().for_each(|sample| *sample = (*sample as u64).wrapping_add(n_before) as i64);
                 tight::write_block(values, &mut out);
             }

@@ -1,5 +1,6 @@
 //! A worker that helps another one: reads stretches of its file, which the other joins, or unpacks it.
 
+use crate::content::BlobContent;
 use crate::source::Source;
 use crate::stretch::Stretch;
 use crate::wake::Wake;
@@ -10,7 +11,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use tracedrop::engine::protocol::{HelperRequest, HelperResponse};
 use tracedrop::import::FORMATS;
-use tracedrop::import::parts::PartReader;
+use tracedrop::import::parts::{PartReader, PartsInfo};
 use tracedrop::import::unpack::{Packing, Unpacker};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -63,7 +64,7 @@ impl Helper {
                     let parts =
                         FORMATS.iter().find(|known| known.id == format).and_then(|format| format.parts);
                     *job.borrow_mut() = parts.zip(attachment.dyn_into().ok()).map(|(parts, blob)| {
-                        let reader = RefCell::new(Some((parts.reader)()));
+                        let reader = RefCell::new(Some(part_reader(parts, &blob)));
                         Rc::new(Job { blob, reader, waiting: RefCell::default(), spent: RefCell::default() })
                     });
                 }
@@ -108,6 +109,15 @@ impl Drop for Helper {
         self.port.set_onmessage(None);
         self.port.close();
     }
+}
+
+/// A reader of parts of the file `blob`.
+pub fn part_reader(parts: &PartsInfo, blob: &Blob) -> Box<dyn PartReader> {
+    let mut reader = (parts.reader)();
+    if let Some(content) = BlobContent::new(blob) {
+        reader.lend(Rc::new(content));
+    }
+    reader
 }
 
 /// Reads all stretches that wait.

@@ -2,6 +2,7 @@
 
 use crate::content::BlobContent;
 use crate::crew::{self, Helpers};
+use crate::helper::part_reader;
 use crate::reporter::Reporter;
 use crate::source::{self, Source};
 use crate::stretch::Stretch;
@@ -242,7 +243,7 @@ async fn read_with(
     let helpers = Helpers::start(ports, blob, rest, format);
     *state.helpers.borrow_mut() = Some(helpers.clone());
     state.tell_of_losses();
-    let mut reader = (parts.reader)();
+    let mut reader = part_reader(parts, blob);
     let mut buffer = Vec::new();
     let mut own: Option<Stretch> = None;
     let mut ahead: Option<Stretch> = None;

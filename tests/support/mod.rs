@@ -106,6 +106,7 @@ pub fn finish_in_parts(
     let Some(parts) = import.parts() else { return import.finish() };
     let mut crew = Crew::new(at as u64..bytes.len() as u64, random.below(max_stretch) + 1);
     let mut reader = (parts.reader)();
+    reader.lend(Rc::new(bytes.to_vec()));
     let mut out = Vec::new();
     loop {
         if random.below(3) > 0 {

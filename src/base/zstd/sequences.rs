@@ -280,10 +280,10 @@ fn copy_match(out: &mut [u8], to: usize, distance: usize, n: usize) {
     if distance >= STEP {
         let mut at = 0;
         while at < n {
-            let step: Option<[u8; STEP]> = out.get(from + at..).and_then(|out| out.first_chunk()).copied();
-            let room = out.get_mut(to + at..).and_then(|out| out.first_chunk_mut());
-            if let (Some(step), Some(room)) = (step, room) {
-                *room = step;
+            let (before, room) = out.split_at_mut(to + at);
+            let step = before.get(from + at..).and_then(|before| before.first_chunk::<STEP>());
+            if let (Some(step), Some(room)) = (step, room.first_chunk_mut()) {
+                *room = *step;
             }
             at += STEP;
         }

@@ -3,17 +3,20 @@
 //! What a Parquet file holds is said at its end. Where the file can be read at any place, its bytes are let by and the row groups
 //! are read one after the other when the last byte has come, so no more than one is in memory as it lies in the file; where it
 //! can not (it was packed, or comes from a pipe), it is kept until then, up to `MAX_KEPT_BYTES`.
+//! Several may read it at the same time: a row group belongs to the part of the file in which it starts.
 //! Columns and their meaning: [`crate::memory_run::trace_table`].
 
+mod groups;
 mod issues;
+mod part;
 
-use self::issues::*;
+use self::groups::Groups;
+use self::part::{Notes, PARTS};
+use super::parts::{Joins, Part};
 use super::{Confidence, FormatInfo, ImportError, Reader};
-use crate::memory_run::schema::{self, Check, Kind};
-use crate::memory_run::trace_table::{self, TraceInfo};
-use crate::parquet::{Error, MAGIC, ParquetFile, Source};
+use crate::parquet::{MAGIC, Source};
+use crate::trace::TraceBuilder;
 use crate::trace::args::Content;
-use crate::trace::{Position, TraceBuilder};
 use std::rc::Rc;
 
 pub static INFO: FormatInfo = FormatInfo {
@@ -23,7 +26,7 @@ pub static INFO: FormatInfo = FormatInfo {
     extensions: &["parquet"],
     sniff: |head| if head.starts_with(MAGIC) { Confidence::Certain } else { Confidence::No },
     reader: || Box::new(ParquetReader::default()),
-    parts: None,
+    parts: Some(&PARTS),
     has_events: false,
     issues: issues::ALL,
 };
@@ -31,14 +34,29 @@ pub static INFO: FormatInfo = FormatInfo {
 /// A file that can not be read at any place is no larger than this.
 const MAX_KEPT_BYTES: usize = if usize::BITS == 32 { 512 << 20 } else { 4 << 30 };
 
-/// Columns without which rows mean nothing.
-const NEEDED: [&str; 3] = ["timestamp_ns", "address", "op_type"];
-
 #[derive(Default)]
 struct ParquetReader {
     content: Option<Rc<dyn Content>>,
     kept: Vec<u8>,
-    n_bytes: u64,
+    /// Byte that comes next.
+    at: u64,
+    /// Nothing is taken from here on; `None` if there is no such place.
+    limit: Option<u64>,
+    /// The lent file, once it was looked at to see whether others can help.
+    groups: Option<Groups<Rc<dyn Content>>>,
+    is_looked_at: bool,
+    is_begun: bool,
+}
+
+impl ParquetReader {
+    /// The file that was lent, with its columns told to the ledger.
+    fn begun(&mut self, out: &mut TraceBuilder) -> Option<&mut Groups<Rc<dyn Content>>> {
+        let groups = self.groups.as_mut()?;
+        if !std::mem::replace(&mut self.is_begun, true) {
+            groups.begin(out);
+        }
+        Some(groups)
+    }
 }
 
 impl Source for Rc<dyn Content> {
@@ -58,7 +76,8 @@ impl Reader for ParquetReader {
 
     fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
         out.trace.ledger.record_noun = "rows".into();
-        self.n_bytes += bytes.len() as u64;
+        let left = self.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.at));
+        self.at += left.min(bytes.len() as u64);
         if self.content.is_none() {
             if bytes.len() > MAX_KEPT_BYTES.saturating_sub(self.kept.len()) {
                 return Err(too_large());
@@ -70,100 +89,65 @@ impl Reader for ParquetReader {
 
     fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
         out.trace.ledger.record_noun = "rows".into();
+        if let Some(groups) = self.begun(out) {
+            groups.read_until(u64::MAX, out);
+            groups.end(out);
+            return Ok(());
+        }
         match self.content.take() {
             Some(content) => read(content, out),
             None => read(std::mem::take(&mut self.kept).as_slice(), out),
         }
     }
+
+    fn joins(&mut self) -> Option<&mut dyn Joins> {
+        if self.groups.is_none() && !std::mem::replace(&mut self.is_looked_at, true) {
+            // Of a file that can not be opened, reading says why.
+            self.groups = self.content.clone().and_then(|content| Groups::open(content).ok());
+        }
+        self.content.is_some().then_some(self)
+    }
+}
+
+impl Joins for ParquetReader {
+    fn is_splittable(&self) -> bool {
+        self.groups.as_ref().is_some_and(Groups::can_be_shared)
+    }
+
+    fn wants(&self) -> u64 {
+        self.at
+    }
+
+    fn set_limit(&mut self, limit: u64) {
+        self.limit = Some(limit);
+    }
+
+    /// Row groups are read by their places, so reading stands nowhere in the middle of one.
+    fn joint(&self) -> Option<u64> {
+        Some(self.at)
+    }
+
+    fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
+        let Some(notes) = Notes::from_bytes(&part.notes) else { return false };
+        let Some(groups) = self.begun(out) else { return false };
+        groups.read_until(part.start, out);
+        // Parts of which this is not true are of no use.
+        out.trace.accesses.set_given_positions();
+        let is_joined = part.rows.join_to(out, issues::ALL, 0);
+        if is_joined {
+            groups.go_on_behind(part.end, notes);
+            self.at = part.end;
+        }
+        is_joined
+    }
 }
 
 fn read<S: Source>(source: S, out: &mut TraceBuilder) -> Result<(), ImportError> {
-    let file = ParquetFile::open(source).map_err(refused)?;
-    let start = Position::default();
-    match schema::check(Kind::Trace, &file) {
-        Check::Fits => {}
-        Check::Missing(columns) => {
-            if NEEDED.iter().any(|needed| columns.contains(needed)) {
-                return Err(other_table(&file));
-            }
-            out.trace.ledger.file(&MISSING_COLUMNS, start, columns.join(", ").as_bytes());
-        }
-        Check::Version(what) => return Err(other_version(what)),
-    }
-    out.trace.accesses.set_expected();
-    let extra: Vec<&str> = file
-        .columns()
-        .iter()
-        .map(|column| column.name.as_str())
-        .filter(|name| trace_table::COLUMNS.iter().all(|known| known.name != *name))
-        .collect();
-    if !extra.is_empty() {
-        out.trace.ledger.file(&EXTRA_COLUMNS, start, extra.join(", ").as_bytes());
-    }
-    let mut info = TraceInfo::default();
-    // Row groups of a file that is made up may lie over one another.
-    let mut n_bytes_left = out.trace.ledger.content_bytes;
-    for group in 0..file.n_row_groups() {
-        let n_skipped = info.n_skipped;
-        let trace = &mut out.trace;
-        let n_before = trace.accesses.len();
-        // Rows of a group lie by columns, so none has a place of its own.
-        let at = Position { byte: file.start_of(group), line: None };
-        let (n_rows, n_bytes) = (file.rows_of(group) as u64, file.bytes_of(group).min(n_bytes_left));
-        n_bytes_left -= n_bytes;
-        let read = trace_table::read_group(&file, group, &mut trace.strings, &mut trace.accesses, &mut info);
-        if let Err(error) = read {
-            trace.ledger.skip_records(n_rows, n_bytes);
-            trace.ledger.file(&DAMAGED_GROUP, at, error.to_string().as_bytes());
-            continue;
-        }
-        let n_kept = (trace.accesses.len() - n_before) as u64;
-        let n_out = info.n_skipped - n_skipped;
-        // The bytes of a group are shared out between rows that were kept and left out.
-        let n_bytes_out = if n_rows > 0 {
-            (u128::from(n_bytes) * u128::from(n_out) / u128::from(n_rows)) as u64
-        } else {
-            0
-        };
-        trace.ledger.keep_records(n_kept, if n_kept > 0 { n_bytes - n_bytes_out } else { 0 });
-        if n_out > 0 {
-            trace.ledger.skip_records(n_out, n_bytes_out);
-            trace.ledger.file(&WITHOUT_ADDRESS, at, format!("{n_out} rows").as_bytes());
-        }
-    }
-    if info.has_several_runs {
-        out.trace.ledger.file(&SEVERAL_RUNS, start, b"");
-    }
-    let source = &mut out.trace.source;
-    source.producer = file.created_by().map(str::to_string);
-    source.metadata.extend(info.run_id.map(|run_id| ("run_id".to_string(), run_id)));
-    let told = file.key_values().iter().filter(|(key, _)| key == schema::VERSION_KEY);
-    source.metadata.extend(told.cloned());
+    let mut groups = Groups::open(source)?;
+    groups.begin(out);
+    groups.read_until(u64::MAX, out);
+    groups.end(out);
     Ok(())
-}
-
-fn refused(error: Error) -> ImportError {
-    let hint = match &error {
-        Error::Unsupported(_) => "write it again with another library, for instance pyarrow",
-        _ => "check that the file was copied completely and that its writer has finished",
-    };
-    ImportError { code: "parquet-unreadable", what: error.to_string(), hint: hint.to_string() }
-}
-
-fn other_version(what: String) -> ImportError {
-    ImportError { code: "parquet-version", what, hint: "write it with a version that is read".to_string() }
-}
-
-fn other_table<S: Source>(file: &ParquetFile<S>) -> ImportError {
-    let names: Vec<&str> = file.columns().iter().map(|column| column.name.as_str()).take(12).collect();
-    ImportError {
-        code: "parquet-other-table",
-        what: format!(
-            "this Parquet file is no trace of memory accesses; its columns are {}",
-            names.join(", ")
-        ),
-        hint: "open the trace.parquet of a run".to_string(),
-    }
 }
 
 fn too_large() -> ImportError {

@@ -1,0 +1,171 @@
+//! The row groups of a file, one after the other.
+
+use super::ImportError;
+use super::issues::*;
+use super::part::Notes;
+use crate::memory_run::schema::{self, Check, Kind};
+use crate::memory_run::trace_table::{self, TraceInfo};
+use crate::parquet::{Error, ParquetFile, Source};
+use crate::trace::{Position, TraceBuilder};
+
+/// Columns without which rows mean nothing.
+const NEEDED: [&str; 3] = ["timestamp_ns", "address", "op_type"];
+
+/// A trace of memory accesses, of which some row groups have been read.
+pub struct Groups<S> {
+    file: ParquetFile<S>,
+    info: TraceInfo,
+    missing_columns: Vec<&'static str>,
+    /// The group that is read next.
+    next: usize,
+}
+
+impl<S: Source> Groups<S> {
+    /// Opens a file; an error if it is another table, or none.
+    pub fn open(source: S) -> Result<Groups<S>, ImportError> {
+        let file = ParquetFile::open(source).map_err(refused)?;
+        let missing_columns = match schema::check(Kind::Trace, &file) {
+            Check::Fits => Vec::new(),
+            Check::Missing(columns) if NEEDED.iter().any(|needed| columns.contains(needed)) => {
+                return Err(other_table(&file));
+            }
+            Check::Missing(columns) => columns,
+            Check::Version(what) => return Err(other_version(what)),
+        };
+        Ok(Groups { file, info: TraceInfo::default(), missing_columns, next: 0 })
+    }
+
+    /// Says what is odd about the columns.
+    pub fn begin(&self, out: &mut TraceBuilder) {
+        let start = Position::default();
+        if !self.missing_columns.is_empty() {
+            out.trace.ledger.file(&MISSING_COLUMNS, start, self.missing_columns.join(", ").as_bytes());
+        }
+        out.trace.accesses.set_expected();
+        let extra: Vec<&str> = self
+            .file
+            .columns()
+            .iter()
+            .map(|column| column.name.as_str())
+            .filter(|name| trace_table::COLUMNS.iter().all(|known| known.name != *name))
+            .collect();
+        if !extra.is_empty() {
+            out.trace.ledger.file(&EXTRA_COLUMNS, start, extra.join(", ").as_bytes());
+        }
+    }
+
+    /// Whether others may read groups of it: rows have numbers of their own, and groups stand in their order.
+    pub fn can_be_shared(&self) -> bool {
+        let starts = (0..self.file.n_row_groups()).map(|group| self.file.start_of(group));
+        self.file.n_row_groups() > 1 && self.file.column("sample_id").is_some() && starts.is_sorted()
+    }
+
+    /// Goes on with the first group that starts at `byte` or behind it.
+    fn skip_to(&mut self, byte: u64) {
+        while self.is_before(byte) {
+            self.next += 1;
+        }
+    }
+
+    /// Begins anew with the first group that starts at `byte` or behind it.
+    pub fn start_at(&mut self, byte: u64) {
+        (self.next, self.info) = (0, TraceInfo::default());
+        self.skip_to(byte);
+    }
+
+    /// Whether the next group starts before `byte`.
+    pub fn is_before(&self, byte: u64) -> bool {
+        self.next < self.file.n_row_groups() && self.file.start_of(self.next) < byte
+    }
+
+    /// Goes on behind a part that ends at `byte`, and others have read.
+    pub fn go_on_behind(&mut self, byte: u64, notes: Notes) {
+        self.skip_to(byte);
+        self.info.n_skipped += notes.n_skipped;
+        match (&self.info.run_id, notes.run_id) {
+            (None, run_id) => self.info.run_id = run_id,
+            (Some(own), Some(other)) => self.info.has_several_runs |= *own != other,
+            (Some(_), None) => {}
+        }
+    }
+
+    /// Reads all groups that start before `byte`.
+    pub fn read_until(&mut self, byte: u64, out: &mut TraceBuilder) {
+        while self.is_before(byte) {
+            self.read_next(out);
+        }
+    }
+
+    /// Reads one group.
+    pub fn read_next(&mut self, out: &mut TraceBuilder) {
+        let Groups { file, info, next, .. } = self;
+        let group = *next;
+        *next += 1;
+        let n_skipped = info.n_skipped;
+        let trace = &mut out.trace;
+        let n_before = trace.accesses.len();
+        // Rows of a group lie by columns, so none has a place of its own.
+        let at = Position { byte: file.start_of(group), line: None };
+        let (n_rows, n_bytes) = (file.rows_of(group) as u64, file.bytes_of(group));
+        let read = trace_table::read_group(file, group, &mut trace.strings, &mut trace.accesses, info);
+        if let Err(error) = read {
+            trace.ledger.skip_records(n_rows, n_bytes);
+            trace.ledger.file(&DAMAGED_GROUP, at, error.to_string().as_bytes());
+            return;
+        }
+        let n_kept = (trace.accesses.len() - n_before) as u64;
+        let n_out = info.n_skipped - n_skipped;
+        // The bytes of a group are shared out between rows that were kept and left out.
+        let n_bytes_out = if n_rows > 0 {
+            (u128::from(n_bytes) * u128::from(n_out) / u128::from(n_rows)) as u64
+        } else {
+            0
+        };
+        trace.ledger.keep_records(n_kept, if n_kept > 0 { n_bytes - n_bytes_out } else { 0 });
+        if n_out > 0 {
+            trace.ledger.skip_records(n_out, n_bytes_out);
+            trace.ledger.file(&WITHOUT_ADDRESS, at, format!("{n_out} rows").as_bytes());
+        }
+    }
+
+    /// What the groups that were read say of the run.
+    pub fn info(&self) -> &TraceInfo {
+        &self.info
+    }
+
+    /// Says what all groups say of the run, and the file of itself.
+    pub fn end(&mut self, out: &mut TraceBuilder) {
+        if self.info.has_several_runs {
+            out.trace.ledger.file(&SEVERAL_RUNS, Position::default(), b"");
+        }
+        let source = &mut out.trace.source;
+        source.producer = self.file.created_by().map(str::to_string);
+        source.metadata.extend(self.info.run_id.take().map(|run_id| ("run_id".to_string(), run_id)));
+        let told = self.file.key_values().iter().filter(|(key, _)| key == schema::VERSION_KEY);
+        source.metadata.extend(told.cloned());
+    }
+}
+
+fn refused(error: Error) -> ImportError {
+    let hint = match &error {
+        Error::Unsupported(_) => "write it again with another library, for instance pyarrow",
+        _ => "check that the file was copied completely and that its writer has finished",
+    };
+    ImportError { code: "parquet-unreadable", what: error.to_string(), hint: hint.to_string() }
+}
+
+fn other_version(what: String) -> ImportError {
+    ImportError { code: "parquet-version", what, hint: "write it with a version that is read".to_string() }
+}
+
+fn other_table<S: Source>(file: &ParquetFile<S>) -> ImportError {
+    let names: Vec<&str> = file.columns().iter().map(|column| column.name.as_str()).take(12).collect();
+    ImportError {
+        code: "parquet-other-table",
+        what: format!(
+            "this Parquet file is no trace of memory accesses; its columns are {}",
+            names.join(", ")
+        ),
+        hint: "open the trace.parquet of a run".to_string(),
+    }
+}

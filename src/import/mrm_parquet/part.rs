@@ -1,0 +1,84 @@
+//! Row groups that are read for another reader, which joins them.
+
+use super::groups::Groups;
+use crate::import::parts::{Part, PartReader, PartRows, PartsInfo};
+use crate::trace::TraceBuilder;
+use crate::trace::args::Content;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::rc::Rc;
+
+pub static PARTS: PartsInfo = PartsInfo { reader: || Box::new(ParquetPart::default()) };
+
+/// Where a part starts that is of no use.
+const NOWHERE: u64 = u64::MAX;
+
+/// What whoever joins a part has to know besides its rows.
+#[derive(Serialize, Deserialize)]
+pub struct Notes {
+    /// The run that all rows are of; `None` if there are no rows.
+    pub run_id: Option<String>,
+    /// Rows that were left out.
+    pub n_skipped: u64,
+}
+
+impl Notes {
+    /// What [`ParquetPart`] wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Notes> {
+        postcard::from_bytes(bytes).ok()
+    }
+}
+
+/// Reads the row groups that start in its part, by their places in the file: nothing of what it is fed.
+#[derive(Default)]
+struct ParquetPart {
+    content: Option<Rc<dyn Content>>,
+    groups: Option<Groups<Rc<dyn Content>>>,
+    bytes: Range<u64>,
+}
+
+impl PartReader for ParquetPart {
+    fn lend(&mut self, content: Rc<dyn Content>) {
+        self.content = Some(content);
+    }
+
+    fn start(&mut self, from: u64, until: u64) {
+        self.bytes = from..until;
+        if let Some(content) = self.content.take() {
+            self.groups = Groups::open(content).ok();
+        }
+    }
+
+    fn feed(&mut self, _bytes: &[u8]) -> bool {
+        false
+    }
+
+    fn finish(&mut self) -> Part {
+        let mut out = TraceBuilder::default();
+        let notes = self.read(&mut out);
+        let is_of_use = notes.is_some();
+        Part {
+            start: if is_of_use { self.bytes.start } else { NOWHERE },
+            end: self.bytes.end,
+            notes: notes.and_then(|notes| postcard::to_allocvec(&notes).ok()).unwrap_or_default(),
+            rows: PartRows::Tables(Box::new(if is_of_use { out } else { TraceBuilder::default() })),
+        }
+    }
+}
+
+impl ParquetPart {
+    /// `None` if what becomes of the rows depends on rows before them.
+    fn read(&mut self, out: &mut TraceBuilder) -> Option<Notes> {
+        let groups = self.groups.as_mut()?;
+        groups.start_at(self.bytes.start);
+        if groups.is_before(self.bytes.end) {
+            groups.read_next(out);
+            // Whether rows before the first that names a run are of another one depends on what is before them.
+            groups.info().run_id.as_ref()?;
+        }
+        groups.read_until(self.bytes.end, out);
+        let info = groups.info();
+        let is_alone = !info.has_several_runs && info.n_numbered == 0;
+        is_alone.then(|| Notes { run_id: info.run_id.clone(), n_skipped: info.n_skipped })
+    }
+}
