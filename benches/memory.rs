@@ -1,7 +1,7 @@
 //! Memory accesses natively: how fast they are read, labelled and measured, and what memory that takes.
 //!
 //! `cargo bench --bench memory` reads `mrm.txt` and `mrm.parquet` of the folder that `TRACEDROP_BENCH_DIR` names (`make bench`
-//! makes them); `TRACEDROP_BENCH_FILES`, names with colons between them, names others. Each stage is timed by itself, on one thread. Peaks of memory are
+//! makes them); `TRACEDROP_BENCH_FILES`, names with colons between them, names others. Each stage is timed by itself. Peaks of memory are
 //! those of the process up to then, so the first file should be the one that matters.
 
 use std::fs::File;
@@ -9,8 +9,10 @@ use std::hint::black_box;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
-use tracedrop::import::{Import, perf_text};
+use tracedrop::base::threads::{self, n_threads};
+use tracedrop::import::{Import, mrm_parquet, perf_text};
 use tracedrop::memory::{Options, View};
 use tracedrop::trace::Trace;
 use tracedrop::trace::args::Content;
@@ -42,10 +44,18 @@ fn measure(path: &Path) -> std::io::Result<()> {
             rows as f64 / seconds / 1e6
         );
     }
-    let start = Instant::now();
-    let Some(trace) = read(path, &name, n_bytes)? else { return Ok(()) };
+    if name.ends_with(".parquet") {
+        let content = SharedContent(Arc::new(std::fs::read(path)?));
+        for n_threads in [1, n_threads()] {
+            let (rows, seconds) = row_groups(&content, n_threads);
+            println!(
+                "{name}: {n_threads} of its workers read {:.1} million rows/s, each row group by itself",
+                rows as f64 / seconds / 1e6
+            );
+        }
+    }
+    let Some((trace, seconds)) = read(path, &name, n_bytes)? else { return Ok(()) };
     let n_rows = trace.accesses.len() as f64;
-    let seconds = start.elapsed().as_secs_f64();
     println!(
         "{name}: {:.1} million accesses in {:.1} bytes each, read in {seconds:.2} s ({:.0} MB/s, {:.1} million rows/s); peak {} MB",
         n_rows / 1e6,
@@ -87,14 +97,50 @@ fn stretches(path: &Path) -> std::io::Result<(u64, usize, f64)> {
     Ok((bytes.len() as u64, n_rows, start.elapsed().as_secs_f64()))
 }
 
-/// The file by one thread.
-fn read(path: &Path, name: &str, n_bytes: u64) -> std::io::Result<Option<Trace>> {
-    let mut import = Import::new(name, n_bytes);
-    if name.ends_with(".parquet") {
-        let content: Rc<dyn Content> = Rc::new(std::fs::read(path)?);
-        import.can_read_again(content);
+/// Bytes that several threads look at.
+#[derive(Clone)]
+struct SharedContent(Arc<Vec<u8>>);
+
+impl Content for SharedContent {
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
+        self.0.read_at(offset, out)
     }
-    let mut file = File::open(path)?;
+
+    fn n_bytes(&self) -> u64 {
+        self.0.n_bytes()
+    }
+}
+
+/// Rows and seconds of what so many workers do that are given one stretch of a Parquet file after the other, up to the bytes that travel.
+fn row_groups(content: &SharedContent, n_threads: usize) -> (usize, f64) {
+    let Some(parts) = mrm_parquet::INFO.parts else { return (0, 1.0) };
+    let start = Instant::now();
+    let n_stretches = content.n_bytes().div_ceil(STRETCH_BYTES) as usize;
+    let rows = threads::map(n_stretches, &mut vec![(); n_threads], |number, _| {
+        threads::be_one_of_several();
+        let mut reader = (parts.reader)();
+        reader.lend(Rc::new(content.clone()));
+        let from = number as u64 * STRETCH_BYTES;
+        reader.start(from, from + STRETCH_BYTES);
+        let part = reader.finish();
+        let n_rows = part.n_rows();
+        black_box(part.into_bytes());
+        n_rows
+    });
+    (rows.into_iter().sum(), start.elapsed().as_secs_f64())
+}
+
+/// The file by one thread, and the seconds that took; of a Parquet file without those that it takes to come from the disk.
+fn read(path: &Path, name: &str, n_bytes: u64) -> std::io::Result<Option<(Trace, f64)>> {
+    let mut import = Import::new(name, n_bytes);
+    let mut file: Box<dyn Read> = Box::new(File::open(path)?);
+    if name.ends_with(".parquet") {
+        let content = SharedContent(Arc::new(std::fs::read(path)?));
+        import.can_read_again(Rc::new(content.clone()));
+        // Reading it goes by places, so that the rest is only counted.
+        file = Box::new(std::io::Cursor::new(content.0.to_vec()));
+    }
+    let start = Instant::now();
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         match file.read(&mut chunk)? {
@@ -102,7 +148,7 @@ fn read(path: &Path, name: &str, n_bytes: u64) -> std::io::Result<Option<Trace>>
             n => import.feed(&chunk[..n]),
         }
     }
-    Ok(import.finish().ok())
+    Ok(import.finish().ok().map(|trace| (trace, start.elapsed().as_secs_f64())))
 }
 
 /// The most memory that the process has had, where the system tells.

@@ -509,7 +509,7 @@ impl AccessTable {
     /// Makes a block of the last rows.
     fn pack_open(&mut self) {
         if !self.open.is_empty() {
-            self.add_block(pack(&self.open), self.open.len());
+            self.add_block(&pack(&self.open), self.open.len());
             self.open.clear();
         }
     }
@@ -532,13 +532,13 @@ impl AccessTable {
                     Lane::Same(ts) => self.see_all(&[*ts]),
                     Lane::Each(times) => self.see_all(times.get(at..at + BLOCK_ROWS).unwrap_or_default()),
                 }
-                self.add_block(block, BLOCK_ROWS);
+                self.add_block(&block, BLOCK_ROWS);
                 at += BLOCK_ROWS;
             }
         }
     }
 
-    fn add_block(&mut self, packed: Vec<u8>, n_rows: usize) {
+    fn add_block(&mut self, packed: &[u8], n_rows: usize) {
         self.n_bytes += packed.len();
         let n_rows = n_rows.min(BLOCK_ROWS);
         self.blocks.push(Block { packed: packed.into(), start: self.n_packed, n_rows: n_rows as u16 });
@@ -650,9 +650,9 @@ impl AccessTable {
         self.pack_open();
         for block in &other.blocks {
             match moved_block(block, n_before, &text) {
-                Some(packed) => self.add_block(packed, block.n_rows()),
+                Some(packed) => self.add_block(&packed, block.n_rows()),
                 // Never, as blocks are made here, or checked when they come from elsewhere.
-                None => self.add_block(pack(&vec![Access::default(); block.n_rows()]), block.n_rows()),
+                None => self.add_block(&pack(&vec![Access::default(); block.n_rows()]), block.n_rows()),
             }
         }
         if let Some((first, last)) = other.span {
@@ -755,13 +755,29 @@ fn times_of(mut bytes: &[u8], times: &mut [i64]) -> Option<()> {
 
 /// How a table travels.
 #[derive(Serialize, Deserialize)]
-struct Packed {
+#[serde(bound(serialize = "B: AsRef<[u8]>", deserialize = "Bytes<B>: Deserialize<'de>"))]
+struct Packed<B> {
     is_labelled: bool,
     is_expected: bool,
     /// Rows of each, and what they are packed as.
-    blocks: Vec<(u16, Vec<u8>)>,
+    blocks: Vec<(u16, Bytes<B>)>,
     n_last: u32,
     last: Vec<u8>,
+}
+
+/// Bytes that are written in one go, which is as they would be written one by one, and quicker.
+struct Bytes<B>(B);
+
+impl<B: AsRef<[u8]>> Serialize for Bytes<B> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0.as_ref())
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes<&'de [u8]> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Bytes<&'de [u8]>, D::Error> {
+        Deserialize::deserialize(deserializer).map(Bytes)
+    }
 }
 
 impl Serialize for AccessTable {
@@ -769,7 +785,7 @@ impl Serialize for AccessTable {
         Packed {
             is_labelled: self.is_labelled,
             is_expected: self.is_expected,
-            blocks: self.blocks.iter().map(|block| (block.n_rows, block.packed.to_vec())).collect(),
+            blocks: self.blocks.iter().map(|block| (block.n_rows, Bytes(&*block.packed))).collect(),
             n_last: self.open.len() as u32,
             last: pack(&self.open),
         }
@@ -780,14 +796,14 @@ impl Serialize for AccessTable {
 /// Whatever comes is gone through once, so that all that is there can be read.
 impl<'de> Deserialize<'de> for AccessTable {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<AccessTable, D::Error> {
-        let packed = Packed::deserialize(deserializer)?;
+        let packed: Packed<&[u8]> = Packed::deserialize(deserializer)?;
         let mut table = AccessTable::default();
         let mut values = Vec::new();
         let wrong = || serde::de::Error::custom("no table of accesses");
         let mut times = [0; BLOCK_ROWS];
-        for (n_rows, block) in packed.blocks {
+        for (n_rows, Bytes(block)) in packed.blocks {
             let times = times.get_mut(..n_rows.into()).filter(|times| !times.is_empty()).ok_or_else(wrong)?;
-            times_of(&block, times).ok_or_else(wrong)?;
+            times_of(block, times).ok_or_else(wrong)?;
             table.see_all(times);
             table.add_block(block, n_rows.into());
         }
