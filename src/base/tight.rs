@@ -180,15 +180,12 @@ pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
         // Most columns of most blocks.
         return write_same(min, out);
     }
-    let mut differences = [0; BLOCK];
-    for (difference, pair) in differences.iter_mut().zip(values.array_windows()) {
-        let [before, after] = pair;
-        *difference = after.wrapping_sub(*before);
-    }
-    let differences = &differences[..values.len() - 1];
-    let (min_difference, difference_range) = range_of(differences);
     let mut above = [0u64; BLOCK];
     let above = &mut above[..values.len()];
+    for (above, [before, after]) in above[1..].iter_mut().zip(values.array_windows()) {
+        *above = after.wrapping_sub(*before) as u64;
+    }
+    let (min_difference, difference_range) = range_of(bytemuck::must_cast_slice(&above[1..]));
     let mut more = [0; N_BASES];
     // The largest of `above`.
     let mut largest = range;
@@ -196,9 +193,7 @@ pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
     if values.len() > 1 && bits_of(difference_range) < bits {
         (ways, base, more[1]) = (DIFFERENCES, min_difference, first);
         largest = difference_range;
-        for (above, difference) in above[1..].iter_mut().zip(differences) {
-            *above = difference.wrapping_sub(base) as u64;
-        }
+        above[1..].iter_mut().for_each(|above| *above = above.wrapping_sub(base as u64));
     } else {
         if bits >= MIN_BITS_FOR_BASES {
             let (bases, of_longest) = bases_of(values);
@@ -280,27 +275,20 @@ fn push_bits(values: &[u64], bits: u32, out: &mut Vec<u8>) {
     if bits == 0 {
         return;
     }
-    let mut words = [0u64; BLOCK + 1];
-    let (mut word, mut n_bits, mut n_words) = (0u64, 0, 0);
+    out.reserve((values.len() * bits as usize).div_ceil(64) * 8);
+    let (mut word, mut n_bits) = (0u64, 0);
     for value in values {
         word |= value << n_bits;
         n_bits += bits;
         if n_bits >= u64::BITS {
-            words[n_words] = word;
-            n_words += 1;
+            out.extend_from_slice(&word.to_le_bytes());
             n_bits -= u64::BITS;
             // Of a value that ended with the word nothing is left; shifting by 64 would leave all of it.
             word = if n_bits == 0 { 0 } else { value >> (bits - n_bits) };
         }
     }
     if n_bits > 0 {
-        words[n_words] = word;
-        n_words += 1;
-    }
-    let start = out.len();
-    out.resize(start + n_words * 8, 0);
-    for (bytes, word) in out[start..].as_chunks_mut::<8>().0.iter_mut().zip(&words) {
-        *bytes = word.to_le_bytes();
+        out.extend_from_slice(&word.to_le_bytes());
     }
 }
 
