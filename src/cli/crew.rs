@@ -18,6 +18,8 @@ use tracedrop::import::parts::{Part, PartsInfo};
 pub const MIN_FILE_BYTES: u64 = 32 << 20;
 /// What a thread reads before it hands over.
 const STRETCH_BYTES: u64 = 16 << 20;
+/// More are not faster, since one joins what they read.
+const MAX_THREADS: usize = 16;
 /// Stretches that wait for a thread, so that it never waits for the one who joins.
 const AHEAD: usize = 2;
 /// Stretches out or waiting to be joined for each thread, at most.
@@ -35,7 +37,7 @@ pub fn read_rest(
     parts: &'static PartsInfo,
     progress: &dyn Fn(u64),
 ) -> io::Result<()> {
-    let n_threads = thread::available_parallelism().map_or(1, usize::from);
+    let n_threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
     let mut crew = Crew::new(import.position()..size, STRETCH_BYTES);
     let mut file = File::open(path)?;
     thread::scope(|scope| {

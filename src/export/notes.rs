@@ -34,8 +34,8 @@ pub fn from_json(bytes: &[u8]) -> Result<Notes, String> {
     }
 }
 
-/// Notes of a file that someone wrote for the command, or of a report as JSON: what readers of other files step over is a mistake here, and is said
-/// with its place, as a sentence fragment.
+/// Notes of a file that someone wrote for the command, or of a report as JSON: what readers of other files step over is a mistake
+/// here, and is said with its place, as a sentence fragment.
 pub fn of_file(bytes: &[u8]) -> Result<Notes, String> {
     let json = Json::parse_or_why(bytes).map_err(|error| match error {
         JsonError::Cut => "it is no JSON: it ends before it is whole".to_string(),

@@ -54,7 +54,7 @@ pub fn hand_over(
         // The other page starts meanwhile.
         match JsFuture::from(blob.array_buffer()).await {
             Ok(buffer) => call(perfetto, buffer, &title, is_wanted, done),
-            Err(_) => done(HandedOver::Failed),
+            Err(_) => done(if is_wanted() { HandedOver::Failed } else { HandedOver::Dropped }),
         }
     });
 }

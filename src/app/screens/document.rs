@@ -281,7 +281,19 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
                 let((turn, key))
             >
                 {
-                    let turn = Turn::new(turn, is_whole);
+                    // What a link leads to is not waited for.
+                    let table = match &key {
+                        BlockKey::Table(table) => Some(table.clone()),
+                        _ => None,
+                    };
+                    let is_led_to = move || {
+                        tab.led_to.with(|rows| {
+                            rows.as_ref().is_some_and(|rows| {
+                                Some(&rows.table) == table.as_ref() && id.with_value(|id| *id == rows.report)
+                            })
+                        })
+                    };
+                    let turn = Turn::new(turn, Signal::derive(move || is_whole.get() || is_led_to()));
                     let seen = turn.follow(document);
                     view! { <InTurn turn>{block_view(key.clone(), seen)}</InTurn> }
                 }

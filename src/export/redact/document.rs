@@ -200,7 +200,11 @@ impl<'a> Work<'a> {
                 starts.entry(*start).or_default().push(number as u32);
             }
         }
-        let whole = names.iter().map(|(class, name)| (name.clone(), *class)).collect();
+        let mut whole = FxHashMap::default();
+        for (class, name) in &names {
+            // What is both has one token wherever it stands: that of the first.
+            whole.entry(name.clone()).or_insert(*class);
+        }
         let files = match redactor.classes.paths {
             true => files.into_iter().map(|name| (redactor.file_name(&name), name)).collect(),
             false => Vec::new(),
@@ -323,7 +327,10 @@ impl<'a> Work<'a> {
                     _ if is_example && !text.is_empty() => self.redactor.token("example", text),
                     Some(key) => self.redactor.value_of(&key, text),
                     None if is_symbol => self.redactor.symbol(text),
-                    None if self.takes_out(&column.id, text) => self.redactor.token(ARGUMENT, text),
+                    None if self.takes_out(&column.id, text) => {
+                        let class = self.whole.get(text).copied().unwrap_or(ARGUMENT);
+                        self.redactor.token(class, text)
+                    }
                     None => self.sentence(text),
                 };
                 redacted.push(Some(&out));

@@ -11,6 +11,9 @@ use crate::trace::{Position, TraceBuilder};
 /// Columns without which rows mean nothing.
 const NEEDED: [&str; 3] = ["timestamp_ns", "address", "op_type"];
 
+/// Larger row groups are read by one alone: each who reads holds all columns of its group, some 200 bytes a row.
+const MAX_SHARED_ROWS: usize = 1 << 20;
+
 /// A trace of memory accesses, of which some row groups have been read.
 pub struct Groups<S> {
     file: ParquetFile<S>,
@@ -54,10 +57,15 @@ impl<S: Source> Groups<S> {
         }
     }
 
-    /// Whether others may read groups of it: rows have numbers of their own, and groups stand in their order.
+    /// Whether others may read groups of it: rows have numbers of their own and name their run, and groups stand in their order and
+    /// are not too large.
     pub fn can_be_shared(&self) -> bool {
-        let starts = (0..self.file.n_row_groups()).map(|group| self.file.start_of(group));
-        self.file.n_row_groups() > 1 && self.file.column("sample_id").is_some() && starts.is_sorted()
+        let groups = 0..self.file.n_row_groups();
+        let has_columns = ["sample_id", "run_id"].iter().all(|name| self.file.column(name).is_some());
+        groups.len() > 1
+            && has_columns
+            && groups.clone().all(|group| self.file.rows_of(group) <= MAX_SHARED_ROWS)
+            && groups.map(|group| self.file.start_of(group)).is_sorted()
     }
 
     /// Goes on with the first group that starts at `byte` or behind it.
@@ -133,14 +141,14 @@ impl<S: Source> Groups<S> {
         &self.info
     }
 
-    /// Says what all groups say of the run, and the file of itself.
-    pub fn end(&mut self, out: &mut TraceBuilder) {
+    /// Says what the groups that were read say of the run, and the file of itself.
+    pub fn describe(&self, out: &mut TraceBuilder) {
         if self.info.has_several_runs {
             out.trace.ledger.file(&SEVERAL_RUNS, Position::default(), b"");
         }
         let source = &mut out.trace.source;
         source.producer = self.file.created_by().map(str::to_string);
-        source.metadata.extend(self.info.run_id.take().map(|run_id| ("run_id".to_string(), run_id)));
+        source.metadata.extend(self.info.run_id.clone().map(|run_id| ("run_id".to_string(), run_id)));
         let told = self.file.key_values().iter().filter(|(key, _)| key == schema::VERSION_KEY);
         source.metadata.extend(told.cloned());
     }

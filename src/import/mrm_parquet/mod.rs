@@ -3,7 +3,7 @@
 //! What a Parquet file holds is said at its end. Where the file can be read at any place, its bytes are let by and the row groups
 //! are read one after the other when the last byte has come, so no more than one is in memory as it lies in the file; where it
 //! can not (it was packed, or comes from a pipe), it is kept until then, up to `MAX_KEPT_BYTES`.
-//! Several may read it at the same time: a row group belongs to the part of the file in which it starts.
+//! Several may read it at the same time, one group each: a row group belongs to the part of the file in which it starts.
 //! Columns and their meaning: [`crate::memory_run::trace_table`].
 
 mod groups;
@@ -84,6 +84,12 @@ impl Reader for ParquetReader {
             }
             self.kept.extend_from_slice(bytes);
         }
+        if self.is_begun
+            && let Some(groups) = &mut self.groups
+        {
+            // Others could not read them.
+            groups.read_until(self.at, out);
+        }
         Ok(())
     }
 
@@ -91,12 +97,18 @@ impl Reader for ParquetReader {
         out.trace.ledger.record_noun = "rows".into();
         if let Some(groups) = self.begun(out) {
             groups.read_until(u64::MAX, out);
-            groups.end(out);
+            groups.describe(out);
             return Ok(());
         }
         match self.content.take() {
             Some(content) => read(content, out),
             None => read(std::mem::take(&mut self.kept).as_slice(), out),
+        }
+    }
+
+    fn snapshot(&self, out: &mut TraceBuilder) {
+        if let Some(groups) = self.groups.as_ref().filter(|_| self.is_begun) {
+            groups.describe(out);
         }
     }
 
@@ -146,7 +158,7 @@ fn read<S: Source>(source: S, out: &mut TraceBuilder) -> Result<(), ImportError>
     let mut groups = Groups::open(source)?;
     groups.begin(out);
     groups.read_until(u64::MAX, out);
-    groups.end(out);
+    groups.describe(out);
     Ok(())
 }
 
