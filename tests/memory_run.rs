@@ -6,6 +6,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use support::{data_dirs, import};
 use tracedrop::analysis::Query;
 use tracedrop::analysis::memory_query::MemoryQuery;
@@ -13,7 +14,8 @@ use tracedrop::base::json::Json;
 use tracedrop::base::strings::StringTable;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::mrm_run;
-use tracedrop::import::perf_text;
+use tracedrop::import::crew::{Crew, Next};
+use tracedrop::import::{Import, perf_text};
 use tracedrop::memory_run::dataset::{self, Dataset};
 use tracedrop::memory_run::manifest::{Manifest, State};
 use tracedrop::memory_run::schema::{self, Check, Kind};
@@ -22,6 +24,7 @@ use tracedrop::memory_run::{self, Contents, RunDirectory, metadata, metrics};
 use tracedrop::parquet::{self, Column, ColumnSpec, Error, ParquetFile, Values, Writer};
 use tracedrop::report::Table;
 use tracedrop::trace::accesses::{Access, AccessTable, Op, RegionType};
+use tracedrop::trace::args::Content;
 
 fn json(path: &Path) -> Value {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -511,6 +514,25 @@ fn row_groups_are_read_by_several() {
             let told = format!("{rows}{:?}{:?}", trace.ledger, trace.source);
             assert!(*first.get_or_insert_with(|| told.clone()) == told, "{odd} {how}");
         });
+        if odd == "nothing" {
+            // Who stops keeps the rows that are there, and what is known of their run.
+            let content: Rc<dyn Content> = Rc::new(bytes.clone());
+            let mut import = Import::new("trace.parquet", bytes.len() as u64);
+            import.can_read_again(content.clone());
+            import.feed(&bytes[..bytes.len() / 2]);
+            let mut reader = (import.parts().unwrap().reader)();
+            let mut crew = Crew::new(import.position()..bytes.len() as u64, bytes.len() as u64 / 4);
+            let stretch = crew.take().unwrap();
+            reader.lend(content);
+            reader.start(stretch.start, stretch.end);
+            crew.put(&stretch, Some(reader.finish()));
+            while let Next::Feed(range) = crew.advance(&mut import) {
+                import.feed(&bytes[range.start as usize..range.end as usize]);
+            }
+            let trace = import.stop("enough").unwrap();
+            assert!(!trace.accesses.is_empty());
+            assert!(trace.source.metadata.contains(&("run_id".to_string(), "run".to_string())));
+        }
     }
 }
 
