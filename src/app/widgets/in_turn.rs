@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 /// About the time between two frames.
 const TURN_MS: u64 = 20;
-/// So many neighbours may come near at once.
+/// What comes near waits for so many turns at most, as no more come near at once.
 const NEIGHBOURS: usize = 4;
 
 /// When content below other content is made, and brought up to date.
@@ -34,7 +34,7 @@ impl Turn {
             if self.near.get() {
                 match self.turn {
                     0 => act(),
-                    turn => browser::after(TURN_MS * (turn % NEIGHBOURS) as u64, act),
+                    turn => browser::after(TURN_MS * turn.min(NEIGHBOURS) as u64, act),
                 }
             } else if self.has_time.get() {
                 browser::after(TURN_MS * self.turn as u64, act);
