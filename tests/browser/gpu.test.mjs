@@ -15,6 +15,8 @@ async function openSample(page) {
 /** Rows of the table of that title, as texts of cells. */
 async function rows(page, title) {
   const table = report(page).locator('section.table').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
+  // Blocks are drawn one after the other.
+  await table.locator('tbody tr').first().waitFor();
   const rows = await table.locator('tbody tr').all();
   return Promise.all(rows.map((row) => row.locator('td').allTextContents()));
 }
@@ -54,12 +56,13 @@ pageTest('GPU time says and draws where the time of the GPU went', async (page) 
   assert.ok(Math.abs(shares.reduce((a, b) => a + b) - 100) < 0.3, `${shares}`);
   // The picture says the same by its lengths.
   const drawing = report(page).getByRole('img', { name: 'Where the time went' });
+  await drawing.waitFor();
   const widths = await drawing.locator('rect').evaluateAll((rects) => rects.map((rect) => Number(rect.getAttribute('width'))));
   const whole = widths.reduce((a, b) => a + b);
   const seen = shares.filter((share) => share > 0);
   assert.equal(widths.length, seen.length);
   widths.forEach((width, at) => assert.ok(Math.abs((100 * width) / whole - seen[at]) < 0.2));
-  assert.equal(await report(page).getByRole('img', { name: 'Step by step' }).count(), 1);
+  await report(page).getByRole('img', { name: 'Step by step' }).waitFor();
 });
 
 pageTest('a rule of one’s own classifies kernels, is remembered, and can be removed', async (page) => {

@@ -51,6 +51,7 @@ pageTest('files of ranks are read together, and each when it is shown', async (p
   assert.equal(await report(page).getByRole('heading', { level: 2 }).textContent(), 'Findings');
   assert.match(await report(page).locator('.report-summary').textContent(), /^2 ranks; \d+\.\d % of the time in collectives is waiting/);
   const bars = report(page).getByRole('img', { name: 'Where the time of each rank went' });
+  await bars.waitFor();
   assert.ok((await bars.locator('text').allTextContents()).includes('rank 1'));
   await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Ranks', exact: true }).click();
   const arrivals = report(page).getByRole('img', { name: 'Arrival at collectives' });
@@ -155,6 +156,7 @@ pageTest('the directory of a run opens as one, with what lies beside its trace; 
   assert.match(await report(page).textContent(), /2 files of the run directory are not as its manifest says/);
   await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Run directory', exact: true }).click();
   assert.equal(await report(page).locator('.report-summary').textContent(), '2 of 5 files are not as the manifest says.');
+  await report(page).locator('.table').first().getByText('trace.parquet').first().waitFor();
   assert.match(await report(page).locator('.table').first().textContent(), /trace\.parquet✓ ok/);
   await page.getByTestId('folder-input').setInputFiles(join(mrm, 'runs-latest'));
   await page.locator('[role=tab][title="2 files"][aria-selected=true]').waitFor();
