@@ -16,7 +16,8 @@ mod pairing;
 mod range;
 mod samples;
 
-use super::events::{EventTable, ListedSample, NamedFrame};
+use super::event_table::EventTable;
+use super::events::{ListedSample, NamedFrame};
 use super::tracks::{Key, ProcessId, ThreadId};
 use super::{SourceInfo, Trace};
 use crate::base::strings::StringId;

@@ -11,6 +11,7 @@ pub mod beside;
 pub mod builder;
 pub mod counters;
 pub mod cut;
+pub mod event_table;
 pub mod events;
 pub mod flows;
 pub mod folded;

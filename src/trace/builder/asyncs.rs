@@ -90,7 +90,7 @@ fn take_track(walk: &mut Walk<'_>, idle: &mut FxHashMap<Group, Idle>, group: Gro
 impl Asyncs {
     /// `b`, `n` or `e`.
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
-        let id = walk.events.id_of(i as usize);
+        let id = walk.events.id_of(i);
         if id.key == EventKey::None {
             return walk.drop_event(i, &ASYNC_WITHOUT_ID);
         }
@@ -218,7 +218,7 @@ pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart
         if !is_legacy {
             continue;
         }
-        let id = walk.events.id_of(i as usize);
+        let id = walk.events.id_of(i);
         if id.key == EventKey::None {
             walk.drop_event(i, &ASYNC_WITHOUT_ID);
             continue;

@@ -5,7 +5,8 @@ use super::members::{as_string, for_each_member};
 use super::pairing::Walk;
 use crate::base::json::{Number, unescape};
 use crate::base::strings::StringId;
-use crate::trace::events::{EventKey, EventRow};
+use crate::trace::event_table::EventRow;
+use crate::trace::events::EventKey;
 use crate::trace::tracks::ProcessId;
 use rustc_hash::FxHashMap;
 
@@ -18,10 +19,10 @@ pub(super) struct Counters {
 
 impl Counters {
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
-        let &EventRow { ts, name, .. } = walk.event(i);
+        let EventRow { ts, name, .. } = walk.event(i);
         let args = walk.place(i).args();
         let process = walk.process_of(i);
-        let id = match walk.events.id_of(i as usize).key {
+        let id = match walk.events.id_of(i).key {
             EventKey::Text(text) => text,
             EventKey::Int(number) => walk.trace().strings.intern(&number.to_string()),
             _ => StringId::NONE,

@@ -41,7 +41,7 @@ impl Flows {
 
     /// `s`, `t` or `f`.
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
-        let id = walk.events.id_of(i as usize).key;
+        let id = walk.events.id_of(i).key;
         let Some(id) = flow_id(walk, id) else { return walk.drop_event(i, &FLOW_NO_ID) };
         if matches!(id, FlowId::Text(_)) {
             walk.note(i, &FLOW_ID);

@@ -7,7 +7,8 @@ use super::pairing::Walk;
 use super::samples::add_named_frames;
 use crate::base::json::{Number, unescape_to_string};
 use crate::trace::args::ArgsPlace;
-use crate::trace::events::{EventTable, Phase};
+use crate::trace::event_table::EventTable;
+use crate::trace::events::Phase;
 use crate::trace::tracks::{Key, ThreadId};
 use rustc_hash::FxHashSet;
 
@@ -24,8 +25,9 @@ pub const OVERLAP_EVENT: &str = "tracedrop_overlap";
 pub(super) fn find_overlaps(builder: &mut TraceBuilder, events: &EventTable) {
     let Some(name) = builder.trace.strings.find(OVERLAP_EVENT) else { return };
     let mut pairs: Vec<(ThreadId, ThreadId)> = Vec::new();
-    let all = events.rows.iter().zip(&events.places);
-    for (event, place) in all.filter(|(event, _)| event.phase == Phase::Metadata && event.name == name) {
+    let all = events.rows.iter().zip(0..);
+    for (event, index) in all.filter(|(event, _)| event.phase == Phase::Metadata && event.name == name) {
+        let place = events.places.get(index);
         let of = builder.trace.args.kept(place.args()).and_then(|raw| find_member(raw, "of"));
         let of = of.and_then(|raw| Number::as_i64(number_text(raw))).map(Key::Number);
         let process = builder.trace.threads.process.get(event.thread.0 as usize).copied();

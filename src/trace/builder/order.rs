@@ -1,6 +1,7 @@
 //! The order in which events are put together.
 
-use crate::trace::events::{EventRow, EventTable, Phase};
+use crate::trace::event_table::{EventRows, EventTable};
+use crate::trace::events::Phase;
 
 /// Indexes of all events by time; at equal times first the ends, then complete slices with a length from long to
 /// short, then the rest; ties keep file order. So a parent comes before its child wherever it stands in the file.
@@ -10,15 +11,18 @@ use crate::trace::events::{EventRow, EventTable, Phase};
 pub fn processing_order(events: &EventTable, tolerance: i64) -> Vec<u32> {
     let mut order = order_of_time(events);
     let rows = &events.rows;
-    let rank = |index: u32| match rows[index as usize].phase {
-        Phase::End => (0, 0),
-        Phase::Complete if rows[index as usize].dur > 0 => (1, i64::MAX - rows[index as usize].dur),
-        _ => (2, 0),
+    let rank = |index: u32| {
+        let row = rows.get(index);
+        match row.phase {
+            Phase::End => (0, 0),
+            Phase::Complete if row.dur > 0 => (1, i64::MAX - row.dur),
+            _ => (2, 0),
+        }
     };
     let mut start = 0;
     while let Some(first) = order.get(start) {
-        let ts = rows[*first as usize].ts;
-        let n = order[start..].iter().take_while(|index| rows[**index as usize].ts == ts).count();
+        let ts = rows.ts(*first);
+        let n = order[start..].iter().take_while(|index| rows.ts(**index) == ts).count();
         if n > 1 {
             let order = &mut order[start..start + n];
             order.sort_by_key(|index| rank(*index));
@@ -36,16 +40,15 @@ const LOOK_BACK: usize = 64;
 
 /// Of complete slices of one thread that are next to each other in `order` and about equally long, has the one come first
 /// that does so in the file.
-fn put_first_in_file_first(order: &mut [u32], rows: &[EventRow], tolerance: i64) {
+fn put_first_in_file_first(order: &mut [u32], rows: &EventRows, tolerance: i64) {
     for at in 1..order.len() {
-        let this = &rows[order[at] as usize];
+        let this = rows.get(order[at]);
         let near = at.saturating_sub(LOOK_BACK)..at;
-        let Some(before) = near.rev().find(|before| rows[order[*before] as usize].thread == this.thread)
-        else {
+        let Some(before) = near.rev().find(|before| rows.get(order[*before]).thread == this.thread) else {
             continue;
         };
-        let long = &rows[order[before] as usize];
-        let are_slices = [long, this].iter().all(|event| event.phase == Phase::Complete && event.dur > 0);
+        let long = rows.get(order[before]);
+        let are_slices = [&long, &this].iter().all(|event| event.phase == Phase::Complete && event.dur > 0);
         if are_slices && order[before] > order[at] && long.dur - this.dur <= tolerance {
             order.swap(before, at);
         }
@@ -55,10 +58,10 @@ fn put_first_in_file_first(order: &mut [u32], rows: &[EventRow], tolerance: i64)
 /// Indexes by time, then by place in the file.
 fn order_of_time(events: &EventTable) -> Vec<u32> {
     let rows = &events.rows;
-    if rows.is_sorted_by_key(|event| event.ts) {
+    if rows.times().is_sorted() {
         return (0..rows.len() as u32).collect();
     }
-    let times = || rows.iter().map(|event| event.ts);
+    let times = || rows.times();
     let (first, last) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
     let index_bits = usize::BITS - rows.len().leading_zeros();
     let time_bits = u64::BITS - last.abs_diff(first).leading_zeros();

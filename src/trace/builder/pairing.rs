@@ -10,7 +10,8 @@ use super::samples::Sampler;
 use super::{TraceBuilder, Ways, metadata};
 use crate::base::strings::StringId;
 use crate::trace::args::ArgsPlace;
-use crate::trace::events::{EventKey, EventPlace, EventRow, EventTable, Phase, flag};
+use crate::trace::event_table::{EventPlace, EventPlaces, EventRow, EventTable};
+use crate::trace::events::{EventKey, Phase, flag};
 use crate::trace::ledger::{IssueKind, Position};
 use crate::trace::objects::ObjectEvent;
 use crate::trace::samples::StackId;
@@ -72,8 +73,8 @@ pub(super) fn pair_up(builder: &mut TraceBuilder, events: EventTable) {
 }
 
 /// Fills the columns of slices that say where their events stand, and what categories they have.
-fn put_places(builder: &mut TraceBuilder, places: &[EventPlace], slice_event: &[u32]) {
-    let place = |event: &u32| &places[*event as usize];
+fn put_places(builder: &mut TraceBuilder, places: &EventPlaces, slice_event: &[u32]) {
+    let place = |event: &u32| places.get(*event);
     let slices = &mut builder.trace.slices;
     slices.offset.extend(slice_event.iter().map(|event| place(event).offset));
     slices.args.extend(slice_event.iter().map(|event| (place(event).args_at, place(event).args_len)));
@@ -111,12 +112,12 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable) -> Vec<u32> {
     let mut n_legacy = 0;
     for &i in &order {
         while let Some(part) = legacy.get(n_legacy)
-            && part.ts <= events.rows[i as usize].ts
+            && part.ts <= events.rows.ts(i)
         {
             asyncs.legacy(&mut walk, part);
             n_legacy += 1;
         }
-        match events.rows[i as usize].phase {
+        match events.rows.phase(i) {
             Phase::Complete => walk.complete(i),
             Phase::Begin => walk.begin(i),
             Phase::End => walk.end(i),
@@ -160,10 +161,8 @@ pub(super) fn has_decimals(phase: Phase, ts: i64, dur: i64) -> bool {
 fn reserve(builder: &mut TraceBuilder, events: &EventTable) {
     let n = events
         .rows
-        .iter()
-        .filter(|event| {
-            matches!(event.phase, Phase::Complete | Phase::Begin | Phase::Instant | Phase::AsyncBegin)
-        })
+        .phases()
+        .filter(|phase| matches!(phase, Phase::Complete | Phase::Begin | Phase::Instant | Phase::AsyncBegin))
         .count();
     let slices = &mut builder.trace.slices;
     slices.ts.reserve_exact(n);
@@ -191,14 +190,14 @@ pub(super) struct NewSlice {
 impl<'a> Walk<'a> {
     /// What pairing goes by of event `i`.
     #[inline(always)]
-    pub fn event(&self, i: u32) -> &'a EventRow {
-        &self.events.rows[i as usize]
+    pub fn event(&self, i: u32) -> EventRow {
+        self.events.rows.get(i)
     }
 
     /// Where event `i` stands in the file, and its category.
     #[inline(always)]
-    pub fn place(&self, i: u32) -> &'a EventPlace {
-        &self.events.places[i as usize]
+    pub fn place(&self, i: u32) -> EventPlace {
+        self.events.places.get(i)
     }
 
     pub fn trace(&mut self) -> &mut Trace {
@@ -267,7 +266,7 @@ impl<'a> Walk<'a> {
         slices.depth.push(new.depth);
         slices.parent.push(new.parent);
         self.slice_event.push(i);
-        if let Some(extra) = self.events.extra_of(i as usize)
+        if let Some(extra) = self.events.extra_of(i)
             && (!extra.start_frame.is_none() || !extra.end_frame.is_none() || extra.stack != ArgsPlace::NONE)
         {
             let start = if extra.stack == ArgsPlace::NONE {
@@ -283,7 +282,7 @@ impl<'a> Walk<'a> {
 
     /// Puts event `i` on a stack as a slice at its place, which must have been closed up to its time.
     pub fn stack_slice(&mut self, i: u32, lane: &mut Lane, dur: i64, kind: SliceKind) -> u32 {
-        let &EventRow { ts, name, .. } = self.event(i);
+        let EventRow { ts, name, .. } = self.event(i);
         let parent = lane.stack.top().map_or(SliceId::NONE, |top| SliceId(top.slice));
         let depth = lane.stack.len() as u32;
         let slice = self.push_slice(i, NewSlice { ts, dur, name, kind, track: lane.track, depth, parent });
@@ -352,7 +351,7 @@ impl<'a> Walk<'a> {
     /// Arrows given by the `bind_id` of a slice.
     #[inline]
     pub fn bind(&mut self, i: u32, slice: u32) {
-        if let Some(extra) = self.events.extra_of(i as usize)
+        if let Some(extra) = self.events.extra_of(i)
             && extra.bind_id != EventKey::None
         {
             let bind_id = extra.bind_id;
@@ -363,7 +362,7 @@ impl<'a> Walk<'a> {
     }
 
     fn complete(&mut self, i: u32) {
-        let &EventRow { ts, dur, thread, .. } = self.event(i);
+        let EventRow { ts, dur, thread, .. } = self.event(i);
         let end = ts.saturating_add(dur);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, dur == 0);
@@ -419,7 +418,7 @@ impl<'a> Walk<'a> {
     }
 
     fn begin(&mut self, i: u32) {
-        let &EventRow { ts, thread, .. } = self.event(i);
+        let EventRow { ts, thread, .. } = self.event(i);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, false);
         let slice = self.stack_slice(i, &mut lane, UNFINISHED, SliceKind::BeginEnd);
@@ -432,7 +431,7 @@ impl<'a> Walk<'a> {
     }
 
     fn end(&mut self, i: u32) {
-        let &EventRow { ts, thread, .. } = self.event(i);
+        let EventRow { ts, thread, .. } = self.event(i);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, false);
         let ended = self.end_slice(i, &mut lane.stack);
@@ -445,7 +444,7 @@ impl<'a> Walk<'a> {
                 row.2 = tts.saturating_sub(row.1).max(0);
             }
         }
-        if let Some(extra) = self.events.extra_of(i as usize) {
+        if let Some(extra) = self.events.extra_of(i) {
             let frame = if extra.start_frame.is_none() { extra.end_frame } else { extra.start_frame };
             if !frame.is_none() {
                 let stack = super::samples::stack_of_frame(self.builder, frame);
@@ -482,7 +481,7 @@ impl<'a> Walk<'a> {
     }
 
     fn instant(&mut self, i: u32) {
-        let &EventRow { ts, thread, .. } = self.event(i);
+        let EventRow { ts, thread, .. } = self.event(i);
         if self.has(i, flag::GLOBAL_SCOPE) {
             let mut lane = match self.global_instants.take() {
                 Some(lane) => lane,
@@ -524,7 +523,7 @@ impl<'a> Walk<'a> {
     }
 
     fn thread_state(&mut self, i: u32) {
-        let &EventRow { ts, dur, thread, .. } = self.event(i);
+        let EventRow { ts, dur, thread, .. } = self.event(i);
         let track = match self.threads[thread.0 as usize].states {
             Some(track) => track,
             None => self.new_thread_track(thread, TrackKind::ThreadState),
@@ -567,7 +566,7 @@ impl<'a> Walk<'a> {
     fn object(&mut self, i: u32, what: ObjectEvent) {
         let process = self.process_of(i);
         let (event, place) = (self.event(i), self.place(i));
-        let id = self.events.id_of(i as usize).key;
+        let id = self.events.id_of(i).key;
         let trace = &mut self.builder.trace;
         let id = match id {
             EventKey::None => StringId::NONE,

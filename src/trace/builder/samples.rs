@@ -131,9 +131,8 @@ pub(super) struct Sampler {
 impl Sampler {
     /// `P`: one sample, or a part of a profile.
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
-        let event = i as usize;
         let name = walk.event(i).name;
-        let id = walk.events.id_of(event).key;
+        let id = walk.events.id_of(i).key;
         let text = walk.builder.trace.strings.get(name);
         if id != EventKey::None && (text == "Profile" || text == "ProfileChunk") {
             let is_start = text == "Profile";
@@ -144,7 +143,7 @@ impl Sampler {
         }
         let (frame, list) = walk
             .events
-            .extra_of(event)
+            .extra_of(i)
             .map_or((StringId::NONE, ArgsPlace::NONE), |extra| (extra.start_frame, extra.stack));
         let stack = if list.is_none() {
             stack_of_frame(walk.builder, frame)
