@@ -3,11 +3,11 @@
 // Beside it stand, from the same run: how long as many workers take that read the same file and do nothing with it, and for
 // files up to 128 MB how long JSON.parse and one loop over the events take. On a busy computer these ratios say more than
 // the numbers. Then the file is opened again, from its index. Of the page's own thread the longest task is told, and of all processes of the browser the peak of memory.
-import { existsSync, statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { basename } from 'node:path';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { watchMemory } from './memory.mjs';
-import { launchBrowser, openPage, startSite, waitUntilReady } from './support.mjs';
+import { launchBrowser, launchWithProfile, openPage, startSite, waitUntilReady } from './support.mjs';
 
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const N_READERS = Math.min(4, availableParallelism());
@@ -125,6 +125,31 @@ async function again(browser, path, url) {
   return times;
 }
 
+/**
+ * What a browser with one tab and a profile on disk takes, in words: before, and at its peak while it reads. One with a profile
+ * that is forgotten would hold the index in memory. Empty where it can not be told.
+ */
+async function memoryOf(path, url) {
+  if (process.platform !== 'linux') return '';
+  const profile = mkdtempSync(join(tmpdir(), 'tracedrop-profile-'));
+  const context = await launchWithProfile(profile);
+  try {
+    const [page] = context.pages();
+    await page.goto(url);
+    await waitUntilReady(page);
+    await page.waitForTimeout(3000);
+    const before = watchMemory()();
+    const end = watchMemory();
+    await throughPage(page, path);
+    // The index is written after that.
+    await page.waitForTimeout(2000);
+    return `, memory ${(end() / 2 ** 20).toFixed(0)} MiB (${(before / 2 ** 20).toFixed(0)} before)`;
+  } finally {
+    await context.close();
+    rmSync(profile, { recursive: true, force: true });
+  }
+}
+
 const files = process.argv.slice(2);
 if (files.length === 0) {
   console.error('usage: node tests/browser/bench.mjs FILE…');
@@ -159,18 +184,7 @@ try {
     } finally {
       await browser.close();
     }
-    let memory = '';
-    if (process.platform === 'linux') {
-      const browser = await launchBrowser();
-      try {
-        const page = await openPage(browser, site.url);
-        const end = watchMemory();
-        await throughPage(page, path);
-        memory = `, memory ${(end() / 2 ** 20).toFixed(0)} MiB`;
-      } finally {
-        await browser.close();
-      }
-    }
+    const memory = await memoryOf(path, site.url);
     const all = middle(runs.map((run) => run.all));
     const best = Math.min(...runs.map((run) => run.whole));
     const whole = middle(runs.map((run) => run.whole));

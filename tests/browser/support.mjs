@@ -57,9 +57,17 @@ export async function startElsewhere() {
 }
 
 export function launchBrowser() {
-  const executablePath = process.env.TRACEDROP_CHROME || process.env.CHROME || '/usr/bin/chromium';
-  return chromium.launch({
-    executablePath,
+  return chromium.launch(chromiumOptions());
+}
+
+/** The same with a profile in the folder `profile`, as people have one: what the page keeps is on disk. Gives its context. */
+export function launchWithProfile(profile) {
+  return chromium.launchPersistentContext(profile, { ...chromiumOptions(), viewport: WIDE, reducedMotion: 'reduce' });
+}
+
+function chromiumOptions() {
+  return {
+    executablePath: process.env.TRACEDROP_CHROME || process.env.CHROME || '/usr/bin/chromium',
     headless: true,
     args: [
       '--no-sandbox',
@@ -70,7 +78,7 @@ export function launchBrowser() {
       '--disable-component-update',
       '--disable-sync',
     ],
-  });
+  };
 }
 
 /**
