@@ -77,10 +77,12 @@ fn WholePage(app: State) -> impl IntoView {
         move |half| {
             if app.hover.get_untracked() != half {
                 app.hover.set(half);
+                app.expect_file();
             }
         },
         move |dropped| app.take(dropped),
     );
+    browser::on_choosing(move || app.expect_file());
     browser::on_paste(
         words().pasted_name,
         move |text| app.open_pasted_link(text),

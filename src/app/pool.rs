@@ -1,4 +1,5 @@
-//! Workers that help others to read large files. They are started with the page and belong to whoever reads.
+//! Workers that help others to read large files. They are started with the page, and again when another file is in sight, and
+//! belong to whoever reads: each takes some 30 MB, which who looks at a report has no use for.
 
 use super::browser::{self, Port, WorkerHandle};
 use std::cell::{Cell, RefCell};
@@ -28,6 +29,11 @@ impl Pool {
         self.free.extend((n_there..n_helpers).map_while(|_| Helper::start().ok()));
     }
 
+    /// Whether there have been any.
+    pub fn is_started(&self) -> bool {
+        self.is_started
+    }
+
     /// All that are free; those that have ended are started anew. None if all of them help somebody.
     pub fn take(&mut self) -> Vec<Helper> {
         if self.is_started && self.n_out == 0 {
@@ -38,7 +44,7 @@ impl Pool {
     }
 
     /// Helpers have done their work. They end: a program for the web never gives back memory that it has taken, and who
-    /// reads is going to need it. Others are to be started in their place.
+    /// reads is going to need it.
     pub fn dismiss(&mut self, helpers: Vec<Helper>) {
         self.n_out -= helpers.len().min(self.n_out);
     }

@@ -30,9 +30,6 @@ const SHOWN_TAB: &str = "[role=tab][aria-selected=true]";
 const TOAST_MS: u64 = 5_000;
 const ALERT_MS: u64 = 12_000;
 
-/// New helpers are started so long after others have ended, when the report has been drawn.
-const HELPERS_AFTER_MS: u64 = 1_000;
-
 /// Stopping can be given up after so long, by the same button.
 const SURELY_MS: f64 = 1_500.0;
 
@@ -268,6 +265,15 @@ impl App {
         if self.embed.is_none() {
             browser::after(SHELF_AFTER_MS, move || self.shelf.follow());
         }
+    }
+
+    /// A file is about to be chosen or dropped: workers that help to read it get ready.
+    pub fn expect_file(self) {
+        self.pool.update_value(|pool| {
+            if pool.is_started() {
+                pool.start();
+            }
+        });
     }
 
     fn id(self) -> u32 {
@@ -598,13 +604,11 @@ impl Tab {
         ports
     }
 
-    /// Reading is over: the helpers end, and others get ready for another file.
+    /// Reading is over: the helpers end. Others are started once another file is in sight.
     fn let_helpers_go(self) {
         let helpers = self.helpers.try_update_value(std::mem::take).unwrap_or_default();
         if !helpers.is_empty() {
-            let pool = self.app.pool;
-            pool.update_value(|pool| pool.dismiss(helpers));
-            browser::after(HELPERS_AFTER_MS, move || pool.update_value(Pool::start));
+            self.app.pool.update_value(|pool| pool.dismiss(helpers));
         }
     }
 

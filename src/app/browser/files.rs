@@ -103,6 +103,16 @@ fn half_of(event: &DragEvent) -> Half {
     if f64::from(event.client_y()) > height / 2.0 { Half::Lower } else { Half::Upper }
 }
 
+/// Calls `act` when the browser is asked for its dialog in which files are chosen.
+pub fn on_choosing(act: impl Fn() + 'static) {
+    window_event_listener(ev::click, move |event| {
+        let input = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
+        if input.is_some_and(|input| input.type_() == "file") {
+            act();
+        }
+    });
+}
+
 /// Takes files that are dragged over any part of the page: `hover` says over which half some are held.
 pub fn on_drag(hover: impl Fn(Option<Half>) + Clone + 'static, drop: impl Fn(Dropped) + Clone + 'static) {
     let over = hover.clone();
