@@ -579,14 +579,14 @@ fn dump_text(trace: &Trace, with_slices: bool) -> String {
             slices.kind[i],
             slices.ts[i],
             slices.dur[i],
-            slices.self_ns[i],
+            slices.self_ns.get(i),
             text(slices.name[i]),
             text(slices.category[i]),
             slices.depth[i],
             slices.parent[i].some().map(|parent| parent.0),
             trace.tracks.kind[track],
             trace.args.get(slices.args_of(i)).map(lossy),
-            slices.offset[i],
+            slices.offset(i),
         ));
     }
     for (slice, tts, tdur) in &slices.thread_time {
@@ -650,7 +650,7 @@ fn check_invariants(what: &str, trace: &Trace) {
     assert!(slices.ts.is_sorted(), "{what}: slices are not sorted");
     assert!(trace.counters.ts.is_sorted() && trace.samples.ts.is_sorted(), "{what}: not sorted");
     for i in 0..slices.len() {
-        assert!(slices.dur[i] >= -1 && slices.self_ns[i] >= 0, "{what}: slice {i}");
+        assert!(slices.dur[i] >= -1 && slices.self_ns.get(i) >= 0, "{what}: slice {i}");
         match slices.parent[i].some() {
             None => assert_eq!(slices.depth[i], 0, "{what}: slice {i}"),
             Some(parent) => {

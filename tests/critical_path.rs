@@ -42,7 +42,7 @@ fn window(trace: &Trace, annotation: &str, instance: usize) -> (i64, i64) {
     let slices = &trace.slices;
     let mut found: Vec<usize> =
         (0..slices.len()).filter(|i| trace.strings.get(slices.name[*i]).contains(annotation)).collect();
-    found.sort_by_key(|i| slices.offset[*i]);
+    found.sort_by_key(|i| slices.offset(*i));
     let i = found[instance];
     (slices.ts[i], slices.ts[i] + slices.dur[i])
 }

@@ -220,7 +220,7 @@ fn slices(trace: &Trace) -> Vec<String> {
                 Class::of(table.kind[i]),
                 table.ts[i] - start,
                 table.dur[i],
-                table.self_ns[i],
+                table.self_ns.get(i),
                 table.depth[i],
                 table
                     .thread_time

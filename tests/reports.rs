@@ -43,8 +43,7 @@ fn trace() -> Trace {
             slices.kind.push(kind);
             slices.depth.push(depth);
             slices.parent.push(parent);
-            slices.args.push((0, 0));
-            slices.offset.push(0);
+            slices.places.push(0, (0, 0));
         };
     use SliceKind::{Async, BeginEnd, Complete, Instant};
     let none = SliceId::NONE;
@@ -58,7 +57,7 @@ fn trace() -> Trace {
     let (begin, end) = (br#"{"a": 1, "b": "x"}"#, br#"{"b":2}"#);
     trace.args.keep(0, begin);
     trace.args.keep(100, end);
-    trace.slices.args[0] = (0, begin.len() as u32);
+    trace.slices.places.near[0] = (0, 0, begin.len() as u16);
     trace.slices.end_args.push((SliceId(0), ArgsPlace { offset: 100, len: end.len() as u32 }));
 
     let (mem, used) = (trace.strings.intern("mem"), trace.strings.intern("used"));

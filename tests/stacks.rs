@@ -328,7 +328,7 @@ fn slices(trace: &Trace) -> Vec<(String, i64, i64, u32, i64)> {
     let table = &trace.slices;
     let row = |i: usize| {
         let name = trace.strings.get(table.name[i]).to_string();
-        (name, table.ts[i], table.dur[i], table.depth[i], table.self_ns[i])
+        (name, table.ts[i], table.dur[i], table.depth[i], table.self_ns.get(i))
     };
     (0..table.len()).map(row).collect()
 }

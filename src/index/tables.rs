@@ -54,15 +54,17 @@ macro_rules! for_each_table {
             visit.column("tracks.shown_as", &$($mut)? trace.tracks.shown_as)?;
             visit.column("slices.ts", &$($mut)? trace.slices.ts)?;
             visit.column("slices.dur", &$($mut)? trace.slices.dur)?;
-            visit.column("slices.self_ns", &$($mut)? trace.slices.self_ns)?;
+            visit.column("slices.self_ns", &$($mut)? trace.slices.self_ns.short)?;
+            visit.column("slices.long_self_ns", &$($mut)? trace.slices.self_ns.long)?;
             visit.column("slices.name", &$($mut)? trace.slices.name)?;
             visit.column("slices.category", &$($mut)? trace.slices.category)?;
             visit.column("slices.track", &$($mut)? trace.slices.track)?;
             visit.column("slices.kind", &$($mut)? trace.slices.kind)?;
             visit.column("slices.depth", &$($mut)? trace.slices.depth)?;
             visit.column("slices.parent", &$($mut)? trace.slices.parent)?;
-            visit.column("slices.offset", &$($mut)? trace.slices.offset)?;
-            visit.column("slices.args", &$($mut)? trace.slices.args)?;
+            visit.column("slices.places", &$($mut)? trace.slices.places.near)?;
+            visit.column("slices.place_blocks", &$($mut)? trace.slices.places.blocks)?;
+            visit.column("slices.far_places", &$($mut)? trace.slices.places.far)?;
             visit.column("slices.end_args", &$($mut)? trace.slices.end_args)?;
             visit.column("slices.stacks", &$($mut)? trace.slices.stacks)?;
             visit.column("slices.no_duration", &$($mut)? trace.slices.no_duration)?;
@@ -181,8 +183,7 @@ pub fn are_sound(trace: &Trace) -> bool {
             slices.kind.len(),
             slices.depth.len(),
             slices.parent.len(),
-            slices.offset.len(),
-            slices.args.len(),
+            slices.places.len(),
         ])
         && texts(&slices.name)
         && texts(&slices.category)
@@ -192,11 +193,8 @@ pub fn are_sound(trace: &Trace) -> bool {
             .iter()
             .zip(0..)
             .all(|(parent, child): (&SliceId, u32)| parent.some().is_none_or(|id| id.0 < child))
-        && slices.offset.iter().zip(&slices.args).all(|(offset, (at, len))| {
-            offset
-                .checked_add(u64::from(*at))
-                .is_some_and(|start| start.checked_add(u64::from(*len)).is_some())
-        })
+        && slices.self_ns.is_sound()
+        && slices.places.is_sound()
         && slices.end_args.iter().map(|(_, place)| place).chain(&objects.args).all(fits)
         && slices.end_args.iter().all(|(id, _)| slice(id))
         && slices.stacks.iter().all(|(id, start, end)| slice(id) && stack(start) && stack(end))
@@ -369,7 +367,10 @@ pair_cells! {
         |lanes| if lanes[0] < 0 { Some(None) } else { Some(Some(Cell::from_lanes(lanes)?)) };
     ArgsPlace: 2, |place| [place.offset as i64, place.len.into()],
         |[offset, len, _]| Some(ArgsPlace { offset: offset as u64, len: len.try_into().ok()? });
-    (u32, u32): 2, |(a, b)| [a.into(), b.into()], |[a, b, _]| Some((a.try_into().ok()?, b.try_into().ok()?));
+    (u32, u16, u16): 3, |(a, b, c)| [a.into(), b.into(), c.into()],
+        |[a, b, c]| Some((a.try_into().ok()?, b.try_into().ok()?, c.try_into().ok()?));
+    (u64, u32, u32): 3, |(a, b, c)| [a as i64, b.into(), c.into()],
+        |[a, b, c]| Some((a as u64, b.try_into().ok()?, c.try_into().ok()?));
     (u32, i64): 2, |(row, value)| [row.into(), value], |[row, value, _]| Some((row.try_into().ok()?, value));
     (u64, StringId): 2, |(row, id)| [row as i64, one(id)], |[row, id, _]| Some((row as u64, Cell::from_lanes([id, 0, 0])?));
     (SliceId, ArgsPlace): 3, |(id, place)| [one(id), place.offset as i64, place.len.into()],

@@ -117,7 +117,9 @@ impl Cut {
             part.depth.push(parent.some().map_or(0, |around| part.depth[around.0 as usize] + 1));
             part.parent.push(parent);
             part.self_ns.push(0);
-            push_row!(part, all, slice; ts, dur, name, category, track, kind, offset, args);
+            push_row!(part, all, slice; ts, dur, name, category, track, kind);
+            let (offset, args) = all.places.get(slice);
+            part.places.push(offset, args);
         }
         let kept = |slice: SliceId| numbers.get(slice.0 as usize).copied().and_then(SliceId::some);
         part.end_args =

@@ -1,8 +1,8 @@
 //! Events as they are held until they are paired: as few bytes as most of them need.
 //!
-//! A large trace needs most memory while slices are made of its events, when both are there. So events lie in two halves,
-//! of which one is gone before what the other says is copied, and numbers in both take the bytes that they mostly need. A row
-//! with a number that needs more says where it stands at full length.
+//! A large trace needs most memory while slices are made of its events, when both are there. So what slices take over as it is
+//! stands in columns that are copied one by one, each gone before the next, and numbers take the bytes that they mostly need. A
+//! row with a number that needs more says where it stands at full length.
 
 use super::args::ArgsPlace;
 use super::events::{Event, EventExtra, EventId, EventKey, NO_EXTRA, Phase, flag};
@@ -38,20 +38,28 @@ impl EventPlace {
     }
 }
 
-/// An [`EventRow`] of a short duration, on one of the first threads, without rare members.
+/// The rows of many events, in columns: what slices take over is copied column by column, and each is gone before the next.
+///
+/// A row of a long duration, on a thread beyond the first, or with rare members is a wide one.
+#[derive(Clone, Default)]
+pub struct EventRows {
+    pub ts: Vec<i64>,
+    /// Nanoseconds; index into [`EventRows::wide`] of a wide row.
+    dur: Vec<u32>,
+    pub name: Vec<StringId>,
+    marks: Vec<Marks>,
+    wide: Vec<WideRow>,
+}
+
+/// Thread, phase and flags of a row.
 #[derive(Clone, Copy)]
-struct NarrowRow {
-    /// The lower half of the time first. Not an `i64`, which would leave a gap of four bytes in each row.
-    ts: [u32; 2],
-    /// Index into [`EventRows::wide`] if [`NarrowRow::IS_WIDE`].
-    dur: u32,
-    name: StringId,
+struct Marks {
     thread: u16,
-    /// Bits of [`flag`] from bit 0, [`NarrowRow::IS_WIDE`], and the phase from [`NarrowRow::PHASE_AT`].
+    /// Bits of [`flag`] from bit 0, [`Marks::IS_WIDE`], and the phase from [`Marks::PHASE_AT`].
     bits: u16,
 }
 
-/// What a [`NarrowRow`] has no room for.
+/// What a row has no room for.
 #[derive(Clone, Copy)]
 struct WideRow {
     dur: i64,
@@ -59,102 +67,102 @@ struct WideRow {
     extra: u32,
 }
 
-impl NarrowRow {
+impl Marks {
     const IS_WIDE: u16 = 1 << 10;
     const PHASE_AT: u32 = 11;
     const FLAGS: u16 = Self::IS_WIDE - 1;
 
     #[inline(always)]
-    fn ts(&self) -> i64 {
-        (u64::from(self.ts[1]) << 32 | u64::from(self.ts[0])) as i64
-    }
-
-    #[inline(always)]
-    fn phase(&self) -> Phase {
+    fn phase(self) -> Phase {
         // It was one.
         bytemuck::checked::try_cast((self.bits >> Self::PHASE_AT) as u8).unwrap_or(Phase::Complete)
     }
 }
 
 // Both have to fit into the bits beside each other.
-const _: () =
-    assert!(flag::ALL & !NarrowRow::FLAGS == 0 && (Phase::LAST as u16) < 1 << (16 - NarrowRow::PHASE_AT));
-
-/// The rows of many events.
-#[derive(Clone, Default)]
-pub struct EventRows {
-    narrow: Vec<NarrowRow>,
-    wide: Vec<WideRow>,
-}
+const _: () = assert!(flag::ALL & !Marks::FLAGS == 0 && (Phase::LAST as u16) < 1 << (16 - Marks::PHASE_AT));
 
 impl EventRows {
     pub fn len(&self) -> usize {
-        self.narrow.len()
+        self.ts.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.narrow.is_empty()
+        self.ts.is_empty()
     }
 
     #[inline]
     fn push(&mut self, row: EventRow) {
         let EventRow { ts, dur, thread, name, extra, phase, flags } = row;
-        let mut narrow = NarrowRow {
-            ts: [ts as u32, (ts as u64 >> 32) as u32],
-            dur: dur as u32,
-            name,
-            thread: thread.0 as u16,
-            bits: flags & NarrowRow::FLAGS | (phase as u16) << NarrowRow::PHASE_AT,
-        };
-        if i64::from(narrow.dur) != dur || u32::from(narrow.thread) != thread.0 || extra != NO_EXTRA {
-            narrow.dur = self.wide.len() as u32;
-            narrow.bits |= NarrowRow::IS_WIDE;
+        let mut marks =
+            Marks { thread: thread.0 as u16, bits: flags & Marks::FLAGS | (phase as u16) << Marks::PHASE_AT };
+        let mut short = dur as u32;
+        if i64::from(short) != dur || u32::from(marks.thread) != thread.0 || extra != NO_EXTRA {
+            short = self.wide.len() as u32;
+            marks.bits |= Marks::IS_WIDE;
             self.wide.push(WideRow { dur, thread, extra });
         }
-        self.narrow.push(narrow);
+        self.ts.push(ts);
+        self.dur.push(short);
+        self.name.push(name);
+        self.marks.push(marks);
+    }
+
+    fn reserve_exact(&mut self, n: usize) {
+        self.ts.reserve_exact(n);
+        self.dur.reserve_exact(n);
+        self.name.reserve_exact(n);
+        self.marks.reserve_exact(n);
+    }
+
+    fn reserve(&mut self, n: usize) {
+        self.ts.reserve(n);
+        self.dur.reserve(n);
+        self.name.reserve(n);
+        self.marks.reserve(n);
     }
 
     /// The row of an event.
     #[inline(always)]
     pub fn get(&self, index: u32) -> EventRow {
-        self.row_of(&self.narrow[index as usize])
-    }
-
-    /// Nanoseconds at which an event starts.
-    #[inline(always)]
-    pub fn ts(&self, index: u32) -> i64 {
-        self.narrow[index as usize].ts()
+        let index = index as usize;
+        let marks = self.marks[index];
+        let WideRow { dur, thread, extra } = if marks.bits & Marks::IS_WIDE != 0 {
+            self.wide[self.dur[index] as usize]
+        } else {
+            let thread = ThreadId(u32::from(marks.thread));
+            WideRow { dur: i64::from(self.dur[index]), thread, extra: NO_EXTRA }
+        };
+        let flags = marks.bits & Marks::FLAGS;
+        EventRow {
+            ts: self.ts[index],
+            dur,
+            thread,
+            name: self.name[index],
+            extra,
+            phase: marks.phase(),
+            flags,
+        }
     }
 
     #[inline(always)]
     pub fn phase(&self, index: u32) -> Phase {
-        self.narrow[index as usize].phase()
+        self.marks[index as usize].phase()
     }
 
     /// All of them, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = EventRow> + Clone {
-        self.narrow.iter().map(|row| self.row_of(row))
-    }
-
-    /// The times of all, in order.
-    pub fn times(&self) -> impl ExactSizeIterator<Item = i64> + Clone {
-        self.narrow.iter().map(NarrowRow::ts)
+        (0..self.len()).map(|index| self.get(index as u32))
     }
 
     /// The phases of all, in order.
     pub fn phases(&self) -> impl ExactSizeIterator<Item = Phase> + Clone {
-        self.narrow.iter().map(NarrowRow::phase)
+        self.marks.iter().map(|marks| marks.phase())
     }
 
-    #[inline(always)]
-    fn row_of(&self, row: &NarrowRow) -> EventRow {
-        let WideRow { dur, thread, extra } = if row.bits & NarrowRow::IS_WIDE != 0 {
-            self.wide[row.dur as usize]
-        } else {
-            WideRow { dur: i64::from(row.dur), thread: ThreadId(u32::from(row.thread)), extra: NO_EXTRA }
-        };
-        let flags = row.bits & NarrowRow::FLAGS;
-        EventRow { ts: row.ts(), dur, thread, name: row.name, extra, phase: row.phase(), flags }
+    /// Lets go of all but times and names.
+    pub fn into_times_and_names(self) -> (Vec<i64>, Vec<StringId>) {
+        (self.ts, self.name)
     }
 }
 
@@ -252,7 +260,7 @@ impl NarrowPlace {
 
 /// Raw timeline events in file order.
 ///
-/// Rows, not columns: pairing goes through them in the order of time and needs most of a row.
+/// Pairing goes through them in the order of time, which mostly is about that of the file.
 #[derive(Clone, Default)]
 pub struct EventTable {
     pub rows: EventRows,
@@ -270,13 +278,13 @@ impl EventTable {
 
     /// Makes room for `n` more events.
     pub fn reserve_exact(&mut self, n: usize) {
-        self.rows.narrow.reserve_exact(n);
+        self.rows.reserve_exact(n);
         self.places.narrow.reserve_exact(n);
     }
 
     /// Makes room for `n` more events, and some beyond.
     pub fn reserve(&mut self, n: usize) {
-        self.rows.narrow.reserve(n);
+        self.rows.reserve(n);
         self.places.narrow.reserve(n);
     }
 
@@ -419,8 +427,6 @@ mod tests {
             for (event, back) in events.iter().cycle().zip(table.iter()) {
                 prop_assert_eq!(bytes(event), bytes(&back));
             }
-            let times: Vec<i64> = table.rows.times().take(events.len()).collect();
-            prop_assert_eq!(times, events.iter().map(|event| event.ts).collect::<Vec<_>>());
-        }
+                    }
     }
 }

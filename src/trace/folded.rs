@@ -4,7 +4,7 @@ use super::Trace;
 use super::flows::FlowTable;
 use super::links::WORK_CATEGORIES;
 use super::slices::{Class, SliceId, SliceKind, SliceTable};
-use super::sums::{Counts, SumsByName, too_long};
+use super::sums::{Counts, SumsByName, median, too_long};
 use super::tracks::{ProcessId, TrackId, TrackTable};
 use crate::base::strings::StringId;
 use rustc_hash::FxHashMap;
@@ -136,7 +136,7 @@ impl Folder {
         let id = SliceId(to.len() as u32);
         to.ts.push(from.ts[i]);
         to.dur.push(from.dur[i]);
-        to.self_ns.push(from.self_ns[i]);
+        to.self_ns.push(from.self_ns.get(i));
         to.name.push(from.name[i]);
         to.category.push(from.category[i]);
         // The tracks of this batch come behind those that are here.
@@ -144,8 +144,8 @@ impl Folder {
         to.kind.push(from.kind[i]);
         to.depth.push(from.depth[i]);
         to.parent.push(SliceId::NONE);
-        to.offset.push(from.offset[i]);
-        to.args.push(from.args[i]);
+        let (offset, args) = from.places.get(i);
+        to.places.push(offset, args);
         let of_slice = from.end_args.binary_search_by_key(&(i as u32), |(slice, _)| slice.0);
         if let Ok(at) = of_slice {
             to.end_args.push((id, from.end_args[at].1));
@@ -172,7 +172,7 @@ impl Folder {
         let all = &self.longest;
         let length = |i: usize| all.end(i, end).saturating_sub(all.ts[i]);
         // At equal lengths as they are put together: see `builder::order`.
-        let place = |i: usize| (all.ts[i], all.kind[i] != SliceKind::Complete, all.offset[i]);
+        let place = |i: usize| (all.ts[i], all.kind[i] != SliceKind::Complete, all.offset(i));
         let mut order: Vec<usize> = Vec::new();
         for class in [Class::Thread, Class::Async, Class::State] {
             let mut of_class: Vec<usize> = (0..all.len()).filter(|i| self.classes[*i] == class).collect();
@@ -187,18 +187,18 @@ impl Folder {
         let mut sorted = SliceTable {
             ts: pick(&all.ts, &order),
             dur: pick(&all.dur, &order),
-            self_ns: pick(&all.self_ns, &order),
+            self_ns: order.iter().map(|i| all.self_ns.get(*i)).collect(),
             name: pick(&all.name, &order),
             category: pick(&all.category, &order),
             track: pick(&all.track, &order),
             kind: pick(&all.kind, &order),
             depth: pick(&all.depth, &order),
             parent: pick(&all.parent, &order),
-            offset: pick(&all.offset, &order),
-            args: pick(&all.args, &order),
             ..SliceTable::default()
         };
         for (to, from) in order.into_iter().enumerate() {
+            let (offset, args) = all.places.get(from);
+            sorted.places.push(offset, args);
             if let Ok(at) = all.end_args.binary_search_by_key(&(from as u32), |(slice, _)| slice.0) {
                 sorted.end_args.push((SliceId(to as u32), all.end_args[at].1));
             }
@@ -209,17 +209,4 @@ impl Folder {
 
 fn pick<T: Copy>(column: &[T], order: &[usize]) -> Vec<T> {
     order.iter().map(|i| column[*i]).collect()
-}
-
-/// The lower median of both together; 0 of none. All of `large` are greater than all of `small`.
-fn median(small: &mut [u32], large: &mut [i64]) -> i64 {
-    let n = small.len() + large.len();
-    if n == 0 {
-        return 0;
-    }
-    let middle = (n - 1) / 2;
-    match middle.checked_sub(small.len()) {
-        None => i64::from(*small.select_nth_unstable(middle).1),
-        Some(middle) => *large.select_nth_unstable(middle).1,
-    }
 }

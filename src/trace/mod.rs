@@ -18,6 +18,7 @@ pub mod folded;
 pub mod ledger;
 pub mod links;
 pub mod merge;
+pub mod narrow;
 pub mod objects;
 pub mod profiles;
 pub mod samples;

@@ -7,6 +7,7 @@
 //! Intervals are closed on the left and open on the right. Instants are slices of length 0.
 
 use super::args::ArgsPlace;
+use super::narrow::{Nanoseconds, Places};
 use super::samples::StackId;
 use super::tracks::TrackId;
 use crate::base::strings::StringId;
@@ -102,7 +103,7 @@ pub struct SliceTable {
     /// Nanoseconds; [`UNFINISHED`] if the file does not say when it ended.
     pub dur: Vec<i64>,
     /// Nanoseconds not covered by direct children; for an unfinished slice as if it ended with the trace.
-    pub self_ns: Vec<i64>,
+    pub self_ns: Nanoseconds,
     /// [`StringId::EMPTY`] if it has none.
     pub name: Vec<StringId>,
     /// [`StringId::NONE`] if it has none; a comma list stays one text.
@@ -113,10 +114,8 @@ pub struct SliceTable {
     pub depth: Vec<u32>,
     /// Innermost slice open on the same track when it starts.
     pub parent: Vec<SliceId>,
-    /// Byte in the decompressed file where its (first) event starts.
-    pub offset: Vec<u64>,
-    /// Bytes from there to the arguments of the event that began it, and their length; 0 if there are none.
-    pub args: Vec<(u32, u32)>,
+    /// Where its (first) event stands, and the arguments of the event that began it.
+    pub places: Places,
     /// Sparse, sorted by slice: arguments of the end event, which win over those of the begin for equal keys.
     pub end_args: Vec<(SliceId, ArgsPlace)>,
     /// Sparse, sorted by slice: call stacks at the start and at the end; [`StackId::NONE`] where not given.
@@ -136,10 +135,15 @@ impl SliceTable {
         self.ts.is_empty()
     }
 
+    /// Byte in the decompressed file where its (first) event starts.
+    #[inline]
+    pub fn offset(&self, index: usize) -> u64 {
+        self.places.offset(index)
+    }
+
     /// Where the arguments of the event that began a slice are.
     pub fn args_of(&self, index: usize) -> ArgsPlace {
-        let (at, len) = self.args[index];
-        ArgsPlace { offset: self.offset[index] + u64::from(at), len }
+        self.places.args(index)
     }
 
     /// End on the trace's clock; unfinished slices end at `trace_end`.

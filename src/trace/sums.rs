@@ -95,11 +95,11 @@ impl SumsByName {
             tell(number, i, dur);
             let unfinished = slices.dur[i] == UNFINISHED;
             let row = &mut self.rows[number as usize];
-            row.all.add(dur, slices.self_ns[i], unfinished);
+            row.all.add(dur, slices.self_ns.get(i), unfinished);
             if unfinished || dur > too_long {
                 self.n_outer += u64::from(key.2 == Class::Thread);
             } else {
-                row.inner.add(dur, slices.self_ns[i], false);
+                row.inner.add(dur, slices.self_ns.get(i), false);
             }
         }
     }
@@ -260,5 +260,18 @@ impl Counts {
         self.states += other.states;
         self.unfinished += other.unfinished;
         self.overlapping += other.overlapping;
+    }
+}
+
+/// The lower median of both together; 0 of none. All of `large` are greater than all of `small`.
+pub fn median(small: &mut [u32], large: &mut [i64]) -> i64 {
+    let n = small.len() + large.len();
+    if n == 0 {
+        return 0;
+    }
+    let middle = (n - 1) / 2;
+    match middle.checked_sub(small.len()) {
+        None => i64::from(*small.select_nth_unstable(middle).1),
+        Some(middle) => *large.select_nth_unstable(middle).1,
     }
 }

@@ -90,13 +90,13 @@ impl<'a, 'b> Events<'a, 'b> {
         let mut all = Vec::new();
         let mut calls: Vec<(i64, i64)> = Vec::new();
         let mut last_step = i64::MIN;
-        let first = (0..slices.len()).min_by_key(|i| slices.offset[*i]);
+        let first = (0..slices.len()).min_by_key(|i| slices.offset(*i));
         for i in 0..slices.len() {
             let kind = gpu.kinds.get(slices.category[i]);
             if matches!(kind, Kind::Python | Kind::Other) {
                 continue;
             }
-            let row = links.find(slices.offset[i], 0);
+            let row = links.find(slices.offset(i), 0);
             let stream = match row.map(|row| links.stream[row]) {
                 Some(stream) if stream != LinkTable::NO_STREAM => stream.into(),
                 // The host's waits have stream 4294967295 in some files.

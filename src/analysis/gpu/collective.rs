@@ -170,7 +170,7 @@ fn tensor_of_op(gpu: &GpuTrace<'_>, work: &Work) -> Option<Tensor> {
     }
     let slices = &gpu.trace.slices;
     let op = work.op as usize;
-    let key = (slices.name[op], gpu.trace.signatures.get(slices.offset[op])?);
+    let key = (slices.name[op], gpu.trace.signatures.get(slices.offset(op))?);
     let read = || tensor(&gpu.trace.args.get(slices.args_of(op))?);
     gpu.tensors.borrow_mut().entry(key).or_insert_with(read).clone()
 }

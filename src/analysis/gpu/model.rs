@@ -181,7 +181,7 @@ impl<'a> GpuTrace<'a> {
             if kind != Kind::Call && !kind.is_gpu_work() {
                 continue;
             }
-            let row = trace.links.find(slices.offset[i], near);
+            let row = trace.links.find(slices.offset(i), near);
             near = row.unwrap_or(near);
             if kind == Kind::Call {
                 let correlation = row.map_or(LinkTable::NONE, |row| trace.links.correlation[row]);
@@ -280,7 +280,7 @@ impl<'a> GpuTrace<'a> {
             return ops;
         }
         for call in &self.calls {
-            let row = links.find(self.trace.slices.offset[call.slice as usize], 0);
+            let row = links.find(self.trace.slices.offset(call.slice as usize), 0);
             let external = row.map_or(LinkTable::NONE, |row| links.external[row]);
             // Of profilers of 2022 and 2023 it is a copy of the correlation, and says nothing.
             if external > 0
@@ -336,7 +336,7 @@ impl<'a> GpuTrace<'a> {
     fn external_of(&self, slice: u32) -> i64 {
         let links = &self.trace.links;
         links
-            .find(self.trace.slices.offset[slice as usize], 0)
+            .find(self.trace.slices.offset(slice as usize), 0)
             .map_or(LinkTable::NONE, |row| links.external[row])
     }
 

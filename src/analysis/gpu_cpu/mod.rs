@@ -169,7 +169,7 @@ fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> Vec<((Stri
         if is_shown {
             let sums = by_name.of(slices.name[i], kind);
             sums.count += 1;
-            sums.own = sums.own.saturating_add(slices.self_ns[i].max(0));
+            sums.own = sums.own.saturating_add(slices.self_ns.get(i).max(0));
             sums.waited = sums.waited.saturating_add(waited);
         }
     }

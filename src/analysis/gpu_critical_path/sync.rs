@@ -123,7 +123,7 @@ impl Row {
         let slices = &gpu.trace.slices;
         let (mut stream, mut call, mut record, mut recorded_on) = (None, None, None, None);
         if gpu.is_marked(i) {
-            let link = gpu.trace.links.get(gpu.trace.links.find(slices.offset[i], 0)?);
+            let link = gpu.trace.links.get(gpu.trace.links.find(slices.offset(i), 0)?);
             stream = (link.stream != LinkTable::NO_STREAM).then(|| i64::from(link.stream));
             call = Some(link.correlation).filter(|id| *id != LinkTable::NONE);
         }

@@ -21,7 +21,7 @@ struct Calls {
     cpu: Vec<i64>,
     /// Of each piece of work, from the end of the call to its start; not below 0.
     delay: Vec<i64>,
-    gpu: Vec<i64>,
+    n_work: u64,
     n_short: u64,
     n_slow: u64,
     n_delayed: u64,
@@ -50,7 +50,7 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
         }
         calls.is_graph |= gpu.is_graph_launch(work.launch);
         calls.delay.push(delay);
-        calls.gpu.push(work.dur());
+        calls.n_work += 1;
         calls.n_short += u64::from(cpu <= SLOW_CALL_NS && work.dur() < cpu && !calls.is_graph);
         calls.n_delayed += u64::from(delay > LONG_DELAY_NS);
     }
@@ -58,10 +58,12 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
         .into_iter()
         .map(|(name, calls)| (gpu.trace.strings.get_opt(name).unwrap_or("").to_string(), calls))
         .collect();
-    rows.sort_by(|a, b| (b.1.gpu.len(), &a.0).cmp(&(a.1.gpu.len(), &b.0)));
+    rows.sort_by(|a, b| (b.1.n_work, &a.0).cmp(&(a.1.n_work, &b.0)));
     let n_left_out = cut(&mut rows);
-    let cpu: Vec<Durations> = rows.iter().map(|row| Durations::new(row.1.cpu.clone())).collect();
-    let delay: Vec<Durations> = rows.iter().map(|row| Durations::new(row.1.delay.clone())).collect();
+    let cpu: Vec<Durations> =
+        rows.iter_mut().map(|row| Durations::new(std::mem::take(&mut row.1.cpu))).collect();
+    let delay: Vec<Durations> =
+        rows.iter_mut().map(|row| Durations::new(std::mem::take(&mut row.1.delay))).collect();
     let of =
         |all: &[Durations], get: &dyn Fn(&Durations) -> Option<i64>| all.iter().map(get).collect::<Vec<_>>();
     let mut caption = "Calls that caused work, by name. A delay is from the end of the call to the start of the work; a kernel is short \

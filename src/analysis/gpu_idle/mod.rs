@@ -75,8 +75,8 @@ struct Gap {
     /// Of [`Cause::Host`]: nanoseconds until the call that launched `next` had ended. What is left it waited on the GPU.
     until_launched: i64,
     /// Numbers of the work before and after.
-    previous: usize,
-    next: usize,
+    previous: u32,
+    next: u32,
 }
 
 impl Gap {
@@ -96,7 +96,6 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     let of_device = |work: &Work| gpu.streams[work.stream as usize].device as usize;
     let of_stream = |work: &Work| work.stream as usize;
     let by_device = gaps(gpu, gpu.devices.len(), of_device);
-    let by_stream = gaps(gpu, gpu.streams.len(), of_stream);
     if report.summary.is_empty() {
         report.summary = summary(&by_device);
     }
@@ -115,6 +114,7 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
                 format!("{}, stream {}", gpu.device_label(device), gpu.stream_label(stream as u32))
             })
             .collect();
+        let by_stream = gaps(gpu, gpu.streams.len(), of_stream);
         report.table(
             cause_table(named, "idle_by_stream", "Idle time of streams", &labels, &by_stream)
                 .caption("Gaps between work of one stream, whatever others did: HTA's idle time breakdown."),
@@ -124,6 +124,8 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
         report.table(table);
     }
     report.table(gap_table(named, &by_device));
+    // There may be hundreds of thousands.
+    drop(by_device);
     for table in launches::tables(named) {
         report.table(table);
     }
@@ -158,8 +160,8 @@ fn summary(by_device: &[Vec<Gap>]) -> String {
 fn gaps(gpu: &GpuTrace<'_>, n: usize, group: impl Fn(&Work) -> usize) -> Vec<Vec<Gap>> {
     let mut out: Vec<Vec<Gap>> = vec![Vec::new(); n];
     // The end of all so far, and which work ends there.
-    let mut last: Vec<Option<(i64, usize)>> = vec![None; n];
-    for (i, work) in gpu.work.iter().enumerate() {
+    let mut last: Vec<Option<(i64, u32)>> = vec![None; n];
+    for (work, i) in gpu.work.iter().zip(0..) {
         let group = group(work);
         if let Some((end, previous)) = last[group]
             && work.start > end
@@ -251,8 +253,8 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
     }
     rows.sort_by_key(longest_first);
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
-    let work = |number: usize| &gpu.work[number];
-    let name = |number: usize| gpu.shown_name(gpu.trace.slices.name[work(number).slice as usize]);
+    let work = |number: u32| &gpu.work[number as usize];
+    let name = |number: u32| gpu.shown_name(gpu.trace.slices.name[work(number).slice as usize]);
     let meanwhile = |gap: &Gap| {
         let launch = work(gap.next).launch;
         let until = if launch == NONE { gap.end } else { gap.end.min(gpu.end_of(launch)) };

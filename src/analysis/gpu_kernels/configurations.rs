@@ -101,7 +101,11 @@ fn product(numbers: &[i64]) -> Option<u64> {
 pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
     let gpu = named.gpu;
     let trace = gpu.trace;
-    let signature = |slice: u32| trace.signatures.get(*trace.slices.offset.get(slice as usize)?);
+    // Not every piece of work has a call.
+    let signature = |slice: u32| {
+        let slice = Some(slice as usize).filter(|slice| *slice < trace.slices.len())?;
+        trace.signatures.get(trace.slices.offset(slice))
+    };
     // By name, class and signature: the durations, and the first of them with its launch.
     let mut found = FxHashMap::default();
     for work in gpu.work.iter().filter(|work| work.kind == Kind::Kernel) {
@@ -129,7 +133,7 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
     rows.sort_by_key(|row| (std::cmp::Reverse(row.durations.total()), row.of));
     // In the order of the file, for the cache in front of it.
     let mut order: Vec<usize> = (0..rows.len().min(MAX_READ)).collect();
-    order.sort_by_key(|at| trace.slices.offset[rows[*at].of as usize]);
+    order.sort_by_key(|at| trace.slices.offset(rows[*at].of as usize));
     let mut n_read = 0u64;
     for at in order {
         let Group { of, by, launch, .. } = &mut rows[at];

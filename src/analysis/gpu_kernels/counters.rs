@@ -55,7 +55,7 @@ pub fn table(named: &Named<'_, '_>, report: &mut Report) -> Option<Table> {
     if ranges.is_empty() {
         return None;
     }
-    ranges.sort_by_key(|i| (trace.slices.ts[*i as usize], trace.slices.offset[*i as usize]));
+    ranges.sort_by_key(|i| (trace.slices.ts[*i as usize], trace.slices.offset(*i as usize)));
     let launches = launches(gpu);
     let are_paired = launches.len() == ranges.len();
     if !are_paired {

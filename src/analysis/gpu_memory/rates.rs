@@ -40,7 +40,7 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
 fn claimed(gpu: &GpuTrace<'_>, work: &Work) -> Option<f64> {
     let slice = work.slice as usize;
     let number = if gpu.is_marked(slice) {
-        f64::from_bits(gpu.trace.signatures.get(gpu.trace.slices.offset[slice])?)
+        f64::from_bits(gpu.trace.signatures.get(gpu.trace.slices.offset(slice))?)
     } else {
         let raw = gpu.trace.args.get(gpu.trace.slices.args_of(slice))?;
         let value = find_member(&raw, "memory bandwidth (GB/s)")?;
@@ -107,7 +107,7 @@ fn summary(named: &Named<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
     // In the order of the file, for the cache in front of it.
     let mut order: Vec<&Work> = moves(gpu).collect();
-    order.sort_by_key(|work| gpu.trace.slices.offset[work.slice as usize]);
+    order.sort_by_key(|work| gpu.trace.slices.offset(work.slice as usize));
     let mut found: FxHashMap<&str, Vec<(i64, bool, f64)>> = FxHashMap::default();
     for work in order {
         let Some(rate) = claimed(gpu, work) else { continue };

@@ -195,7 +195,7 @@ fn groups(gpu: &GpuTrace<'_>, instances: &[Instance]) -> Vec<Group> {
         let step = gpu.step(instance.step).filter(|_| needs_step).map_or(StringId::NONE, |step| step.name);
         // That of a call is how it launched a kernel.
         let is_op = gpu.kinds.get(trace.slices.category[at]) == Kind::Op;
-        let signature = trace.signatures.get(trace.slices.offset[at]).filter(|_| is_op).unwrap_or(0);
+        let signature = trace.signatures.get(trace.slices.offset(at)).filter(|_| is_op).unwrap_or(0);
         let key = Key { name, signature, step };
         let (busy, ..) = found.entry(key).or_insert_with(|| (Vec::new(), instance.slice, instance.kernel));
         busy.push(instance.busy);
@@ -211,7 +211,7 @@ fn groups(gpu: &GpuTrace<'_>, instances: &[Instance]) -> Vec<Group> {
 /// Reads the arguments of one operator of each group, in the order of the file.
 fn read(gpu: &GpuTrace<'_>, groups: &mut [Group]) {
     let n = groups.len().min(MAX_READ);
-    let offset = |group: &Group| gpu.trace.slices.offset[group.of as usize];
+    let offset = |group: &Group| gpu.trace.slices.offset(group.of as usize);
     let mut order: Vec<usize> = (0..n).filter(|at| groups[*at].key.signature != 0).collect();
     order.sort_by_key(|at| offset(&groups[*at]));
     for at in order {

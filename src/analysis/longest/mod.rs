@@ -137,7 +137,7 @@ fn table(id: &'static str, title: &str, rows: &[Row<'_>]) -> Table {
             Column::key("name", "name", texts(rows.iter().map(name))),
             // Beside the name, as names of processes and threads may take all the width there is.
             integers("duration", "duration", Unit::Ns, rows.iter().map(|row| row.dur)).with_bar(),
-            integers("self", "self", Unit::Ns, rows.iter().map(|row| row.trace.slices.self_ns[row.i]))
+            integers("self", "self", Unit::Ns, rows.iter().map(|row| row.trace.slices.self_ns.get(row.i)))
                 .hint("time not covered by direct children"),
             Column::key(
                 "category",

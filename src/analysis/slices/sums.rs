@@ -2,7 +2,7 @@
 
 use crate::analysis::timeline::Names;
 use crate::trace::slices::Class;
-use crate::trace::sums::{NameSums, SumsByName, too_long};
+use crate::trace::sums::{NameSums, SumsByName, median, too_long};
 use crate::trace::{Run, Trace};
 use rustc_hash::FxHashMap;
 
@@ -107,7 +107,9 @@ impl<'a> SliceSums<'a> {
             n_durations += if row.class == Class::Instant { 0 } else { row.sums.count as usize };
         }
         let starts = at.clone();
-        let mut durations = vec![0i64; n_durations];
+        // Half the memory for as good as all of them.
+        let mut durations = vec![0u32; n_durations];
+        let mut long: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
         for (trace, (numbers, rows)) in run.traces.iter().zip(&self.rows) {
             let end = trace.span().map_or(0, |(_, end)| end);
             let slices = &trace.slices;
@@ -115,21 +117,24 @@ impl<'a> SliceSums<'a> {
                 if Class::of(slices.kind[i]) == Class::Instant {
                     continue;
                 }
-                let at = &mut at[numbers[*row as usize] as usize];
-                if let Some(place) = durations.get_mut(*at) {
-                    *place = slices.end(i, end).saturating_sub(slices.ts[i]);
-                    *at += 1;
+                let row = numbers[*row as usize];
+                let at = &mut at[row as usize];
+                let duration = slices.end(i, end).saturating_sub(slices.ts[i]);
+                match u32::try_from(duration) {
+                    Ok(duration) => {
+                        if let Some(place) = durations.get_mut(*at) {
+                            *place = duration;
+                            *at += 1;
+                        }
+                    }
+                    Err(_) => long.entry(row).or_default().push(duration),
                 }
             }
         }
         (0..self.all.len())
             .map(|row| {
-                let range = &mut durations[starts[row]..at[row]];
-                if range.is_empty() {
-                    return Some(0);
-                }
-                let middle = (range.len() - 1) / 2;
-                Some(*range.select_nth_unstable(middle).1)
+                let long = long.get_mut(&(row as u32)).map_or(&mut [][..], Vec::as_mut_slice);
+                Some(median(&mut durations[starts[row]..at[row]], long))
             })
             .collect()
     }

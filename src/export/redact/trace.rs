@@ -112,7 +112,7 @@ pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>
     }
     drop(borrowed);
     if classes.arguments {
-        out.slices.args.iter_mut().for_each(|args| *args = (0, 0));
+        out.slices.places = out.slices.places.without_args();
         out.slices.end_args.clear();
         out.objects.args.iter_mut().for_each(|args| *args = ArgsPlace::NONE);
     } else {

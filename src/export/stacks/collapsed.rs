@@ -146,7 +146,7 @@ fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
                         let node = tree.node(open.last().copied().unwrap_or(u32::MAX), name);
                         self_ns.resize(tree.nodes.len(), 0);
                         let sum = &mut self_ns[node as usize];
-                        *sum = sum.saturating_add(trace.slices.self_ns[slice]);
+                        *sum = sum.saturating_add(trace.slices.self_ns.get(slice));
                         open.push(node);
                     }
                     Step::Close { .. } => drop(open.pop()),

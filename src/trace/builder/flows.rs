@@ -131,11 +131,11 @@ impl Flows {
         if goes_on {
             *last = slice;
         }
-        let trace = walk.trace();
         // Slices are numbered by start.
-        if trace.slices.ts[from as usize] > trace.slices.ts[to as usize] {
+        if walk.start_of(from) > walk.start_of(to) {
             std::mem::swap(&mut from, &mut to);
         }
+        let trace = walk.trace();
         trace.flows.from.push(SliceId(from));
         trace.flows.to.push(SliceId(to));
         trace.flows.name.push(key.name);

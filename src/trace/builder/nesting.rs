@@ -239,5 +239,5 @@ pub fn compute_self_times(trace: &mut Trace) {
         let end = slices.end(i, end_of_trace).min(slices.end(parent, end_of_trace));
         self_ns[parent] = self_ns[parent].saturating_sub(end.saturating_sub(start).max(0));
     }
-    slices.self_ns = self_ns;
+    slices.self_ns = self_ns.into_iter().collect();
 }

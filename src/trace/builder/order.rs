@@ -21,8 +21,8 @@ pub fn processing_order(events: &EventTable, tolerance: i64) -> Vec<u32> {
     };
     let mut start = 0;
     while let Some(first) = order.get(start) {
-        let ts = rows.ts(*first);
-        let n = order[start..].iter().take_while(|index| rows.ts(**index) == ts).count();
+        let ts = rows.ts[*first as usize];
+        let n = order[start..].iter().take_while(|index| rows.ts[**index as usize] == ts).count();
         if n > 1 {
             let order = &mut order[start..start + n];
             order.sort_by_key(|index| rank(*index));
@@ -58,10 +58,10 @@ fn put_first_in_file_first(order: &mut [u32], rows: &EventRows, tolerance: i64) 
 /// Indexes by time, then by place in the file.
 fn order_of_time(events: &EventTable) -> Vec<u32> {
     let rows = &events.rows;
-    if rows.times().is_sorted() {
+    if rows.ts.is_sorted() {
         return (0..rows.len() as u32).collect();
     }
-    let times = || rows.times();
+    let times = || rows.ts.iter().copied();
     let (first, last) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
     let index_bits = usize::BITS - rows.len().leading_zeros();
     let time_bits = u64::BITS - last.abs_diff(first).leading_zeros();

@@ -13,6 +13,7 @@ use crate::trace::args::ArgsPlace;
 use crate::trace::event_table::{EventPlace, EventPlaces, EventRow, EventTable};
 use crate::trace::events::{EventKey, Phase, flag};
 use crate::trace::ledger::{IssueKind, Position};
+use crate::trace::narrow::Places;
 use crate::trace::objects::ObjectEvent;
 use crate::trace::samples::StackId;
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
@@ -46,8 +47,8 @@ pub(super) struct Walk<'a> {
     threads: Vec<ThreadLanes>,
     process_instants: FxHashMap<ProcessId, Lane>,
     global_instants: Option<Lane>,
-    /// Event of each slice.
-    slice_event: Vec<u32>,
+    /// Of the slices there are.
+    made_of: MadeOf,
     cut: Vec<u32>,
     /// Nanoseconds by which a slice may outlast the one around it.
     tolerance: i64,
@@ -59,32 +60,69 @@ pub(super) struct Walk<'a> {
 
 /// Puts all events into the tables of `builder`.
 pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
-    let slice_event = walk(builder, events);
-    put_places(builder, &events.places, &slice_event);
+    let made_of = walk(builder, events);
+    put_names(builder, &events.rows.name, &made_of);
+    put_times(builder, &events.rows.ts, &made_of);
+    put_places(builder, &events.places, &made_of);
 }
 
-/// The same with events that are not needed any more, which takes less memory.
+/// The same with events that are not needed any more, which takes less memory: each column goes before there is more of slices.
 pub(super) fn pair_up(builder: &mut TraceBuilder, events: EventTable) {
-    let slice_event = walk(builder, &events);
+    let made_of = walk(builder, &events);
     let EventTable { rows, places, .. } = events;
-    // Before there is more.
-    drop(rows);
-    put_places(builder, &places, &slice_event);
+    let (times, names) = rows.into_times_and_names();
+    put_names(builder, &names, &made_of);
+    drop(names);
+    put_times(builder, &times, &made_of);
+    drop(times);
+    put_places(builder, &places, &made_of);
+}
+
+/// Which event each slice was made of.
+#[derive(Default)]
+struct MadeOf {
+    /// Event of each slice.
+    event: Vec<u32>,
+    /// Slices that do not start with their event, or are not named after it, in order.
+    other: Vec<(u32, i64, StringId)>,
+}
+
+/// Fills the column of the names of slices.
+fn put_names(builder: &mut TraceBuilder, names: &[StringId], made_of: &MadeOf) {
+    let slices = &mut builder.trace.slices;
+    slices.name.reserve_exact(made_of.event.len());
+    slices.name.extend(made_of.event.iter().map(|event| names[*event as usize]));
+    for (slice, _, name) in &made_of.other {
+        slices.name[*slice as usize] = *name;
+    }
+}
+
+/// Fills the column of the times at which slices start.
+fn put_times(builder: &mut TraceBuilder, times: &[i64], made_of: &MadeOf) {
+    let slices = &mut builder.trace.slices;
+    slices.ts.reserve_exact(made_of.event.len());
+    slices.ts.extend(made_of.event.iter().map(|event| times[*event as usize]));
+    for (slice, ts, _) in &made_of.other {
+        slices.ts[*slice as usize] = *ts;
+    }
 }
 
 /// Fills the columns of slices that say where their events stand, and what categories they have.
-fn put_places(builder: &mut TraceBuilder, places: &EventPlaces, slice_event: &[u32]) {
-    let place = |event: &u32| places.get(*event);
+fn put_places(builder: &mut TraceBuilder, places: &EventPlaces, made_of: &MadeOf) {
     let slices = &mut builder.trace.slices;
-    slices.offset.extend(slice_event.iter().map(|event| place(event).offset));
-    slices.args.extend(slice_event.iter().map(|event| (place(event).args_at, place(event).args_len)));
-    slices.category.extend(slice_event.iter().map(|event| place(event).category));
+    slices.places = Places::with_capacity(made_of.event.len());
+    slices.category.reserve_exact(made_of.event.len());
+    for event in &made_of.event {
+        let EventPlace { offset, args_at, args_len, category, .. } = places.get(*event);
+        slices.places.push(offset, (args_at, args_len));
+        slices.category.push(category);
+    }
 }
 
 /// Puts all but that into the tables; gives the event of each slice.
-fn walk(builder: &mut TraceBuilder, events: &EventTable) -> Vec<u32> {
+fn walk(builder: &mut TraceBuilder, events: &EventTable) -> MadeOf {
     if events.n_events() == 0 {
-        return Vec::new();
+        return MadeOf::default();
     }
     metadata::find_overlaps(builder, events);
     let tolerance = builder.tolerance.unwrap_or_else(|| {
@@ -97,7 +135,7 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable) -> Vec<u32> {
         threads: Vec::new(),
         process_instants: FxHashMap::default(),
         global_instants: None,
-        slice_event: Vec::with_capacity(events.n_events()),
+        made_of: MadeOf { event: Vec::with_capacity(builder.trace.slices.dur.capacity()), other: Vec::new() },
         cut: Vec::new(),
         tolerance,
         has_pending_thread_time: false,
@@ -112,7 +150,7 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable) -> Vec<u32> {
     let mut n_legacy = 0;
     for &i in &order {
         while let Some(part) = legacy.get(n_legacy)
-            && part.ts <= events.rows.ts(i)
+            && part.ts <= events.rows.ts[i as usize]
         {
             asyncs.legacy(&mut walk, part);
             n_legacy += 1;
@@ -165,9 +203,7 @@ fn reserve(builder: &mut TraceBuilder, events: &EventTable) {
         .filter(|phase| matches!(phase, Phase::Complete | Phase::Begin | Phase::Instant | Phase::AsyncBegin))
         .count();
     let slices = &mut builder.trace.slices;
-    slices.ts.reserve_exact(n);
     slices.dur.reserve_exact(n);
-    slices.name.reserve_exact(n);
     slices.track.reserve_exact(n);
     slices.kind.reserve_exact(n);
     slices.depth.reserve_exact(n);
@@ -253,19 +289,45 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// The event that a slice was made of.
+    fn event_of(&self, slice: u32) -> Option<u32> {
+        self.made_of.event.get(slice as usize).copied()
+    }
+
+    /// Of a slice that is not named and does not start like its event, what it is called and when it starts.
+    fn other_of(&self, slice: u32) -> Option<(i64, StringId)> {
+        let other = &self.made_of.other;
+        let at = other.binary_search_by_key(&slice, |row| row.0).ok()?;
+        Some((other[at].1, other[at].2))
+    }
+
+    /// What a slice is called.
+    pub fn name_of(&self, slice: u32) -> StringId {
+        let of_event = || self.events.rows.name[self.made_of.event[slice as usize] as usize];
+        self.other_of(slice).map_or_else(of_event, |other| other.1)
+    }
+
+    /// Nanoseconds at which a slice starts.
+    pub fn start_of(&self, slice: u32) -> i64 {
+        let of_event = || self.events.rows.ts[self.made_of.event[slice as usize] as usize];
+        self.other_of(slice).map_or_else(of_event, |other| other.0)
+    }
+
     /// Adds a slice of event `i`.
     #[inline]
     pub fn push_slice(&mut self, i: u32, new: NewSlice) -> u32 {
+        let row = self.event(i);
         let slices = &mut self.builder.trace.slices;
-        let id = slices.ts.len() as u32;
-        slices.ts.push(new.ts);
+        let id = slices.dur.len() as u32;
         slices.dur.push(new.dur);
-        slices.name.push(new.name);
         slices.track.push(new.track);
         slices.kind.push(new.kind);
         slices.depth.push(new.depth);
         slices.parent.push(new.parent);
-        self.slice_event.push(i);
+        self.made_of.event.push(i);
+        if new.ts != row.ts || new.name != row.name {
+            self.made_of.other.push((id, new.ts, new.name));
+        }
         if let Some(extra) = self.events.extra_of(i)
             && (!extra.start_frame.is_none() || !extra.end_frame.is_none() || extra.stack != ArgsPlace::NONE)
         {
@@ -307,7 +369,7 @@ impl<'a> Walk<'a> {
         stack.close(ts, zero_length, &mut self.builder.trace.slices, &mut self.cut);
         if !self.cut.is_empty() {
             for slice in std::mem::take(&mut self.cut) {
-                if let Some(event) = self.slice_event.get(slice as usize).copied() {
+                if let Some(event) = self.event_of(slice) {
                     self.repair_event(event, &MISPLACED_END);
                 }
             }
@@ -468,7 +530,7 @@ impl<'a> Walk<'a> {
             true => stack.end(ts, None, None)?,
             false => stack.end(ts, name, category)?,
         };
-        if is_innermost && name.is_some_and(|name| self.builder.trace.slices.name[slice as usize] != name) {
+        if is_innermost && name.is_some_and(|name| self.name_of(slice) != name) {
             self.note(i, &END_NAME);
         }
         let args = self.place(i).args();
@@ -583,7 +645,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What is still open, and the order of the sparse columns.
-    fn finish(mut self, asyncs: &Asyncs) -> Vec<u32> {
+    fn finish(mut self, asyncs: &Asyncs) -> MadeOf {
         let mut flows = self.flows.take().unwrap_or_default();
         flows.finish(&mut self);
         for thread in std::mem::take(&mut self.threads) {
@@ -599,11 +661,11 @@ impl<'a> Walk<'a> {
         if self.has_pending_thread_time {
             slices.thread_time.retain(|row| row.2 != UNFINISHED);
         }
-        self.slice_event
+        self.made_of
     }
 
     fn unfinished(&mut self, slice: u32, kind: &'static IssueKind) {
-        if let Some(event) = self.slice_event.get(slice as usize).copied() {
+        if let Some(event) = self.event_of(slice) {
             self.note(event, kind);
         }
     }

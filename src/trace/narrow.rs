@@ -1,0 +1,224 @@
+//! Columns of which nearly all values fit into few bytes; the others stand aside at full length.
+
+use super::args::ArgsPlace;
+
+/// Nanoseconds that mostly are below 4.29 seconds.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Nanoseconds {
+    /// `u32::MAX` for one that stands aside.
+    pub short: Vec<u32>,
+    /// Sparse, sorted by row.
+    pub long: Vec<(u32, i64)>,
+}
+
+impl Nanoseconds {
+    const LONG: u32 = u32::MAX;
+
+    pub fn len(&self) -> usize {
+        self.short.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.short.is_empty()
+    }
+
+    #[inline]
+    pub fn push(&mut self, ns: i64) {
+        let short = u32::try_from(ns).unwrap_or(Nanoseconds::LONG);
+        if short == Nanoseconds::LONG {
+            self.long.push((self.short.len() as u32, ns));
+        }
+        self.short.push(short);
+    }
+
+    #[inline]
+    pub fn get(&self, row: usize) -> i64 {
+        match self.short[row] {
+            Nanoseconds::LONG => {
+                let at = self.long.binary_search_by_key(&(row as u32), |(row, _)| *row);
+                // It stands aside wherever the column is sound.
+                at.map_or(i64::from(Nanoseconds::LONG), |at| self.long[at].1)
+            }
+            short => i64::from(short),
+        }
+    }
+
+    /// Whether all that stand aside are there, in order.
+    pub fn is_sound(&self) -> bool {
+        let aside = (0..).zip(&self.short).filter(|(_, short)| **short == Nanoseconds::LONG);
+        aside.map(|(row, _)| row).eq(self.long.iter().map(|(row, _): &(u32, i64)| *row))
+    }
+}
+
+impl FromIterator<i64> for Nanoseconds {
+    fn from_iter<I: IntoIterator<Item = i64>>(values: I) -> Nanoseconds {
+        let values = values.into_iter();
+        let mut column = Nanoseconds { short: Vec::with_capacity(values.size_hint().0), long: Vec::new() };
+        values.for_each(|ns| column.push(ns));
+        column
+    }
+}
+
+/// Where events stand in a file, and their arguments behind their starts.
+///
+/// Mostly neighbours stand near each other, and arguments start and end within 64 KiB.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Places {
+    /// Bytes behind the first event of the block; bytes from there to the arguments, and their length. The length of one that
+    /// stands aside is `u16::MAX`, and the first number its place in [`Places::far`].
+    pub near: Vec<(u32, u16, u16)>,
+    /// Byte in the decompressed file where the first event of each block starts.
+    pub blocks: Vec<u64>,
+    /// Byte in the decompressed file where the event starts, bytes from there to its arguments, and their length.
+    pub far: Vec<(u64, u32, u32)>,
+}
+
+impl Places {
+    /// Events of a block, as a power of two.
+    const BLOCK_BITS: u32 = 12;
+    const FAR: u16 = u16::MAX;
+
+    pub fn with_capacity(n: usize) -> Places {
+        Places { near: Vec::with_capacity(n), blocks: Vec::new(), far: Vec::new() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.near.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.near.is_empty()
+    }
+
+    /// Adds an event at byte `offset` of the decompressed file whose arguments start `args_at` bytes behind that and are `args_len`
+    /// bytes long; 0 if there are none.
+    #[inline]
+    pub fn push(&mut self, offset: u64, (args_at, args_len): (u32, u32)) {
+        let block = self.near.len() >> Places::BLOCK_BITS;
+        let base = match self.blocks.get(block) {
+            Some(base) => *base,
+            None => {
+                self.blocks.push(offset);
+                offset
+            }
+        };
+        let near = (offset.wrapping_sub(base) as u32, args_at as u16, args_len as u16);
+        let is_near = base.checked_add(u64::from(near.0)) == Some(offset)
+            && u32::from(near.1) == args_at
+            && u32::from(near.2) == args_len
+            && near.2 != Places::FAR;
+        if is_near {
+            self.near.push(near);
+        } else {
+            self.near.push((self.far.len() as u32, 0, Places::FAR));
+            self.far.push((offset, args_at, args_len));
+        }
+    }
+
+    /// What was pushed.
+    #[inline]
+    pub fn get(&self, row: usize) -> (u64, (u32, u32)) {
+        match self.near[row] {
+            (far, _, Places::FAR) => {
+                let (offset, args_at, args_len) = self.far[far as usize];
+                (offset, (args_at, args_len))
+            }
+            (behind, args_at, args_len) => {
+                let offset = self.blocks[row >> Places::BLOCK_BITS] + u64::from(behind);
+                (offset, (u32::from(args_at), u32::from(args_len)))
+            }
+        }
+    }
+
+    /// Byte in the decompressed file where the event starts.
+    #[inline]
+    pub fn offset(&self, row: usize) -> u64 {
+        self.get(row).0
+    }
+
+    /// Where its arguments are.
+    #[inline]
+    pub fn args(&self, row: usize) -> ArgsPlace {
+        let (offset, (at, len)) = self.get(row);
+        ArgsPlace { offset: offset + u64::from(at), len }
+    }
+
+    /// The same events without arguments.
+    pub fn without_args(&self) -> Places {
+        let mut places = Places::with_capacity(self.len());
+        (0..self.len()).for_each(|row| places.push(self.offset(row), (0, 0)));
+        places
+    }
+
+    /// Whether everything points to something, and no sum is too large.
+    pub fn is_sound(&self) -> bool {
+        let fits =
+            |offset: u64, at: u32, len: u32| offset.checked_add(u64::from(at) + u64::from(len)).is_some();
+        let is_near = |row: usize, (behind, at, len): (u32, u16, u16)| {
+            let base = self.blocks.get(row >> Places::BLOCK_BITS);
+            let offset = base.and_then(|base| base.checked_add(u64::from(behind)));
+            offset.is_some_and(|offset| fits(offset, at.into(), len.into()))
+        };
+        self.far.iter().all(|(offset, at, len)| fits(*offset, *at, *len))
+            && self.near.iter().enumerate().all(|(row, near)| match near {
+                (far, _, Places::FAR) => (*far as usize) < self.far.len(),
+                near => is_near(row, *near),
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Numbers near the ends of what the narrow forms hold, too.
+    fn number() -> impl Strategy<Value = u64> {
+        let ends = [0xFFFE, 0xFFFF, 0x1_0000, 0xFFFF_FFFE, 0xFFFF_FFFF, 0x1_0000_0000, u64::MAX >> 1];
+        prop_oneof![3 => 0..1000_u64, 2 => proptest::sample::select(ends.to_vec()), 1 => 0..u64::MAX >> 1]
+    }
+
+    proptest! {
+        #[test]
+        fn nanoseconds_come_back(values in prop::collection::vec((number(), any::<bool>()), 0..60)) {
+            let values: Vec<i64> = values.iter().map(|(value, minus)| if *minus { -(*value as i64) } else { *value as i64 }).collect();
+            let column: Nanoseconds = values.iter().copied().collect();
+            prop_assert!(column.is_sound());
+            let back: Vec<i64> = (0..column.len()).map(|row| column.get(row)).collect();
+            prop_assert_eq!(back, values);
+        }
+
+        #[test]
+        fn places_come_back(rows in prop::collection::vec((number(), number(), number()), 1..60)) {
+            let mut places = Places::default();
+            // More than one block.
+            let rows = || rows.iter().cycle().take(2 << Places::BLOCK_BITS);
+            let args = |at: &u64, len: &u64| (*at as u32, *len as u32);
+            rows().for_each(|(offset, at, len)| places.push(*offset, args(at, len)));
+            prop_assert!(places.is_sound());
+            for (row, (offset, at, len)) in rows().enumerate() {
+                prop_assert_eq!(places.get(row), (*offset, args(at, len)));
+            }
+            let without = places.without_args();
+            prop_assert!((0..without.len()).all(|row| without.get(row) == (places.offset(row), (0, 0))));
+        }
+    }
+
+    #[test]
+    fn columns_that_point_nowhere_are_told() {
+        let mut places = Places::default();
+        places.push(5, (1, 2));
+        for change in [
+            |places: &mut Places| places.blocks.clear(),
+            |places: &mut Places| places.blocks[0] = u64::MAX,
+            |places: &mut Places| places.near[0] = (0, 0, Places::FAR),
+            |places: &mut Places| places.far.push((u64::MAX, 1, 0)),
+        ] {
+            let mut changed = places.clone();
+            change(&mut changed);
+            assert!(places.is_sound() && !changed.is_sound());
+        }
+        assert!(!Nanoseconds { short: vec![Nanoseconds::LONG], long: Vec::new() }.is_sound());
+        assert!(!Nanoseconds { short: vec![0], long: vec![(0, 1)] }.is_sound());
+    }
+}
