@@ -10,15 +10,15 @@ const MAX_WEIGHT_BITS: u32 = 6;
 /// Codes that one fill of bits holds.
 const N_PER_FILL: usize = 5;
 
-/// Symbol and number of bits of each code, by its eleven next bits.
+/// Number of bits and, in the upper byte, symbol of each code, by its eleven next bits.
 pub struct Table {
-    entries: Box<[[u8; 2]; N_ENTRIES]>,
+    entries: Box<[u16; N_ENTRIES]>,
     is_set: bool,
 }
 
 impl Default for Table {
     fn default() -> Table {
-        Table { entries: Box::new([[0; 2]; N_ENTRIES]), is_set: false }
+        Table { entries: Box::new([0; N_ENTRIES]), is_set: false }
     }
 }
 
@@ -82,7 +82,7 @@ impl Table {
                 let n = 1usize << (*weight - 1);
                 let n_bits = (bits + 1) as u8 - *weight;
                 let entries = self.entries.get_mut(*start << wide..(*start + n) << wide).ok_or(Damaged)?;
-                entries.fill([symbol as u8, n_bits]);
+                entries.fill((symbol as u16) << 8 | u16::from(n_bits));
                 *start += n;
             }
         }
@@ -136,10 +136,10 @@ impl Table {
                 third[i] = self.next(&mut words[2], &mut taken[2]);
                 fourth[i] = self.next(&mut words[3], &mut taken[3]);
             }
-            a.take(taken[0]);
-            b.take(taken[1]);
-            c.take(taken[2]);
-            d.take(taken[3]);
+            a.take(taken[0] & 0xFF);
+            b.take(taken[1] & 0xFF);
+            c.take(taken[2] & 0xFF);
+            d.take(taken[3] & 0xFF);
         }
         self.rest(&mut a, &mut first[n..])?;
         self.rest(&mut b, &mut second[n..])?;
@@ -155,17 +155,18 @@ impl Table {
             for symbol in symbols {
                 *symbol = self.next(&mut word, &mut taken);
             }
-            bits.take(taken);
+            bits.take(taken & 0xFF);
         }
         if bits.is_at_end() { Ok(()) } else { Err(Damaged) }
     }
 
+    /// The next symbol. Of what is added to `taken`, the lowest byte counts: there, the bits of the codes of one fill have room.
     #[inline(always)]
     fn next(&self, word: &mut u64, taken: &mut u32) -> u8 {
-        let [symbol, n_bits] = self.entries[(*word >> (64 - MAX_BITS)) as usize];
-        *word <<= n_bits & 15;
-        *taken += u32::from(n_bits);
-        symbol
+        let entry = self.entries[(*word >> (64 - MAX_BITS)) as usize];
+        *word <<= entry & 63;
+        *taken += u32::from(entry);
+        (entry >> 8) as u8
     }
 }
 

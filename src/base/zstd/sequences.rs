@@ -201,6 +201,8 @@ pub fn run(
         let mut distance_state = top(word << a, b) as usize;
         let mut match_state = top(word << (a + b), c) as usize;
         bits.take(a + b + c);
+        // The last eight bytes of the output, where they are known.
+        let mut last: Option<u64> = None;
         for left in (0..n_sequences).rev() {
             let now =
                 (of_literals.at(literal_state), of_distances.at(distance_state), of_matches.at(match_state));
@@ -241,9 +243,25 @@ pub fn run(
             if end > limit || distance == 0 || distance > done + n_plain - frame_start {
                 return Err(Damaged);
             }
-            copy_literals(literals, n_literals, n_plain, out, done)?;
+            // Numbers of eight bytes are like those before them in their upper bytes: most sequences of a column of them are such.
+            if distance == SMALL_STEP
+                && n_plain < SMALL_STEP
+                && n_match <= SMALL_STEP
+                && let Some(before) = last.or_else(|| word_at(out, done.checked_sub(SMALL_STEP)?))
+                && let Some(plain) = word_at(literals, n_literals)
+            {
+                // What was just written is not read again: that would take until it has come to memory.
+                let bits = 8 * n_plain as u32;
+                let word = before >> bits | plain << 1 << (63 - bits);
+                set_word(out, done, plain);
+                set_word(out, done + n_plain, word);
+                last = Some(word.rotate_right(8 * n_match as u32));
+            } else {
+                copy_literals(literals, n_literals, n_plain, out, done)?;
+                copy_match(out, done + n_plain, distance, n_match);
+                last = None;
+            }
             n_literals += n_plain;
-            copy_match(out, done + n_plain, distance, n_match);
             done = end;
         }
         if !bits.is_at_end() {
@@ -276,34 +294,64 @@ fn copy_literals(literals: &[u8], from: usize, n: usize, out: &mut [u8], to: usi
 /// Copies `n` bytes from `distance` before `to` to there; `out` has them, and as many as a step more.
 #[inline(always)]
 fn copy_match(out: &mut [u8], to: usize, distance: usize, n: usize) {
-    let from = to - distance;
     if distance >= STEP {
-        let mut at = 0;
-        while at < n {
-            let (before, room) = out.split_at_mut(to + at);
-            let step = before.get(from + at..).and_then(|before| before.first_chunk::<STEP>());
-            if let (Some(step), Some(room)) = (step, room.first_chunk_mut()) {
-                *room = *step;
-            }
-            at += STEP;
-        }
+        copy_steps::<STEP>(out, to, distance, 0, n);
+    } else if distance >= SMALL_STEP {
+        copy_steps::<SMALL_STEP>(out, to, distance, 0, n);
     } else {
-        copy_pattern(out, from, distance, to, n);
+        copy_pattern(out, to, distance, n);
     }
 }
 
-/// The same of what begins again before it ends.
-fn copy_pattern(out: &mut [u8], from: usize, distance: usize, to: usize, n: usize) {
-    if distance == 1 {
-        let byte = out[from];
-        out[to..to + n].fill(byte);
-        return;
-    }
-    let mut n_copied = 0;
-    while n_copied < n {
-        // Each time there is more of it to copy from.
-        let n_now = (distance + n_copied).min(n - n_copied);
-        out.copy_within(from..from + n_now, to + n_copied);
-        n_copied += n_now;
+const SMALL_STEP: usize = 8;
+
+#[inline(always)]
+fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
+    let word = bytes.get(at..at + SMALL_STEP)?.first_chunk()?;
+    Some(u64::from_le_bytes(*word))
+}
+
+#[inline(always)]
+fn set_word(bytes: &mut [u8], at: usize, word: u64) {
+    if let Some(room) = bytes.get_mut(at..at + SMALL_STEP) {
+        room.copy_from_slice(&word.to_le_bytes());
     }
 }
+
+/// Copies from `at` on up to `n` and a bit further, `N` bytes at a time, which are not more than `distance`.
+#[inline(always)]
+fn copy_steps<const N: usize>(out: &mut [u8], to: usize, distance: usize, mut at: usize, n: usize) {
+    while at < n {
+        let from = to + at - distance;
+        if let Some(step) = out.get(from..from + N).and_then(|step| step.first_chunk::<N>()).copied()
+            && let Some(room) = out.get_mut(to + at..to + at + N)
+        {
+            room.copy_from_slice(&step);
+        }
+        at += N;
+    }
+}
+
+/// The same of what begins again before the end of a step: of `distance` bytes, 1 to 7.
+#[inline(always)]
+fn copy_pattern(out: &mut [u8], to: usize, distance: usize, n: usize) {
+    let from = to - distance;
+    let Some(word) = word_at(out, from) else { return };
+    // The pattern as often as it goes into the word, which is multiplying by ones at these distances.
+    let pattern = word & ((1 << (8 * distance)) - 1);
+    set_word(out, to, pattern.wrapping_mul(ONES[distance & 7]));
+    // From there on the same stands some patterns further back as well.
+    copy_steps::<SMALL_STEP>(out, to, distance * SMALL_STEP.div_ceil(distance), SMALL_STEP, n);
+}
+
+/// For patterns of so many bytes, a number that has a one where each of them starts.
+const ONES: [u64; 8] = [
+    0,
+    0x0101_0101_0101_0101,
+    0x0001_0001_0001_0001,
+    0x0001_0000_0100_0001,
+    0x0000_0001_0000_0001,
+    0x0000_0100_0000_0001,
+    0x0001_0000_0000_0001,
+    0x0100_0000_0000_0001,
+];
