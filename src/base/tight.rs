@@ -96,35 +96,87 @@ impl Factor {
     }
 }
 
-/// One in so many values is looked at to find out in which stretches they lie.
-const SAMPLED: usize = 16;
-/// A stretch may be so many bits longer than that of the sample.
-const MAX_MORE_BITS: u32 = 2;
+/// As many values mostly tell the factor of all of them.
+const N_FOR_FACTOR: usize = 16;
 
-/// Starts of up to four stretches that the values lie in, and how many bits the longest needs. `values` are not empty.
-fn bases_of(values: &[i64]) -> ([i64; N_BASES], u32) {
-    let mut sorted = [0; BLOCK];
-    let sorted = &mut sorted[..values.len()];
-    if values.len() == BLOCK {
-        // Sorting all of them would take longer than all the rest.
-        let sample = &mut sorted[..BLOCK / SAMPLED];
-        sample.iter_mut().zip(values.iter().step_by(SAMPLED)).for_each(|(sample, value)| *sample = *value);
-        let (starts, of_sample) = widest_cuts(sample);
-        let found = fitted(values, &starts);
-        if found.1 <= of_sample + MAX_MORE_BITS {
-            return found;
+/// Divides all of them by what divides all of them, and gives that.
+fn divide_all(values: &mut [u64]) -> Factor {
+    let factor = Factor::common(&values[..values.len().min(N_FOR_FACTOR)]);
+    let is_one = |factor: Factor| factor.value() == 1;
+    let mut all = 0;
+    let mut is_common = true;
+    if !is_one(factor) {
+        let limit = u64::MAX / factor.odd;
+        for value in &*values {
+            all |= value;
+            is_common &= (value >> factor.shift).wrapping_mul(factor.inverse) <= limit;
         }
+        is_common &= all.trailing_zeros() >= factor.shift;
     }
-    sorted.copy_from_slice(values);
-    widest_cuts(sorted)
+    let factor = if is_common { factor } else { Factor::common(values) };
+    if !is_one(factor) {
+        values.iter_mut().for_each(|value| *value = factor.divide(*value));
+    }
+    factor
+}
+
+/// Starts of up to four stretches that the values lie in, and how many bits the longest needs. `values` lie from `min` up to `range`
+/// above it.
+///
+/// ```text
+/// range    |# ##                                                #  #|     # has values; cut where there are none for longest,
+/// longest   |##  #  #|                                                    then so the longest stretch that is left
+/// ```
+fn bases_of(values: &[i64], min: i64, range: u64) -> ([i64; N_BASES], u32) {
+    // First and last place of each, in ascending order.
+    let mut stretches = [(0, range); N_BASES];
+    let mut n = 1;
+    while n < N_BASES {
+        let length = |at: &usize| stretches[*at].1 - stretches[*at].0;
+        let longest = (0..n).max_by_key(length).unwrap_or(0);
+        let (start, end) = stretches[longest];
+        let shift = bits_of(end - start).saturating_sub(PART_BITS);
+        // Which of 64 parts of it have values.
+        let mut parts = 0u64;
+        for value in values {
+            let place = (value.wrapping_sub(min) as u64).wrapping_sub(start);
+            parts |= u64::from(place <= end - start) << ((place >> shift) & ((1 << PART_BITS) - 1));
+        }
+        let Some((before, after)) = widest_gap(parts) else { break };
+        stretches.copy_within(longest + 1..n, longest + 2);
+        stretches[longest] = (start, start + ((before + 1) << shift) - 1);
+        stretches[longest + 1] = (start + (after << shift), end);
+        n += 1;
+    }
+    let last = stretches[n - 1].0;
+    stretches[n..].fill((last, last));
+    fitted(values, &stretches.map(|(start, _)| min.wrapping_add(start as i64)))
+}
+
+/// A stretch is looked at in 64 parts.
+const PART_BITS: u32 = 6;
+
+/// The bits around the longest run of zeros between two that are set.
+fn widest_gap(parts: u64) -> Option<(u64, u64)> {
+    let (mut rest, mut at) = (parts, 0);
+    let mut widest = None;
+    let mut width = 0;
+    while rest != 0 {
+        let (n_zeros, bit) = (rest.trailing_zeros(), at + rest.trailing_zeros());
+        if at > 0 && n_zeros > width {
+            (width, widest) = (n_zeros, Some((u64::from(at - 1), u64::from(bit))));
+        }
+        rest = rest >> n_zeros >> 1;
+        at = bit + 1;
+    }
+    widest
 }
 
 /// What each stretch starts with if values are cut below these, ascending, and how many bits the longest needs.
 fn fitted(values: &[i64], cuts: &[i64; N_BASES]) -> ([i64; N_BASES], u32) {
     let (mut min, mut max) = ([i64::MAX; N_BASES], [i64::MIN; N_BASES]);
-    let [_, cuts @ ..] = *cuts;
     for value in values {
-        let at = cuts.iter().map(|cut| usize::from(cut <= value)).sum::<usize>() % N_BASES;
+        let at = base_below(cuts, *value);
         min[at] = min[at].min(*value);
         max[at] = max[at].max(*value);
     }
@@ -143,82 +195,70 @@ fn fitted(values: &[i64], cuts: &[i64; N_BASES]) -> ([i64; N_BASES], u32) {
     (min, bits_of(longest))
 }
 
-/// Starts of the stretches that values lie in if they are cut where the gaps between them are widest, and how many bits the longest needs.
-fn widest_cuts(sorted: &mut [i64]) -> ([i64; N_BASES], u32) {
-    sorted.sort_unstable();
-    let mut gaps = [(0u64, 0usize); N_BASES - 1];
-    for (at, pair) in sorted.windows(2).enumerate() {
-        let gap = (pair[1].wrapping_sub(pair[0]) as u64, at + 1);
-        if gap.0 > gaps[0].0 {
-            gaps[0] = gap;
-            gaps.sort_unstable();
-        }
-    }
-    let mut starts = [0, gaps[0].1, gaps[1].1, gaps[2].1];
-    starts.sort_unstable();
-    let mut bases = [sorted[0]; N_BASES];
-    let mut longest = 0;
-    for n in 0..N_BASES {
-        let end = starts.get(n + 1).copied().unwrap_or(sorted.len()).max(starts[n] + 1);
-        bases[n] = sorted[starts[n]];
-        longest = longest.max(sorted[end - 1].wrapping_sub(bases[n]) as u64);
-    }
-    (bases, bits_of(longest))
-}
-
-/// Which of the ascending bases a value is above.
+/// Which of the ascending bases a value is above, all being above the first. Without branches, as values come in any order.
+#[inline(always)]
 fn base_below(bases: &[i64; N_BASES], value: i64) -> usize {
-    bases.iter().rposition(|base| *base <= value).unwrap_or(0)
+    let [_, bases @ ..] = *bases;
+    bases.iter().map(|base| usize::from(*base <= value)).sum::<usize>() % N_BASES
 }
 
 /// Appends a block of [`BLOCK`] values or fewer to `out`; nothing of none.
 pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
     let values = &values[..values.len().min(BLOCK)];
     let Some(first) = values.first().copied() else { return };
-    let (min, range) = range_of(values);
-    if range == 0 {
+    let differing = values.iter().fold(0, |bits, value| bits | value ^ first) as u64;
+    if differing == 0 {
         // Most columns of most blocks.
-        return write_same(min, out);
+        return write_same(first, out);
     }
     let mut above = [0u64; BLOCK];
     let above = &mut above[..values.len()];
-    for (above, [before, after]) in above[1..].iter_mut().zip(values.array_windows()) {
-        *above = after.wrapping_sub(*before) as u64;
+    if bits_of(differing) <= MAX_BITS_OF_FEW {
+        // Numbers of a few things: nothing is to be won by more than leaving out the bits in which they are the same.
+        let mask = u64::MAX >> differing.leading_zeros();
+        above.iter_mut().zip(values).for_each(|(above, value)| *above = *value as u64 & mask);
+        out.extend_from_slice(&[bits_of(differing) as u8, 0]);
+        out.extend_from_slice(&(first & !mask as i64).to_le_bytes());
+        return push_bits(above, bits_of(differing), out);
     }
-    let (min_difference, difference_range) = range_of(bytemuck::must_cast_slice(&above[1..]));
+    let differences = Differences::of(values, differing, above);
+    let (min, range) = differences.range.unwrap_or_else(|| range_of(values));
     let mut more = [0; N_BASES];
     // The largest of `above`.
     let mut largest = range;
+    // Of the bases, the one that each value is above.
+    let mut which = [0; BLOCK];
     let (mut ways, mut base, bits) = (0, min, bits_of(range));
-    if values.len() > 1 && bits_of(difference_range) < bits {
-        (ways, base, more[1]) = (DIFFERENCES, min_difference, first);
-        largest = difference_range;
+    if let Some((smallest, largest_above)) = differences.found.filter(|(_, range)| bits_of(*range) < bits) {
+        (ways, base, more[1], largest) = (DIFFERENCES, smallest, first, largest_above);
         above[1..].iter_mut().for_each(|above| *above = above.wrapping_sub(base as u64));
     } else {
         if bits >= MIN_BITS_FOR_BASES {
-            let (bases, of_longest) = bases_of(values);
+            let (bases, of_longest) = bases_of(values, min, range);
             if of_longest + BASE_BITS + 1 < bits {
                 (ways, base, more) = (BASES, bases[0], bases);
             }
         }
-        for (above, value) in above.iter_mut().zip(values) {
-            let base = if ways == BASES { more[base_below(&more, *value)] } else { base };
-            *above = value.wrapping_sub(base) as u64;
-        }
         if ways == BASES {
-            largest = above.iter().copied().max().unwrap_or(0);
+            largest = 0;
+            for ((above, which), value) in above.iter_mut().zip(&mut which).zip(values) {
+                let at = base_below(&more, *value);
+                *above = value.wrapping_sub(more[at]) as u64;
+                *which = at as u8;
+                largest = largest.max(*above);
+            }
+        } else {
+            above.iter_mut().zip(values).for_each(|(above, value)| *above = value.wrapping_sub(base) as u64);
         }
     }
-    let factor =
-        if bits_of(largest) < MIN_BITS_FOR_FACTOR { Factor::new(0, 1) } else { Factor::common(above) };
+    let factor = if bits_of(largest) < MIN_BITS_FOR_FACTOR { Factor::new(0, 1) } else { divide_all(above) };
     if factor.value() > 1 {
         ways |= FACTOR;
-        above.iter_mut().for_each(|above| *above = factor.divide(*above));
     }
     let mut bits = bits_of(factor.divide(largest));
     if ways & BASES > 0 {
-        for (above, value) in above.iter_mut().zip(values) {
-            *above = *above << BASE_BITS | base_below(&more, *value) as u64;
+        for (above, which) in above.iter_mut().zip(which) {
+            *above = *above << BASE_BITS | u64::from(which);
         }
         bits += BASE_BITS;
     }
@@ -230,6 +270,47 @@ pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
     let n_more = n_more(ways);
     more[1..1 + n_more].iter().for_each(|more| out.extend_from_slice(&more.to_le_bytes()));
     push_bits(above, bits, out);
+}
+
+/// Values that differ in so many bits or fewer are not looked at any further.
+const MAX_BITS_OF_FEW: u32 = 6;
+
+/// How far values are from their neighbours.
+struct Differences {
+    /// The smallest, and how far the largest is above it; `None` if they are of no use.
+    found: Option<(i64, u64)>,
+    /// Smallest value, and how far the largest is above it, where differences tell that.
+    range: Option<(i64, u64)>,
+}
+
+/// As many values mostly tell whether differences are of use.
+const N_FOR_DIFFERENCES: usize = 65;
+
+impl Differences {
+    /// Those of `values`, which are the same but for the bits in `differing`, are put into `all` from the second place on, if they may be of use.
+    fn of(values: &[i64], differing: u64, all: &mut [u64]) -> Differences {
+        if values.len() < 2 {
+            return Differences { found: None, range: None };
+        }
+        let mut fill = |n: usize| {
+            for (above, [before, after]) in all[1..n].iter_mut().zip(values.array_windows()) {
+                *above = after.wrapping_sub(*before) as u64;
+            }
+            range_of(bytemuck::must_cast_slice(&all[1..n]))
+        };
+        let (_, of_first) = fill(values.len().min(N_FOR_DIFFERENCES));
+        // Values lie no further apart than these bits say.
+        if bits_of(of_first) >= bits_of(differing) {
+            return Differences { found: None, range: None };
+        }
+        let (smallest, largest_above) = fill(values.len());
+        let is_ascending = smallest >= 0 && bits_of(differing) < u64::BITS - 1;
+        let ends = values.first().copied().zip(values.last().copied()).filter(|_| is_ascending);
+        Differences {
+            found: Some((smallest, largest_above)),
+            range: ends.map(|(first, last)| (first, last.wrapping_sub(first) as u64)),
+        }
+    }
 }
 
 /// Appends what [`write_block`] can read back as well, without looking at how values differ from their neighbours: for those in no order
@@ -246,11 +327,8 @@ pub fn write_unordered(values: &[i64], out: &mut Vec<u8>) {
     let mut above = [0u64; BLOCK];
     let above = &mut above[..values.len()];
     above.iter_mut().zip(values).for_each(|(above, value)| *above = value.wrapping_sub(min) as u64);
-    let factor = if bits_of(range) < MIN_BITS_FOR_FACTOR { Factor::new(0, 1) } else { Factor::common(above) };
+    let factor = if bits_of(range) < MIN_BITS_FOR_FACTOR { Factor::new(0, 1) } else { divide_all(above) };
     let ways = if factor.value() > 1 { FACTOR } else { 0 };
-    if ways > 0 {
-        above.iter_mut().for_each(|above| *above = factor.divide(*above));
-    }
     let bits = bits_of(factor.divide(range));
     out.extend_from_slice(&[bits as u8, ways]);
     out.extend_from_slice(&min.to_le_bytes());
@@ -271,25 +349,42 @@ fn n_more(ways: u8) -> usize {
     if ways & BASES > 0 { N_BASES - 1 } else { usize::from(ways & DIFFERENCES > 0) }
 }
 
+/// Appends the lowest `bits` bits of each, in which all that is in it is.
 fn push_bits(values: &[u64], bits: u32, out: &mut Vec<u8>) {
-    if bits == 0 {
-        return;
+    // Several that fit into one word are put together first, which needs no look at where words end.
+    match bits {
+        0 => {}
+        1..=8 => push_groups::<8>(values, bits, out),
+        9..=16 => push_groups::<4>(values, bits, out),
+        17..=32 => push_groups::<2>(values, bits, out),
+        _ => push_groups::<1>(values, bits, out),
     }
-    out.reserve((values.len() * bits as usize).div_ceil(64) * 8);
-    let (mut word, mut n_bits) = (0u64, 0);
-    for value in values {
+}
+
+fn push_groups<const N: usize>(values: &[u64], bits: u32, out: &mut Vec<u8>) {
+    let mut words = [0; BLOCK + 1];
+    let (mut n_words, mut word, mut n_bits) = (0, 0u64, 0);
+    let mut push = |value: u64, bits: u32| {
         word |= value << n_bits;
         n_bits += bits;
         if n_bits >= u64::BITS {
-            out.extend_from_slice(&word.to_le_bytes());
+            words[n_words % words.len()] = word.to_le();
+            n_words += 1;
             n_bits -= u64::BITS;
             // Of a value that ended with the word nothing is left; shifting by 64 would leave all of it.
             word = if n_bits == 0 { 0 } else { value >> (bits - n_bits) };
         }
+    };
+    let (groups, rest) = values.as_chunks::<N>();
+    for group in groups {
+        push(group.iter().rev().fold(0, |all, value| all << (bits & 63) | value), bits * N as u32);
     }
+    rest.iter().for_each(|value| push(*value, bits));
     if n_bits > 0 {
-        out.extend_from_slice(&word.to_le_bytes());
+        words[n_words % words.len()] = word.to_le();
+        n_words += 1;
     }
+    out.extend_from_slice(bytemuck::must_cast_slice(&words[..n_words.min(words.len())]));
 }
 
 /// What stands at the start of a block.
