@@ -2,8 +2,8 @@
 
 use super::schema::{VERSION, VERSION_KEY};
 use crate::base::strings::{StringId, StringTable};
-use crate::parquet::{Column, ColumnSpec, Error, Kind, ParquetFile, Source, Values, Writer};
-use crate::trace::accesses::{Access, AccessColumns, AccessTable, Op, Optional, RegionType};
+use crate::parquet::{Column, ColumnSpec, Error, Kind, Memory, ParquetFile, Source, Values, Writer};
+use crate::trace::accesses::{Access, AccessColumns, AccessTable, Numbers, Op, Optional, RegionType};
 use std::cell::RefCell;
 
 const N_COLUMNS: usize = 18;
@@ -99,16 +99,30 @@ impl Texts {
     }
 
     /// What each row's text means, by `meanings` of the texts; `none` of rows without one.
-    fn map<T: Copy>(&self, meanings: &[T], none: T, n_rows: usize) -> Vec<T> {
-        match &self.column {
-            Column { valid: None, values: Values::Texts(ids, _) } if ids.len() == n_rows => {
-                ids.iter().map(|id| meanings.get(id.0 as usize).copied().unwrap_or(none)).collect()
-            }
-            column => {
-                let meaning = |row| meanings.get(column.text_id(row)?.0 as usize).copied();
-                (0..n_rows).map(|row| meaning(row).unwrap_or(none)).collect()
-            }
+    fn into_numbers(self, mut meanings: Vec<i64>, none: i64) -> Numbers {
+        let Column { valid, values: Values::Texts(mut ids, _) } = self.column else {
+            return Numbers::Same(none);
+        };
+        let code_of_none = StringId(meanings.len() as u32);
+        meanings.push(none);
+        for (id, _) in ids.iter_mut().zip(valid.iter().flatten()).filter(|(_, is_valid)| !**is_valid) {
+            *id = code_of_none;
         }
+        Numbers::Texts(ids, meanings)
+    }
+
+    /// The texts of the rows for which `is_wanted` of the text's number in the column; `None` if there are none.
+    fn only(&self, is_wanted: impl Fn(usize) -> bool, n_rows: usize) -> Option<(Numbers, Option<Vec<bool>>)> {
+        if !(0..self.ids.len()).any(&is_wanted) {
+            return None;
+        }
+        let value = |row| {
+            self.get(row).filter(|_| self.column.text_id(row).is_some_and(|id| is_wanted(id.0 as usize)))
+        };
+        let (valid, values): (Vec<bool>, Vec<i64>) =
+            (0..n_rows).map(value).map(|id| (id.is_some(), id.map_or(0, |id| id.0.into()))).unzip();
+        let has_any = valid.contains(&true);
+        has_any.then(|| (Numbers::Each(values), Some(valid).filter(|valid| valid.contains(&false))))
     }
 
     fn get(&self, row: usize) -> Option<StringId> {
@@ -116,8 +130,27 @@ impl Texts {
     }
 }
 
-fn numbers_of(ids: &[StringId]) -> Vec<i64> {
-    ids.iter().map(|id| i64::from(id.0)).collect()
+/// Whole numbers of a column of so many rows, and which rows have one; `None` if all have.
+fn numbers_of(column: Column, n_rows: usize) -> (Numbers, Option<Vec<bool>>) {
+    match column {
+        Column { values: Values::Null, .. } => (Numbers::Same(0), Some(vec![false; n_rows])),
+        Column { valid, values: Values::Codes(codes, numbers) } => (Numbers::Codes(codes, numbers), valid),
+        other => {
+            let (values, valid) = other.into_ints(n_rows);
+            (Numbers::Each(values), valid)
+        }
+    }
+}
+
+/// Memory that a column was in, if it can be used again.
+fn memory_of(numbers: Numbers) -> impl Iterator<Item = Memory> {
+    let (first, second) = match numbers {
+        Numbers::Same(_) => (None, None),
+        Numbers::Each(values) => (Some(Memory::Ints(values)), None),
+        Numbers::Codes(codes, numbers) => (Some(Memory::Codes(codes)), Some(Memory::Ints(numbers))),
+        Numbers::Texts(ids, _) => (Some(Memory::Texts(ids)), None),
+    };
+    first.into_iter().chain(second)
 }
 
 /// Reads the rows of one row group. A column that is not there is null in all rows.
@@ -159,7 +192,8 @@ pub fn read_group<S: Source>(
     let first = info.run_id.as_deref().and_then(|run| strings.find(run));
     let n_rows = file.rows_of(group);
     let has_all = |column: &Column| {
-        column.valid.is_none() && matches!(column.values, Values::Ints(_) | Values::Texts(..))
+        column.valid.is_none()
+            && matches!(column.values, Values::Ints(_) | Values::Codes(..) | Values::Texts(..))
     };
     if [&time, &address, &op.column].into_iter().all(has_all) {
         info.has_several_runs |= match &run_id.column {
@@ -170,45 +204,48 @@ pub fn read_group<S: Source>(
             }
             _ => (0..n_rows).any(|row| run_id.get(row) != first),
         };
-        let op_numbers: Vec<Op> = op.map(&ops, Op::Other, n_rows);
-        let region_kinds: Vec<RegionType> = region.map(&regions, RegionType::default(), n_rows);
         let n_before = rows.len() as i64;
-        let (ts, _) = time.into_ints(n_rows);
-        let (addresses, _) = address.into_ints(n_rows);
-        let mut columns =
-            AccessColumns::new(ts, addresses, op_numbers.iter().copied().zip(region_kinds.iter().copied()));
-        let (mut samples, valid) = sample.into_ints(n_rows);
-        for (row, _) in valid.iter().flatten().enumerate().filter(|(_, is_valid)| !**is_valid) {
-            samples[row] = n_before + row as i64;
-            info.n_numbered += 1;
-        }
-        columns.set_samples(samples);
-        columns.set_region_ids(region_id.into_ints(n_rows).0);
-        let mut set_texts = |which, texts: &Texts, is_wanted: &dyn Fn(usize) -> bool| {
-            let value = |row| texts.get(row).filter(|_| is_wanted(row));
-            let (valid, values): (Vec<bool>, Vec<i64>) =
-                (0..n_rows).map(value).map(|id| (id.is_some(), id.map_or(0, |id| id.0.into()))).unzip();
-            match (valid.contains(&true), valid.contains(&false)) {
-                (false, _) => {}
-                (true, true) => columns.set(which, values, Some(&valid)),
-                (true, false) => columns.set(which, values, None),
+        let other_ops = op.only(|id| ops.get(id) == Some(&Op::Other), n_rows);
+        let other_regions = region.only(|id| regions.get(id) == Some(&RegionType::Other), n_rows);
+        let op_kinds = op.into_numbers(ops.iter().map(|op| *op as i64).collect(), Op::Other as i64);
+        let region_kinds = region.into_numbers(
+            regions.iter().map(|region| *region as i64).collect(),
+            RegionType::default() as i64,
+        );
+        let mut columns = AccessColumns::new(
+            n_rows,
+            numbers_of(time, n_rows).0,
+            numbers_of(address, n_rows).0,
+            op_kinds,
+            region_kinds,
+        );
+        columns.set_samples(match numbers_of(sample, n_rows) {
+            (samples, None) => samples,
+            (samples, Some(valid)) => {
+                info.n_numbered += valid.iter().map(|is_valid| u64::from(!*is_valid)).sum::<u64>();
+                let sample = |(row, is_valid): (usize, &bool)| match is_valid {
+                    true => samples.get(row),
+                    false => n_before + row as i64,
+                };
+                Numbers::Each(valid.iter().enumerate().map(sample).collect())
             }
-        };
-        if ops.contains(&Op::Other) {
-            set_texts(Optional::OpText, &op, &|row| op_numbers[row] == Op::Other);
-        }
-        if regions.contains(&RegionType::Other) {
-            set_texts(Optional::RegionText, &region, &|row| region_kinds[row] == RegionType::Other);
+        });
+        let (ids, valid) = numbers_of(region_id, n_rows);
+        columns.set_region_ids(ids, valid);
+        for (which, texts) in [(Optional::OpText, other_ops), (Optional::RegionText, other_regions)] {
+            if let Some((texts, valid)) = texts {
+                columns.set(which, texts, valid);
+            }
         }
         for (which, texts) in [
-            (Optional::Phase, &phase),
-            (Optional::Symbol, &symbol),
-            (Optional::Dso, &dso),
-            (Optional::CacheLevel, &level),
+            (Optional::Phase, phase),
+            (Optional::Symbol, symbol),
+            (Optional::Dso, dso),
+            (Optional::CacheLevel, level),
         ] {
-            if texts.column.texts().is_some() {
-                let values = texts.map(&numbers_of(&texts.ids), 0, n_rows);
-                columns.set(which, values, texts.column.valid.as_deref());
+            if let Texts { column: Column { valid, values: Values::Texts(ids, _) }, ids: numbers } = texts {
+                let numbers = numbers.iter().map(|id| i64::from(id.0)).collect();
+                columns.set(which, Numbers::Texts(ids, numbers), valid);
             }
         }
         for (which, column) in [
@@ -220,11 +257,13 @@ pub fn read_group<S: Source>(
             (Optional::ContextTokens, context),
         ] {
             if !matches!(column.values, Values::Null) {
-                let (values, valid) = column.into_ints(n_rows);
-                columns.set(which, values, valid.as_deref());
+                let (numbers, valid) = numbers_of(column, n_rows);
+                columns.set(which, numbers, valid);
             }
         }
-        rows.push_columns(columns);
+        rows.push_columns(&columns);
+        let run_ids = run_id.into_numbers(Vec::new(), 0);
+        file.take_back(columns.into_numbers().chain([run_ids]).flat_map(memory_of));
         return Ok(());
     }
     for row in 0..n_rows {

@@ -3,15 +3,12 @@
 use super::codec::Unpacker;
 use super::hybrid::Run;
 use super::metadata::{Chunk, ColumnInfo, Kind, Physical};
-use super::page::{self, DataPage, Page};
-use super::values::{Column, Values};
+use super::page::{self, DataPage, Page, Valid};
+use super::values::{Column, Memory, Values};
 use super::{Error, delta, hybrid, plain};
 use crate::base::strings::{StringId, StringTable};
 
 const DAMAGED: Error = Error::Damaged("column");
-
-/// Room for so many values is made beforehand, at most.
-const MAX_RESERVED: usize = 1 << 20;
 
 /// Reads the column whose bytes are `bytes`.
 pub fn read(
@@ -25,10 +22,16 @@ pub fn read(
     let values = match info.kind {
         Kind::Other => return Err(Error::Unsupported(format!("the type of column '{}'", info.name))),
         Kind::Int { signed, .. } => {
-            let mut ints =
-                Ints { physical: info.physical, signed, dictionary: Vec::new(), values: Vec::new() };
+            let mut ints = Ints::new(info.physical, signed, room);
             pages(bytes, info, chunk, n_rows, room, &mut valid, &mut ints)?;
-            Values::Ints(ints.values)
+            if ints.codes.is_empty() {
+                room.take_back(Memory::Codes(ints.codes));
+                room.take_back(Memory::Ints(ints.dictionary));
+                Values::Ints(ints.values)
+            } else {
+                room.take_back(Memory::Ints(ints.values));
+                Values::Codes(ints.codes, ints.dictionary)
+            }
         }
         Kind::Float { .. } => {
             let mut floats = Floats { physical: info.physical, dictionary: Vec::new(), values: Vec::new() };
@@ -41,7 +44,7 @@ pub fn read(
             Values::Bools(bools.values)
         }
         Kind::Text => {
-            let mut texts = Texts::default();
+            let mut texts = Texts { values: room.texts.pop().unwrap_or_default(), ..Texts::default() };
             pages(bytes, info, chunk, n_rows, room, &mut valid, &mut texts)?;
             Values::Texts(texts.values, texts.texts)
         }
@@ -50,8 +53,10 @@ pub fn read(
             Values::Null
         }
     };
-    let values = if valid.n_valid == 0 { Values::Null } else { values };
-    Ok(Column { valid: valid.valid, values })
+    Ok(match valid.n_valid {
+        0 => Column::default(),
+        _ => Column { valid: valid.valid, values },
+    })
 }
 
 /// Memory that reading columns one after the other uses again.
@@ -59,11 +64,35 @@ pub fn read(
 pub struct Room {
     unpacker: Unpacker,
     unpacked: Vec<u8>,
+    ints: Vec<Vec<i64>>,
+    codes: Vec<Vec<u32>>,
+    texts: Vec<Vec<StringId>>,
+}
+
+/// Memory of more columns is not kept.
+const MAX_KEPT: usize = 32;
+
+impl Room {
+    /// Takes memory for the columns that are read next.
+    pub fn take_back(&mut self, memory: Memory) {
+        fn keep<T>(mut values: Vec<T>, kept: &mut Vec<Vec<T>>) {
+            if values.capacity() > 0 && kept.len() < MAX_KEPT {
+                values.clear();
+                kept.push(values);
+            }
+        }
+        match memory {
+            Memory::Ints(ints) => keep(ints, &mut self.ints),
+            Memory::Codes(codes) => keep(codes, &mut self.codes),
+            Memory::Texts(texts) => keep(texts, &mut self.texts),
+        }
+    }
 }
 
 /// Which rows of all pages so far have a value.
 #[derive(Default)]
 struct Validity {
+    /// As long as there are rows with a value and rows without one.
     valid: Option<Vec<bool>>,
     n_rows: usize,
     n_valid: usize,
@@ -71,32 +100,36 @@ struct Validity {
 
 impl Validity {
     fn add(&mut self, page: &DataPage<'_>) {
-        match (&mut self.valid, &page.valid) {
-            (None, None) => {}
-            (Some(all), None) => all.resize(all.len() + page.n_rows, true),
-            (None, Some(some)) => {
-                let mut all = vec![true; self.n_rows];
-                all.extend_from_slice(some);
-                self.valid = Some(all);
+        let n_after = self.n_rows + page.n_rows;
+        // Of a column without any value, nothing is written down.
+        let is_plain = self.n_valid + page.n_valid == 0
+            || self.n_valid == self.n_rows && matches!(page.valid, Valid::All);
+        if !is_plain {
+            let are_valid = self.n_valid > 0;
+            let valid = self.valid.get_or_insert_with(|| vec![are_valid; self.n_rows]);
+            match &page.valid {
+                Valid::All => valid.resize(n_after, true),
+                Valid::None => valid.resize(n_after, false),
+                Valid::Some(some) => valid.extend_from_slice(some),
             }
-            (Some(all), Some(some)) => all.extend_from_slice(some),
         }
-        self.n_rows += page.n_rows;
+        self.n_rows = n_after;
         self.n_valid += page.n_valid;
     }
 }
 
 /// Values of one kind.
 trait Decode {
-    type Value: Copy;
-    /// Stands where a row has no value.
-    const NO_VALUE: Self::Value;
-
     /// Takes the dictionary.
     fn dictionary(&mut self, bytes: &[u8], n: usize) -> Result<(), Error>;
     /// Appends `n` values.
     fn values(&mut self, encoding: i64, bytes: &[u8], n: usize) -> Result<(), Error>;
-    fn all(&mut self) -> &mut Vec<Self::Value>;
+    /// Values so far.
+    fn len(&self) -> usize;
+    /// Moves the values from `start` on to the rows that have one.
+    fn spread(&mut self, start: usize, rows: &[bool]);
+    /// Appends `n` rows without a value; the first ones before any other.
+    fn skip(&mut self, n: usize);
 }
 
 fn pages<D: Decode>(
@@ -109,30 +142,32 @@ fn pages<D: Decode>(
     out: &mut D,
 ) -> Result<(), Error> {
     let mut rest = bytes;
-    let Room { unpacker, unpacked } = room;
-    // Growing step by step would copy the values again and again.
-    out.all().reserve(n_rows.min(MAX_RESERVED));
+    let Room { unpacker, unpacked, .. } = room;
     while valid.n_rows < n_rows {
         let left = n_rows - valid.n_rows;
         let (page, n_bytes) = page::read(rest, chunk.codec, info.optional, left, unpacker, unpacked)?;
         match page {
             Page::Dictionary { n_values, values } => out.dictionary(values, n_values)?,
             Page::Data(page) => {
-                let before = out.all().len();
+                // Where no row has a value there is nothing to be kept.
                 if page.n_valid > 0 {
+                    out.skip(valid.n_rows - out.len().min(valid.n_rows));
                     out.values(page.encoding, page.values, page.n_valid)?;
-                    if out.all().len() != before + page.n_valid {
+                    if out.len() != valid.n_rows + page.n_valid {
                         return Err(DAMAGED);
                     }
-                }
-                if let Some(rows) = &page.valid {
-                    spread(out.all(), before, rows, D::NO_VALUE);
+                    if let Valid::Some(rows) = &page.valid {
+                        out.spread(valid.n_rows, rows);
+                    }
                 }
                 valid.add(&page);
             }
             Page::Other => {}
         }
         rest = &rest[n_bytes..];
+    }
+    if valid.n_valid > 0 {
+        out.skip(n_rows - out.len().min(n_rows));
     }
     Ok(())
 }
@@ -142,13 +177,10 @@ fn spread<T: Copy>(values: &mut Vec<T>, start: usize, rows: &[bool], no_value: T
     let mut from = values.len();
     values.resize(start + rows.len(), no_value);
     for (row, is_valid) in rows.iter().enumerate().rev() {
-        let value = if *is_valid && from > start {
-            from -= 1;
-            values[from]
-        } else {
-            no_value
-        };
-        values[start + row] = value;
+        // Without a branch, which could not be foretold.
+        from -= usize::from(*is_valid && from > start);
+        let value = values.get(from).copied().unwrap_or(no_value);
+        values[start + row] = if *is_valid { value } else { no_value };
     }
 }
 
@@ -173,30 +205,71 @@ fn look_up<T: Copy>(bytes: &[u8], n: usize, dictionary: &[T], out: &mut Vec<T>) 
     })
 }
 
+/// Makes room for `n` more values, which are not more than the rows that are still to come.
+fn room_for<T: Copy>(n: usize, value: T, out: &mut Vec<T>) -> &mut [T] {
+    let start = out.len();
+    out.resize(start + n, value);
+    &mut out[start..]
+}
+
+/// Reads numbers into a dictionary of so many values.
+fn read_codes(bytes: &[u8], n_dictionary: usize, out: &mut [u32]) -> Result<(), Error> {
+    let (width, runs) = bytes.split_first().ok_or(DAMAGED)?;
+    let largest = hybrid::read(runs, *width, out)?;
+    if (largest as usize) < n_dictionary { Ok(()) } else { Err(DAMAGED) }
+}
+
 fn unknown_encoding(encoding: i64) -> Error {
     Error::Unsupported(format!("encoding {encoding}"))
 }
 
+/// Numbers by their places in the dictionary for as long as all pages have them so, and one by one from then on.
 struct Ints {
     physical: Physical,
     signed: bool,
     dictionary: Vec<i64>,
+    /// Either these or `values` are empty.
+    codes: Vec<u32>,
     values: Vec<i64>,
 }
 
-impl Decode for Ints {
-    type Value = i64;
-    const NO_VALUE: i64 = 0;
+impl Ints {
+    fn new(physical: Physical, signed: bool, room: &mut Room) -> Ints {
+        Ints {
+            physical,
+            signed,
+            dictionary: room.ints.pop().unwrap_or_default(),
+            codes: room.codes.pop().unwrap_or_default(),
+            values: room.ints.pop().unwrap_or_default(),
+        }
+    }
 
+    /// From here on, numbers stand one by one.
+    fn spell_out(&mut self) {
+        let dictionary = &self.dictionary;
+        let number = |code: &u32| dictionary.get(*code as usize).copied().unwrap_or(0);
+        self.values.extend(self.codes.iter().map(number));
+        self.codes.clear();
+    }
+}
+
+impl Decode for Ints {
     fn dictionary(&mut self, bytes: &[u8], n: usize) -> Result<(), Error> {
+        self.spell_out();
         self.dictionary.clear();
         plain::read_ints(bytes, self.physical, self.signed, n, &mut self.dictionary)
     }
 
     fn values(&mut self, encoding: i64, bytes: &[u8], n: usize) -> Result<(), Error> {
+        if matches!(encoding, 2 | 8) {
+            if self.values.is_empty() {
+                return read_codes(bytes, self.dictionary.len(), room_for(n, 0, &mut self.codes));
+            }
+            return look_up(bytes, n, &self.dictionary, &mut self.values);
+        }
+        self.spell_out();
         match encoding {
             0 => plain::read_ints(bytes, self.physical, self.signed, n, &mut self.values),
-            2 | 8 => look_up(bytes, n, &self.dictionary, &mut self.values),
             5 => {
                 let start = self.values.len();
                 delta::read_ints(bytes, n, &mut self.values)?;
@@ -216,8 +289,23 @@ impl Decode for Ints {
         }
     }
 
-    fn all(&mut self) -> &mut Vec<i64> {
-        &mut self.values
+    fn len(&self) -> usize {
+        self.codes.len() + self.values.len()
+    }
+
+    fn spread(&mut self, start: usize, rows: &[bool]) {
+        match self.codes.is_empty() {
+            true => spread(&mut self.values, start, rows, 0),
+            false => spread(&mut self.codes, start, rows, 0),
+        }
+    }
+
+    fn skip(&mut self, n: usize) {
+        // Before a dictionary was seen to be used, numbers may come either way.
+        match self.values.is_empty() && !self.dictionary.is_empty() {
+            true => self.codes.resize(self.codes.len() + n, 0),
+            false => self.values.resize(self.values.len() + n, 0),
+        }
     }
 }
 
@@ -228,9 +316,6 @@ struct Floats {
 }
 
 impl Decode for Floats {
-    type Value = f64;
-    const NO_VALUE: f64 = 0.0;
-
     fn dictionary(&mut self, bytes: &[u8], n: usize) -> Result<(), Error> {
         self.dictionary.clear();
         plain::read_floats(bytes, self.physical, n, &mut self.dictionary)
@@ -249,8 +334,16 @@ impl Decode for Floats {
         }
     }
 
-    fn all(&mut self) -> &mut Vec<f64> {
-        &mut self.values
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    fn spread(&mut self, start: usize, rows: &[bool]) {
+        spread(&mut self.values, start, rows, 0.0);
+    }
+
+    fn skip(&mut self, n: usize) {
+        self.values.resize(self.values.len() + n, 0.0);
     }
 }
 
@@ -260,9 +353,6 @@ struct Bools {
 }
 
 impl Decode for Bools {
-    type Value = bool;
-    const NO_VALUE: bool = false;
-
     fn dictionary(&mut self, _bytes: &[u8], _n: usize) -> Result<(), Error> {
         Err(DAMAGED)
     }
@@ -271,8 +361,8 @@ impl Decode for Bools {
         match encoding {
             0 => hybrid::unpack(bytes, 1, n, |bit| self.values.push(bit == 1)),
             3 => {
-                let mut numbers = Vec::new();
-                hybrid::read(bytes.get(4..).ok_or(DAMAGED)?, 1, n, &mut numbers)?;
+                let mut numbers = vec![0; n];
+                hybrid::read(bytes.get(4..).ok_or(DAMAGED)?, 1, &mut numbers)?;
                 self.values.extend(numbers.into_iter().map(|bit| bit == 1));
                 Ok(())
             }
@@ -280,8 +370,16 @@ impl Decode for Bools {
         }
     }
 
-    fn all(&mut self) -> &mut Vec<bool> {
-        &mut self.values
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    fn spread(&mut self, start: usize, rows: &[bool]) {
+        spread(&mut self.values, start, rows, false);
+    }
+
+    fn skip(&mut self, n: usize) {
+        self.values.resize(self.values.len() + n, false);
     }
 }
 
@@ -289,33 +387,53 @@ impl Decode for Bools {
 struct Texts {
     texts: StringTable,
     dictionary: Vec<StringId>,
+    /// Whether the numbers of texts are one more than those into the dictionary, as they are if it begins the column, holds each text
+    /// once, and not the empty one.
+    is_in_order: bool,
     values: Vec<StringId>,
 }
 
 impl Decode for Texts {
-    type Value = StringId;
-    const NO_VALUE: StringId = StringId::EMPTY;
-
     fn dictionary(&mut self, bytes: &[u8], n: usize) -> Result<(), Error> {
-        let Texts { texts, dictionary, .. } = self;
+        let Texts { texts, dictionary, is_in_order, .. } = self;
         dictionary.clear();
-        plain::read_texts(bytes, n, |text| dictionary.push(intern(text, texts)))
+        plain::read_texts(bytes, n, |text| dictionary.push(intern(text, texts)))?;
+        *is_in_order = dictionary.iter().enumerate().all(|(at, id)| id.0 as usize == at + 1);
+        Ok(())
     }
 
     fn values(&mut self, encoding: i64, bytes: &[u8], n: usize) -> Result<(), Error> {
-        let Texts { texts, dictionary, values } = self;
+        let Texts { texts, dictionary, is_in_order, values } = self;
         let push = |text: &[u8]| values.push(intern(text, texts));
         match encoding {
             0 => plain::read_texts(bytes, n, push),
-            2 | 8 => look_up(bytes, n, dictionary, values),
+            2 | 8 => {
+                let ids = room_for(n, StringId::EMPTY, values);
+                read_codes(bytes, dictionary.len(), bytemuck::must_cast_slice_mut(ids))?;
+                match is_in_order {
+                    true => ids.iter_mut().for_each(|id| id.0 = id.0.wrapping_add(1)),
+                    false => ids.iter_mut().for_each(|id| {
+                        *id = dictionary.get(id.0 as usize).copied().unwrap_or(StringId::EMPTY);
+                    }),
+                }
+                Ok(())
+            }
             6 => delta::read_texts(bytes, n, push),
             7 => delta::read_front_coded(bytes, n, push),
             other => Err(unknown_encoding(other)),
         }
     }
 
-    fn all(&mut self) -> &mut Vec<StringId> {
-        &mut self.values
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    fn spread(&mut self, start: usize, rows: &[bool]) {
+        spread(&mut self.values, start, rows, StringId::EMPTY);
+    }
+
+    fn skip(&mut self, n: usize) {
+        self.values.resize(self.values.len() + n, StringId::EMPTY);
     }
 }
 
@@ -331,9 +449,6 @@ struct Nothing {
 }
 
 impl Decode for Nothing {
-    type Value = ();
-    const NO_VALUE: () = ();
-
     fn dictionary(&mut self, _bytes: &[u8], _n: usize) -> Result<(), Error> {
         Ok(())
     }
@@ -342,7 +457,15 @@ impl Decode for Nothing {
         Err(DAMAGED)
     }
 
-    fn all(&mut self) -> &mut Vec<()> {
-        &mut self.values
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    fn spread(&mut self, start: usize, rows: &[bool]) {
+        spread(&mut self.values, start, rows, ());
+    }
+
+    fn skip(&mut self, n: usize) {
+        self.values.resize(self.values.len() + n, ());
     }
 }

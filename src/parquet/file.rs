@@ -3,6 +3,7 @@
 use super::column::{self, Room};
 use super::metadata::{Chunk, ColumnInfo, Kind, Metadata};
 use super::values::Column;
+use super::values::Memory;
 use super::{Error, MAGIC};
 use crate::base::threads::{self, n_threads};
 use std::cell::RefCell;
@@ -146,12 +147,14 @@ impl<S: Source> ParquetFile<S> {
         self.metadata.created_by.as_deref()
     }
 
-    /// Reads one column of one row group.
+    /// Reads one column of one row group; numbers stand one by one.
     pub fn read_column(&self, group: usize, column: usize) -> Result<Column, Error> {
-        self.read_columns(group, &[column]).pop().unwrap_or(Err(NO_PLACE))
+        let column = self.read_columns(group, &[column]).pop().unwrap_or(Err(NO_PLACE))?;
+        Ok(column.spelled_out())
     }
 
     /// Reads columns of one row group, several at the same time where there are threads. Gives one for each that is asked for.
+    /// Memory of columns that are not needed any more can be used again: [`ParquetFile::take_back`].
     pub fn read_columns(&self, group: usize, columns: &[usize]) -> Vec<Result<Column, Error>> {
         let n_rows = self.rows_of(group);
         let n_threads = if n_rows < MIN_ROWS_FOR_THREADS { 1 } else { n_threads().min(columns.len()).max(1) };
@@ -175,6 +178,17 @@ impl<S: Source> ParquetFile<S> {
             found.append(&mut threads::map(columns.len(), &mut rooms[..n_threads], decode));
         }
         found
+    }
+
+    /// Takes memory that columns were in, for those that are read next: asking for it takes as long as filling it.
+    pub fn take_back(&self, memory: impl IntoIterator<Item = Memory>) {
+        let mut rooms = self.rooms.borrow_mut();
+        let n_rooms = rooms.len().max(1);
+        for (at, memory) in memory.into_iter().enumerate() {
+            if let Some(room) = rooms.get_mut(at % n_rooms) {
+                room.take_back(memory);
+            }
+        }
     }
 
     /// Fills `bytes` with those of a column; says what they are.

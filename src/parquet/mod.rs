@@ -21,7 +21,7 @@ mod write;
 
 pub use file::{ParquetFile, Source};
 pub use metadata::{ColumnInfo, Kind};
-pub use values::{Column, Values};
+pub use values::{Column, Memory, Values};
 pub use write::{ColumnSpec, Writer};
 
 /// First and last bytes of every file.

@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::codec::Unpacker;
-use super::hybrid;
+use super::hybrid::{self, Run};
 use super::thrift;
 
 const DAMAGED: Error = Error::Damaged("page");
@@ -13,6 +13,9 @@ const MAX_PAGE_BYTES: usize = 1 << 30;
 /// Headers are some dozen bytes long; with texts as smallest and largest values, longer. Other readers stop there too.
 const MAX_HEADER_BYTES: usize = 16 << 20;
 const MAX_HEADER_VALUES: usize = 1024;
+
+/// Room for so many rows is made beforehand, at most.
+const MAX_RESERVED: usize = 1 << 20;
 
 /// What a page is and holds.
 pub enum Page<'a> {
@@ -30,11 +33,17 @@ pub struct DataPage<'a> {
     /// Rows with and without a value.
     pub n_rows: usize,
     pub encoding: i64,
-    /// Which rows have a value; `None` if all have.
-    pub valid: Option<Vec<bool>>,
-    /// Rows that have one.
+    pub valid: Valid,
+    /// Rows that have a value.
     pub n_valid: usize,
     pub values: &'a [u8],
+}
+
+/// Which rows have a value.
+pub enum Valid {
+    All,
+    None,
+    Some(Vec<bool>),
 }
 
 /// Reads the page at the start of `bytes`; `unpacked` is room for its content. Gives how many bytes it took as well.
@@ -127,20 +136,29 @@ fn data_page<'a>(
     values: &'a [u8],
 ) -> Result<Page<'a>, Error> {
     let mut page =
-        DataPage { n_rows, encoding: encoding.ok_or(DAMAGED)?, valid: None, n_valid: n_rows, values };
+        DataPage { n_rows, encoding: encoding.ok_or(DAMAGED)?, valid: Valid::All, n_valid: n_rows, values };
     if optional && n_rows > 0 {
         match hybrid::single_run(levels, n_rows) {
             Some(true) => {}
             Some(false) => {
                 page.n_valid = 0;
-                page.valid = Some(vec![false; n_rows]);
+                page.valid = Valid::None;
             }
             None => {
-                let mut numbers = Vec::new();
-                hybrid::read(levels, 1, n_rows, &mut numbers)?;
-                let valid: Vec<bool> = numbers.into_iter().map(|level| level == 1).collect();
-                page.n_valid = valid.iter().filter(|valid| **valid).count();
-                page.valid = Some(valid).filter(|_| page.n_valid < n_rows);
+                let mut valid = Vec::with_capacity(n_rows.min(MAX_RESERVED));
+                hybrid::for_each_run(levels, 1, n_rows, |run| {
+                    match run {
+                        Run::Same(level, n) => valid.resize(valid.len() + n, level == 1),
+                        Run::Each(levels) => valid.extend(levels.iter().map(|level| *level == 1)),
+                    }
+                    Ok(())
+                })?;
+                page.n_valid = valid.iter().map(|valid| usize::from(*valid)).sum();
+                page.valid = match page.n_valid {
+                    0 => Valid::None,
+                    n if n == n_rows => Valid::All,
+                    _ => Valid::Some(valid),
+                };
             }
         }
     }

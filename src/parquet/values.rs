@@ -18,10 +18,19 @@ pub enum Values {
     Null,
     /// Unsigned numbers of 64 bits as the signed ones of the same bits.
     Ints(Vec<i64>),
+    /// Such numbers, each by its place among distinct ones: what dictionaries say, as it lies in the file.
+    Codes(Vec<u32>, Vec<i64>),
     Floats(Vec<f64>),
     Bools(Vec<bool>),
     /// Each by its number in the table.
     Texts(Vec<StringId>, StringTable),
+}
+
+/// Memory of columns that are not needed any more.
+pub enum Memory {
+    Ints(Vec<i64>),
+    Codes(Vec<u32>),
+    Texts(Vec<StringId>),
 }
 
 impl Column {
@@ -38,6 +47,7 @@ impl Column {
         }
         match &self.values {
             Values::Ints(values) => values.get(row).copied(),
+            Values::Codes(codes, numbers) => numbers.get(*codes.get(row)? as usize).copied(),
             Values::Floats(values) => {
                 let value = *values.get(row)?;
                 (value.fract() == 0.0 && value.abs() < 9.3e18).then_some(value as i64)
@@ -45,6 +55,13 @@ impl Column {
             Values::Bools(values) => values.get(row).map(|value| i64::from(*value)),
             Values::Null | Values::Texts(..) => None,
         }
+    }
+
+    /// The same with its numbers one by one, where they stood by their places among distinct ones.
+    pub fn spelled_out(self) -> Column {
+        let Column { valid, values: Values::Codes(codes, numbers) } = self else { return self };
+        let values = codes.iter().map(|code| numbers.get(*code as usize).copied().unwrap_or(0));
+        Column { valid, values: Values::Ints(values.collect()) }
     }
 
     /// Whole numbers of so many rows, 0 where there is none, and which rows have one; `None` if all have. See [`Column::int`].

@@ -167,6 +167,7 @@ impl Chunk {
             (Kind::Int { bits: 64, signed: true }, Values::Ints(values)) => {
                 Chunk::of_ints(column, values, n_rows)
             }
+            (Kind::Int { .. }, Values::Codes(..)) => Chunk::of(kind, &column.clone().spelled_out(), n_rows),
             (Kind::Float { .. }, Values::Floats(values)) => Chunk::of_doubles(column, values, n_rows),
             (Kind::Bool, Values::Bools(values)) => Chunk::of_bools(column, values, n_rows),
             (Kind::Text, Values::Texts(ids, texts)) => Chunk::of_texts(column, ids, texts, n_rows),

@@ -199,18 +199,86 @@ fn pack(rows: &[Access]) -> Vec<u8> {
 
 /// A number of each of many rows.
 #[derive(Clone, Debug)]
-enum Lane {
+pub enum Numbers {
     /// The same in all.
     Same(i64),
     Each(Vec<i64>),
+    /// Each by its place among distinct ones.
+    Codes(Vec<u32>, Vec<i64>),
+    /// The same, places being numbers of texts in a table of their own.
+    Texts(Vec<StringId>, Vec<i64>),
+}
+
+impl Numbers {
+    /// That of a row; 0 behind the last one.
+    pub fn get(&self, row: usize) -> i64 {
+        let meaning = |code: u32, meanings: &[i64]| meanings.get(code as usize).copied();
+        match self {
+            Numbers::Same(value) => Some(*value),
+            Numbers::Each(values) => values.get(row).copied(),
+            Numbers::Codes(codes, meanings) => codes.get(row).and_then(|code| meaning(*code, meanings)),
+            Numbers::Texts(codes, meanings) => codes.get(row).and_then(|code| meaning(code.0, meanings)),
+        }
+        .unwrap_or(0)
+    }
+
+    /// Those from row `start` on, as many as `out` has room for: the one that all are, or `None` if `out` was filled.
+    fn fill(&self, start: usize, out: &mut [i64]) -> Option<i64> {
+        let (codes, meanings): (&[u32], _) = match self {
+            Numbers::Same(value) => return Some(*value),
+            Numbers::Each(values) => {
+                match values.get(start..).and_then(|values| values.get(..out.len())) {
+                    Some(values) => out.copy_from_slice(values),
+                    // Never, as there is a number for each row.
+                    None => out.fill(0),
+                }
+                return None;
+            }
+            Numbers::Codes(codes, meanings) => (codes, meanings),
+            Numbers::Texts(codes, meanings) => (bytemuck::must_cast_slice(codes), meanings),
+        };
+        let codes = codes.get(start..).and_then(|codes| codes.get(..out.len())).unwrap_or_default();
+        let first = codes.first().copied().unwrap_or(0);
+        if codes.iter().fold(0, |all, code| all | code ^ first) == 0 {
+            return Some(meanings.get(first as usize).copied().unwrap_or(0));
+        }
+        for (out, code) in out.iter_mut().zip(codes) {
+            *out = meanings.get(*code as usize).copied().unwrap_or(0);
+        }
+        None
+    }
+}
+
+/// A number of each of many rows, where there is one.
+#[derive(Clone, Debug)]
+struct Lane {
+    numbers: Numbers,
+    /// Which rows have one, the others being 0; `None` if all have.
+    valid: Option<Vec<bool>>,
 }
 
 impl Lane {
+    const ZEROS: Lane = Lane { numbers: Numbers::Same(0), valid: None };
+
     fn get(&self, row: usize) -> i64 {
-        match self {
-            Lane::Same(value) => *value,
-            Lane::Each(values) => values.get(row).copied().unwrap_or(0),
+        if self.is_valid(row) { self.numbers.get(row) } else { 0 }
+    }
+
+    fn is_valid(&self, row: usize) -> bool {
+        self.valid.as_ref().is_none_or(|valid| valid.get(row).copied().unwrap_or(false))
+    }
+
+    /// See [`Numbers::fill`].
+    fn fill(&self, start: usize, out: &mut [i64]) -> Option<i64> {
+        let same = self.numbers.fill(start, out);
+        let Some(valid) = &self.valid else { return same };
+        if let Some(value) = same {
+            out.fill(value);
         }
+        for (out, is_valid) in out.iter_mut().zip(valid.get(start..).unwrap_or_default()) {
+            *out &= -i64::from(*is_valid);
+        }
+        None
     }
 }
 
@@ -235,83 +303,112 @@ pub enum Optional {
 #[derive(Clone, Debug)]
 pub struct AccessColumns {
     n_rows: usize,
+    /// The first of them is the operations.
     lanes: [Lane; LANES],
-    /// Which values are there in all rows, and in each; bits as [`lanes_of`] sets them.
+    regions: Numbers,
+    /// Which values are there in all rows; bits as [`lanes_of`] sets them.
     in_all: i64,
-    in_each: Option<Vec<i64>>,
 }
 
 impl AccessColumns {
-    /// So many rows of times, addresses and what was done to what; those of positions, numbers of regions and all that is optional
-    /// are 0 or missing until they are set.
+    /// So many rows of times and addresses, and of what was done to what, by the places of [`Op`] and [`RegionType`]. Positions, numbers of
+    /// regions and all that is optional are 0 or missing until they are set.
     pub fn new(
-        ts: Vec<i64>,
-        addresses: Vec<i64>,
-        kinds: impl Iterator<Item = (Op, RegionType)>,
+        n_rows: usize,
+        ts: Numbers,
+        addresses: Numbers,
+        ops: Numbers,
+        regions: Numbers,
     ) -> AccessColumns {
-        let n_rows = ts.len();
-        let mut lanes = [const { Lane::Same(0) }; LANES];
-        lanes[0] = Lane::Each(kinds.map(|(op, region)| op as i64 | (region as i64) << 2).collect());
-        lanes[3] = Lane::Each(ts);
-        lanes[4] = Lane::Each(addresses);
-        AccessColumns { n_rows, lanes, in_all: 0, in_each: None }
+        let mut lanes = [const { Lane::ZEROS }; LANES];
+        for (lane, numbers) in [(0, ops), (3, ts), (4, addresses)] {
+            lanes[lane].numbers = numbers;
+        }
+        AccessColumns { n_rows, lanes, regions, in_all: 0 }
     }
 
-    pub fn set_samples(&mut self, samples: Vec<i64>) {
-        self.lanes[2] = Lane::Each(samples);
+    pub fn set_samples(&mut self, samples: Numbers) {
+        self.lanes[2] = Lane { numbers: samples, valid: None };
     }
 
-    pub fn set_region_ids(&mut self, ids: Vec<i64>) {
-        self.lanes[5] = Lane::Each(ids);
+    /// Numbers of regions, 0 of rows that `valid` says have none.
+    pub fn set_region_ids(&mut self, ids: Numbers, valid: Option<Vec<bool>>) {
+        self.lanes[5] = Lane { numbers: ids, valid };
     }
 
     /// Values that rows may have; `valid` says which do, all if it is `None`. Texts are by their numbers.
-    pub fn set(&mut self, which: Optional, mut values: Vec<i64>, valid: Option<&[bool]>) {
+    pub fn set(&mut self, which: Optional, numbers: Numbers, valid: Option<Vec<bool>>) {
         let bit = which as usize;
-        match valid {
-            None => self.in_all |= 1 << bit,
-            Some(valid) => {
-                let in_each = self.in_each.get_or_insert_with(|| vec![0; self.n_rows]);
-                for ((value, there), is_valid) in values.iter_mut().zip(in_each).zip(valid) {
-                    *there |= i64::from(*is_valid) << bit;
-                    *value = if *is_valid { *value } else { 0 };
-                }
-            }
-        }
-        let first = values.first().copied().unwrap_or(0);
-        self.lanes[6 + bit] = match values.iter().all(|value| *value == first) {
-            true => Lane::Same(first),
-            false => Lane::Each(values),
-        };
+        self.in_all |= i64::from(valid.is_none()) << bit;
+        self.lanes[6 + bit] = Lane { numbers, valid };
     }
 
-    /// All numbers of the rows, with those that say what is there.
-    fn finished(mut self) -> (usize, [Lane; LANES]) {
-        self.lanes[1] = match self.in_each {
-            None => Lane::Same(self.in_all),
-            Some(mut in_each) => {
-                in_each.iter_mut().for_each(|there| *there |= self.in_all);
-                Lane::Each(in_each)
-            }
-        };
-        (self.n_rows, self.lanes)
+    /// What the rows were made of, to be used again.
+    pub fn into_numbers(self) -> impl Iterator<Item = Numbers> {
+        self.lanes.into_iter().map(|lane| lane.numbers).chain([self.regions])
     }
-}
 
-/// Packs the rows of a block, from `start` on.
-fn pack_lanes(lanes: &[Lane; LANES], start: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(BLOCK_ROWS * 16);
-    for lane in lanes {
+    /// Optional values that are there in some rows only.
+    fn partly_there(&self) -> impl Iterator<Item = (usize, &[bool])> {
+        self.lanes[6..].iter().enumerate().filter_map(|(bit, lane)| Some((bit, lane.valid.as_deref()?)))
+    }
+
+    fn get(&self, lane: usize, row: usize) -> i64 {
         match lane {
-            Lane::Same(value) => tight::write_same(*value, &mut out),
-            Lane::Each(values) => match values.get(start..).and_then(<[i64]>::first_chunk::<BLOCK_ROWS>) {
-                Some(values) => tight::write_block(values, &mut out),
-                // Never, as all lanes have a value for each row.
-                None => tight::write_same(0, &mut out),
-            },
+            0 => self.lanes[0].get(row) | self.regions.get(row) << 2,
+            1 => self.lanes[6..].iter().enumerate().fold(self.in_all, |there, (bit, lane)| {
+                there | i64::from(lane.valid.is_some() && lane.is_valid(row)) << bit
+            }),
+            _ => self.lanes[lane].get(row),
         }
     }
-    out
+
+    /// See [`Numbers::fill`].
+    fn fill(&self, lane: usize, start: usize, out: &mut [i64]) -> Option<i64> {
+        match lane {
+            0 => {
+                let mut regions = [0; BLOCK_ROWS];
+                let regions = &mut regions[..out.len().min(BLOCK_ROWS)];
+                match (self.lanes[0].fill(start, out), self.regions.fill(start, regions)) {
+                    (Some(op), Some(region)) => return Some(op | region << 2),
+                    (None, Some(region)) => out.iter_mut().for_each(|op| *op |= region << 2),
+                    (op, None) => {
+                        if let Some(op) = op {
+                            out.fill(op);
+                        }
+                        out.iter_mut().zip(regions).for_each(|(op, region)| *op |= *region << 2);
+                    }
+                }
+                None
+            }
+            1 => {
+                if self.partly_there().next().is_none() {
+                    return Some(self.in_all);
+                }
+                out.fill(self.in_all);
+                for (bit, valid) in self.partly_there() {
+                    for (out, is_valid) in out.iter_mut().zip(valid.get(start..).unwrap_or_default()) {
+                        *out |= i64::from(*is_valid) << bit;
+                    }
+                }
+                None
+            }
+            _ => self.lanes[lane].fill(start, out),
+        }
+    }
+
+    /// Packs the rows of a block, from `start` on.
+    fn pack(&self, start: usize, packed: &mut Vec<u8>) -> Arc<[u8]> {
+        packed.clear();
+        let mut values = [0; BLOCK_ROWS];
+        for lane in 0..LANES {
+            match self.fill(lane, start, &mut values) {
+                Some(value) => tight::write_same(value, packed),
+                None => tight::write_block(&values, packed),
+            }
+        }
+        packed.as_slice().into()
+    }
 }
 
 /// Unpacks `n` rows into `values`, lane after lane. False if `bytes` are something else.
@@ -509,39 +606,41 @@ impl AccessTable {
     /// Makes a block of the last rows.
     fn pack_open(&mut self) {
         if !self.open.is_empty() {
-            self.add_block(&pack(&self.open), self.open.len());
+            self.add_block(pack(&self.open).into(), self.open.len());
             self.open.clear();
         }
     }
 
     /// Appends many rows. The same as [`AccessTable::push`] of each, and much quicker.
-    pub fn push_columns(&mut self, columns: AccessColumns) {
-        let (n_rows, lanes) = columns.finished();
+    pub fn push_columns(&mut self, columns: &AccessColumns) {
+        let n_rows = columns.n_rows;
         let mut at = 0;
+        let mut times = [0; BLOCK_ROWS];
         while at < n_rows {
             let n_blocks = if self.open.is_empty() { (n_rows - at) / BLOCK_ROWS } else { 0 };
             if n_blocks == 0 {
-                self.push(&row_of(|lane| lanes[lane].get(at)));
+                self.push(&row_of(|lane| columns.get(lane, at)));
                 at += 1;
                 continue;
             }
-            let mut threads = vec![(); n_threads().min(n_blocks / MIN_BLOCKS_PER_THREAD).max(1)];
-            let pack = |number, _: &mut ()| pack_lanes(&lanes, at + number * BLOCK_ROWS);
-            for block in threads::map(n_blocks, &mut threads, pack) {
-                match &lanes[3] {
-                    Lane::Same(ts) => self.see_all(&[*ts]),
-                    Lane::Each(times) => self.see_all(times.get(at..at + BLOCK_ROWS).unwrap_or_default()),
+            let n_threads = n_threads().min(n_blocks / MIN_BLOCKS_PER_THREAD).max(1);
+            let mut rooms = vec![Vec::new(); n_threads];
+            let pack = |number, room: &mut Vec<u8>| columns.pack(at + number * BLOCK_ROWS, room);
+            for block in threads::map(n_blocks, &mut rooms, pack) {
+                match columns.fill(3, at, &mut times) {
+                    Some(ts) => self.see_all(&[ts]),
+                    None => self.see_all(&times),
                 }
-                self.add_block(&block, BLOCK_ROWS);
+                self.add_block(block, BLOCK_ROWS);
                 at += BLOCK_ROWS;
             }
         }
     }
 
-    fn add_block(&mut self, packed: &[u8], n_rows: usize) {
+    fn add_block(&mut self, packed: Arc<[u8]>, n_rows: usize) {
         self.n_bytes += packed.len();
         let n_rows = n_rows.min(BLOCK_ROWS);
-        self.blocks.push(Block { packed: packed.into(), start: self.n_packed, n_rows: n_rows as u16 });
+        self.blocks.push(Block { packed, start: self.n_packed, n_rows: n_rows as u16 });
         self.n_packed += n_rows;
     }
 
@@ -650,9 +749,9 @@ impl AccessTable {
         self.pack_open();
         for block in &other.blocks {
             match moved_block(block, n_before, &text) {
-                Some(packed) => self.add_block(&packed, block.n_rows()),
+                Some(packed) => self.add_block(packed.into(), block.n_rows()),
                 // Never, as blocks are made here, or checked when they come from elsewhere.
-                None => self.add_block(&pack(&vec![Access::default(); block.n_rows()]), block.n_rows()),
+                None => self.add_block(pack(&vec![Access::default(); block.n_rows()]).into(), block.n_rows()),
             }
         }
         if let Some((first, last)) = other.span {
@@ -805,7 +904,7 @@ impl<'de> Deserialize<'de> for AccessTable {
             let times = times.get_mut(..n_rows.into()).filter(|times| !times.is_empty()).ok_or_else(wrong)?;
             times_of(block, times).ok_or_else(wrong)?;
             table.see_all(times);
-            table.add_block(block, n_rows.into());
+            table.add_block(block.into(), n_rows.into());
         }
         let n = packed.n_last as usize;
         if n > BLOCK_ROWS || !(n == 0 && packed.last.is_empty() || unpack(&packed.last, n, &mut values)) {
@@ -866,19 +965,31 @@ mod tests {
                 }
                 rows.iter().for_each(|row| one_by_one.push(row));
                 let lane = |lane: usize| rows.iter().map(|row| lanes_of(row)[lane]).collect::<Vec<i64>>();
-                let kinds = rows.iter().map(|row| (row.op, row.region));
-                let mut columns = AccessColumns::new(lane(3), lane(4), kinds);
-                columns.set_samples(lane(2));
-                columns.set_region_ids(lane(5));
+                let each = |lane_number: usize| Numbers::Each(lane(lane_number));
+                // The same by places among distinct ones.
+                let codes = |lane_number: usize| {
+                    let mut distinct = lane(lane_number);
+                    distinct.sort_unstable();
+                    distinct.dedup();
+                    let code = |value: &i64| distinct.binary_search(value).unwrap() as u32;
+                    Numbers::Codes(lane(lane_number).iter().map(code).collect(), distinct)
+                };
+                let ops = Numbers::Each(rows.iter().map(|row| row.op as i64).collect());
+                let region = |row: &Access| StringId(row.region as u32);
+                let regions = Numbers::Texts(rows.iter().map(region).collect(), (0..6).collect());
+                let mut columns = AccessColumns::new(rows.len(), codes(3), each(4), ops, regions);
+                columns.set_samples(each(2));
+                columns.set_region_ids(codes(5), None);
                 for which in ALL {
                     let valid: Vec<bool> =
                         lane(1).iter().map(|there| there >> which as usize & 1 == 1).collect();
                     if valid.iter().any(|valid| *valid) {
-                        let some = Some(valid.as_slice()).filter(|valid| valid.contains(&false));
-                        columns.set(which, lane(6 + which as usize), some);
+                        let number = 6 + which as usize;
+                        let numbers = if number.is_multiple_of(2) { each(number) } else { codes(number) };
+                        columns.set(which, numbers, Some(valid).filter(|valid| valid.contains(&false)));
                     }
                 }
-                at_once.push_columns(columns);
+                at_once.push_columns(&columns);
                 assert!(at_once.iter().eq(one_by_one.iter()), "{n}");
                 assert_eq!(at_once.blocks, one_by_one.blocks);
                 assert_eq!((at_once.span, at_once.is_unordered), (one_by_one.span, one_by_one.is_unordered));
