@@ -12,7 +12,7 @@ use std::thread;
 use tracedrop::base::threads;
 use tracedrop::import::Import;
 use tracedrop::import::crew::{Crew, Next};
-use tracedrop::import::parts::{Part, PartsInfo};
+use tracedrop::import::parts::{Part, PartsInfo, SentPart};
 
 /// Smaller files are read before threads are started.
 pub const MIN_FILE_BYTES: u64 = 32 << 20;
@@ -25,8 +25,8 @@ const AHEAD: usize = 2;
 /// Stretches out or waiting to be joined for each thread, at most.
 const MAX_UNJOINED: usize = 4;
 
-/// A stretch and what was read of it, as bytes; `None` if it could not be read.
-type Done = (usize, Range<u64>, Option<Vec<u8>>);
+/// A stretch and what was read of it; `None` if it could not be read.
+type Done = (usize, Range<u64>, Option<SentPart>);
 
 /// Reads the rest of the file of `size` bytes, from where `import` stands; tells `progress` how far it is.
 /// An error if the file can not be read on; `import` then stands at the end of what was read.
@@ -77,10 +77,10 @@ pub fn read_rest(
                     }
                 }
                 Next::Wait => {
-                    let Ok((thread, stretch, bytes)) = results.recv() else {
+                    let Ok((thread, stretch, sent)) = results.recv() else {
                         return Err(io::Error::other("the threads that read it have ended"));
                     };
-                    crew.put(&stretch, bytes.and_then(Part::from_bytes));
+                    crew.put(&stretch, sent.and_then(Part::from_sent));
                     n_given[thread] -= 1;
                 }
                 Next::Idle if crew.n_unjoined() > 0 => {}
@@ -119,7 +119,7 @@ fn read_parts(
             Ok(())
         });
         let part = reader.finish();
-        if done.send((thread, stretch, read.ok().map(|()| part.into_bytes()))).is_err() {
+        if done.send((thread, stretch, read.ok().map(|()| part.into_sent()))).is_err() {
             return;
         }
     }

@@ -14,6 +14,7 @@
 //! ```
 
 use super::Reader;
+use crate::trace::accesses::AccessTable;
 use crate::trace::args::Content;
 use crate::trace::ledger::IssueKind;
 use crate::trace::{TraceBuilder, wire};
@@ -53,8 +54,8 @@ pub struct Part {
 pub enum PartRows {
     /// As they were read here.
     Tables(Box<TraceBuilder>),
-    /// As another worker has sent them, encoded by [`wire`], from this byte on.
-    Bytes(Vec<u8>, usize),
+    /// As another worker has sent them, encoded by [`wire`], from this byte on; the accesses beside it where it could send them as they are.
+    Bytes(Vec<u8>, usize, Option<AccessTable>),
 }
 
 impl PartRows {
@@ -68,16 +69,25 @@ impl PartRows {
                 out.absorb(tables);
                 true
             }
-            PartRows::Bytes(bytes, at) => match wire::decode(bytes.get(at..).unwrap_or_default(), kinds) {
-                Some(mut tables) => {
-                    tables.ledger.count_lines_from(n_lines);
-                    out.absorb(tables);
-                    true
+            PartRows::Bytes(bytes, at, accesses) => {
+                match wire::decode(bytes.get(at..).unwrap_or_default(), kinds) {
+                    Some(mut tables) => {
+                        tables.accesses = accesses.unwrap_or(tables.accesses);
+                        tables.ledger.count_lines_from(n_lines);
+                        out.absorb(tables);
+                        true
+                    }
+                    None => false,
                 }
-                None => false,
-            },
+            }
         }
     }
+}
+
+/// A part on its way to another thread.
+pub struct SentPart {
+    bytes: Vec<u8>,
+    accesses: Option<AccessTable>,
 }
 
 const HEAD_BYTES: usize = 20;
@@ -94,7 +104,7 @@ impl Part {
         }
     }
 
-    /// As bytes, for another worker.
+    /// As bytes, for another worker. Of a part that has come as a [`SentPart`], without its accesses.
     pub fn into_bytes(self) -> Vec<u8> {
         let mut out = Vec::new();
         out.extend_from_slice(&self.start.to_le_bytes());
@@ -103,9 +113,27 @@ impl Part {
         out.extend_from_slice(&self.notes);
         match self.rows {
             PartRows::Tables(tables) => wire::encode(&tables, &mut out),
-            PartRows::Bytes(bytes, at) => out.extend_from_slice(bytes.get(at..).unwrap_or_default()),
+            PartRows::Bytes(bytes, at, _) => out.extend_from_slice(bytes.get(at..).unwrap_or_default()),
         }
         out
+    }
+
+    /// For another thread of the same program: accesses, which are most of what there is where there are any, stay as they are.
+    pub fn into_sent(mut self) -> SentPart {
+        let accesses = match &mut self.rows {
+            PartRows::Tables(tables) => Some(std::mem::take(&mut tables.trace.accesses)),
+            PartRows::Bytes(_, _, accesses) => accesses.take(),
+        };
+        SentPart { bytes: self.into_bytes(), accesses }
+    }
+
+    /// What [`Part::into_sent`] gave.
+    pub fn from_sent(sent: SentPart) -> Option<Part> {
+        let mut part = Part::from_bytes(sent.bytes)?;
+        if let PartRows::Bytes(_, _, accesses) = &mut part.rows {
+            *accesses = sent.accesses;
+        }
+        Some(part)
     }
 
     /// What [`Part::into_bytes`] wrote. `None` if it is something else; of the rows that shows when they are joined.
@@ -115,7 +143,7 @@ impl Part {
         let (start, end) = (word(0)?, word(8)?);
         let notes_len = u32::from_le_bytes(*head.last_chunk()?) as usize;
         let notes = rest.get(..notes_len)?.to_vec();
-        Some(Part { start, end, rows: PartRows::Bytes(bytes, HEAD_BYTES + notes_len), notes })
+        Some(Part { start, end, rows: PartRows::Bytes(bytes, HEAD_BYTES + notes_len, None), notes })
     }
 }
 

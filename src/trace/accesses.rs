@@ -239,8 +239,20 @@ impl Numbers {
         };
         let codes = codes.get(start..).and_then(|codes| codes.get(..out.len())).unwrap_or_default();
         let first = codes.first().copied().unwrap_or(0);
-        if codes.iter().fold(0, |all, code| all | code ^ first) == 0 {
+        let (mut is_same, mut is_row) = (0, 0);
+        for (at, code) in codes.iter().enumerate() {
+            is_same |= code ^ first;
+            is_row |= code ^ first.wrapping_add(at as u32);
+        }
+        if is_same == 0 {
             return Some(meanings.get(first as usize).copied().unwrap_or(0));
+        }
+        if is_row == 0
+            && let Some(meanings) = meanings.get(first as usize..).and_then(|rest| rest.get(..out.len()))
+        {
+            // Distinct ones in the order in which they came.
+            out.copy_from_slice(meanings);
+            return None;
         }
         for (out, code) in out.iter_mut().zip(codes) {
             *out = meanings.get(*code as usize).copied().unwrap_or(0);
@@ -412,32 +424,34 @@ impl AccessColumns {
 }
 
 /// Unpacks `n` rows into `values`, lane after lane. False if `bytes` are something else.
-fn unpack(mut bytes: &[u8], n: usize, values: &mut Vec<i64>) -> bool {
+fn unpack(mut bytes: &[u8], n: usize, moved: Option<&Moved>, values: &mut Vec<i64>) -> bool {
     values.clear();
     values.resize(n * LANES, 0);
-    for lane in values.chunks_mut(n.max(1)) {
+    for (number, lane) in values.chunks_mut(n.max(1)).enumerate() {
         let Some(rest) = tight::read_block(bytes, lane) else { return false };
+        if let Some(moved) = moved {
+            moved.apply(number, lane);
+        }
         bytes = rest;
     }
     bytes.is_empty()
 }
 
-/// Unpacks a block of `n_rows` rows into `lanes`, but only those that `wanted` has a bit for; the others stay as they are. False if
-/// `bytes` are something else.
-fn unpack_lanes(
-    mut bytes: &[u8],
-    n_rows: usize,
-    wanted: u32,
-    lanes: &mut [[i64; BLOCK_ROWS]; LANES],
-) -> bool {
+/// Unpacks a block into `lanes`, but only those that `wanted` has a bit for; the others stay as they are. False if it is none.
+fn unpack_lanes(block: &Block, wanted: u32, lanes: &mut [[i64; BLOCK_ROWS]; LANES]) -> bool {
+    let (mut bytes, n_rows): (&[u8], _) = (&block.packed, block.n_rows());
     // Nothing that is wanted lies behind these.
     let n_lanes = (u32::BITS - wanted.leading_zeros()) as usize;
     for (number, lane) in lanes.iter_mut().enumerate().take(n_lanes) {
+        let lane = &mut lane[..n_rows.min(BLOCK_ROWS)];
         let rest = match wanted >> number & 1 {
-            1 => tight::read_block(bytes, &mut lane[..n_rows.min(BLOCK_ROWS)]),
+            1 => tight::read_block(bytes, lane),
             _ => tight::skip_block(bytes, n_rows),
         };
         let Some(rest) = rest else { return false };
+        if let Some(moved) = block.moved.as_deref().filter(|_| wanted >> number & 1 == 1) {
+            moved.apply(number, lane);
+        }
         bytes = rest;
     }
     true
@@ -524,7 +538,7 @@ impl Blocks<'_> {
         if let Some(block) = self.table.blocks.get(at) {
             *n_rows = block.n_rows();
             // Blocks are made here, or checked when they come from elsewhere.
-            if !unpack_lanes(&block.packed, block.n_rows(), self.wanted.0, lanes) {
+            if !unpack_lanes(block, self.wanted.0, lanes) {
                 lanes.iter_mut().for_each(|lane| lane.fill(0));
             }
             return Some(&self.rows);
@@ -550,6 +564,8 @@ struct Block {
     /// How many rows are before the block.
     start: usize,
     n_rows: u16,
+    /// What is still to be done to what is packed, if anything.
+    moved: Option<Arc<Moved>>,
 }
 
 impl Block {
@@ -557,6 +573,41 @@ impl Block {
     fn n_rows(&self) -> usize {
         self.n_rows.into()
     }
+}
+
+/// How rows of a table that was appended to another differ from what they were. Joining tables takes next to no time, as that is
+/// only done to what is looked at.
+#[derive(PartialEq, Debug)]
+struct Moved {
+    /// What is added to positions.
+    n_before: u64,
+    /// The number of each text of the table that was appended; `None` if they are the same.
+    texts: Option<Vec<StringId>>,
+}
+
+impl Moved {
+    /// Does it to a lane.
+    fn apply(&self, lane: usize, values: &mut [i64]) {
+        if lane == POSITIONS && self.n_before > 0 {
+            values.iter_mut().for_each(|at| *at = (*at as u64).wrapping_add(self.n_before) as i64);
+        } else if TEXT_LANES.contains(&lane)
+            && let Some(texts) = &self.texts
+        {
+            // Texts mostly are that of the row before.
+            let mut known = (0, i64::from(text_of(texts, 0).0));
+            for value in values {
+                if known.0 != *value {
+                    known = (*value, i64::from(text_of(texts, *value as u32).0));
+                }
+                *value = known.1;
+            }
+        }
+    }
+}
+
+/// The number of a text in the table that another one was appended to.
+fn text_of(texts: &[StringId], id: u32) -> StringId {
+    texts.get(id as usize).copied().unwrap_or(StringId::NONE)
 }
 
 /// Tables of fewer rows are appended row by row, so that there are no blocks of a few rows.
@@ -606,7 +657,7 @@ impl AccessTable {
     /// Makes a block of the last rows.
     fn pack_open(&mut self) {
         if !self.open.is_empty() {
-            self.add_block(pack(&self.open).into(), self.open.len());
+            self.add_block(pack(&self.open).into(), self.open.len(), None);
             self.open.clear();
         }
     }
@@ -631,16 +682,16 @@ impl AccessTable {
                     Some(ts) => self.see_all(&[ts]),
                     None => self.see_all(&times),
                 }
-                self.add_block(block, BLOCK_ROWS);
+                self.add_block(block, BLOCK_ROWS, None);
                 at += BLOCK_ROWS;
             }
         }
     }
 
-    fn add_block(&mut self, packed: Arc<[u8]>, n_rows: usize) {
+    fn add_block(&mut self, packed: Arc<[u8]>, n_rows: usize, moved: Option<Arc<Moved>>) {
         self.n_bytes += packed.len();
         let n_rows = n_rows.min(BLOCK_ROWS);
-        self.blocks.push(Block { packed, start: self.n_packed, n_rows: n_rows as u16 });
+        self.blocks.push(Block { packed, start: self.n_packed, n_rows: n_rows as u16, moved });
         self.n_packed += n_rows;
     }
 
@@ -672,7 +723,7 @@ impl AccessTable {
         let block = self.blocks.get(self.blocks.partition_point(|block| block.start <= at) - 1)?;
         let mut values = Vec::new();
         let (n, at) = (block.n_rows(), at - block.start);
-        unpack(&block.packed, n, &mut values)
+        unpack(&block.packed, n, block.moved.as_deref(), &mut values)
             .then(|| row_of(|lane| values.get(lane * n + at).copied().unwrap_or(0)))
     }
 
@@ -684,7 +735,8 @@ impl AccessTable {
                 let block = self.blocks.get(next);
                 n = block.map_or(0, Block::n_rows);
                 // Blocks are made here, or checked when they come from elsewhere.
-                if !block.is_some_and(|block| unpack(&block.packed, n, &mut values)) {
+                let is_sound = |block: &Block| unpack(&block.packed, n, block.moved.as_deref(), &mut values);
+                if !block.is_some_and(is_sound) {
                     values.fill(0);
                 }
                 (next, at) = (next + 1, 0);
@@ -737,22 +789,24 @@ impl AccessTable {
         !self.is_unordered
     }
 
-    /// Appends rows of another table, whose texts have the numbers that `text` gives here. Positions go on, or stay if they are given.
-    pub fn append(&mut self, other: &AccessTable, text: impl Fn(StringId) -> StringId) {
+    /// Appends rows of another table, whose texts have the numbers that `texts` gives here, by those they have there. Positions go on,
+    /// or stay if they are given.
+    pub fn append(&mut self, other: &AccessTable, texts: &[StringId]) {
         let n_before = if self.has_given_positions { 0 } else { self.len() as u64 };
         self.is_labelled |= other.is_labelled;
         self.is_expected |= other.is_expected;
         if other.len() < MIN_APPENDED_ROWS {
-            other.iter().for_each(|row| self.push(&moved(row, n_before, &text)));
+            other.iter().for_each(|row| self.push(&moved(row, n_before, texts)));
             return;
         }
         self.pack_open();
+        let is_same = texts.iter().enumerate().all(|(at, id)| id.0 as usize == at);
+        let moving = Moved { n_before, texts: (!is_same).then(|| texts.to_vec()) };
+        let moving = Some(Arc::new(moving)).filter(|moving| n_before > 0 || moving.texts.is_some());
         for block in &other.blocks {
-            match moved_block(block, n_before, &text) {
-                Some(packed) => self.add_block(packed.into(), block.n_rows()),
-                // Never, as blocks are made here, or checked when they come from elsewhere.
-                None => self.add_block(pack(&vec![Access::default(); block.n_rows()]).into(), block.n_rows()),
-            }
+            // What was moved before is done to it first.
+            let packed = settled(block);
+            self.add_block(packed, block.n_rows(), moving.clone());
         }
         if let Some((first, last)) = other.span {
             let (min, max) = self.span.unwrap_or((first, last));
@@ -762,7 +816,7 @@ impl AccessTable {
         self.is_unordered |= self.last_ts.zip(other.first_ts).is_some_and(|(last, first)| last > first);
         self.first_ts = self.first_ts.or(other.first_ts);
         self.last_ts = other.last_ts.or(self.last_ts);
-        self.open.extend(other.open.iter().map(|row| moved(*row, n_before, &text)));
+        self.open.extend(other.open.iter().map(|row| moved(*row, n_before, texts)));
     }
 
     /// Whether all texts have a number below `n_strings`.
@@ -773,6 +827,9 @@ impl AccessTable {
         })
     }
 }
+
+/// The lane of positions.
+const POSITIONS: usize = 2;
 
 /// Lanes of texts by their numbers.
 const TEXT_LANES: [usize; 6] = [
@@ -785,7 +842,7 @@ const TEXT_LANES: [usize; 6] = [
 ];
 
 /// A row behind so many others, with texts by other numbers.
-fn moved(mut row: Access, n_before: u64, text: impl Fn(StringId) -> StringId) -> Access {
+fn moved(mut row: Access, n_before: u64, texts: &[StringId]) -> Access {
     row.sample = row.sample.wrapping_add(n_before);
     for id in [
         &mut row.op_text,
@@ -798,47 +855,36 @@ fn moved(mut row: Access, n_before: u64, text: impl Fn(StringId) -> StringId) ->
     .into_iter()
     .flatten()
     {
-        *id = text(*id);
+        *id = text_of(texts, id.0);
     }
     row
 }
 
-/// The same of a block: lanes that stay as they are are only copied.
-fn moved_block(block: &Block, n_before: u64, text: impl Fn(StringId) -> StringId) -> Option<Vec<u8>> {
+/// A block as bytes to which nothing is to be done any more; lanes that stay as they are are only copied.
+fn settled(block: &Block) -> Arc<[u8]> {
+    let Some(moved) = &block.moved else { return block.packed.clone() };
     let mut values = [0; BLOCK_ROWS];
-    let values = values.get_mut(..block.n_rows())?;
-    let mut there = [0; BLOCK_ROWS];
-    let there = there.get_mut(..block.n_rows())?;
+    let values = &mut values[..block.n_rows().min(BLOCK_ROWS)];
     let mut bytes: &[u8] = &block.packed;
     let mut out = Vec::with_capacity(bytes.len() + 64);
     for lane in 0..LANES {
-        let rest = match lane {
-            1 => tight::read_block(bytes, there)?,
-            2 if n_before > 0 => tight::read_block(bytes, values)?,
-            _ if TEXT_LANES.contains(&lane) => tight::read_block(bytes, values)?,
-            _ => tight::skip_block(bytes, block.n_rows())?,
+        let is_moved =
+            lane == POSITIONS && moved.n_before > 0 || TEXT_LANES.contains(&lane) && moved.texts.is_some();
+        let rest = match is_moved {
+            true => tight::read_block(bytes, values),
+            false => tight::skip_block(bytes, block.n_rows()),
         };
-        match lane {
-            2 if n_before > 0 => {
-                values.iter_mut().for_each(|sample| *sample = (*sample as u64).wrapping_add(n_before) as i64);
-                tight::write_block(values, &mut out);
-            }
-            _ if TEXT_LANES.contains(&lane) => {
-                // Texts mostly are that of the row before.
-                let mut known = (0, i64::from(text(StringId(0)).0));
-                for (value, there) in values.iter_mut().zip(&*there) {
-                    if known.0 != *value {
-                        known = (*value, i64::from(text(StringId(*value as u32)).0));
-                    }
-                    *value = if there >> (lane - 6) & 1 == 1 { known.1 } else { 0 };
-                }
-                tight::write_block(values, &mut out);
-            }
-            _ => out.extend_from_slice(&bytes[..bytes.len() - rest.len()]),
+        // Never, as blocks are made here, or checked when they come from elsewhere.
+        let Some(rest) = rest else { return pack(&vec![Access::default(); block.n_rows()]).into() };
+        if is_moved {
+            moved.apply(lane, values);
+            tight::write_block(values, &mut out);
+        } else {
+            out.extend_from_slice(&bytes[..bytes.len() - rest.len()]);
         }
         bytes = rest;
     }
-    Some(out)
+    out.into()
 }
 
 /// Fills `times` with those of the rows of a block. `None` if `bytes` are something else.
@@ -884,7 +930,7 @@ impl Serialize for AccessTable {
         Packed {
             is_labelled: self.is_labelled,
             is_expected: self.is_expected,
-            blocks: self.blocks.iter().map(|block| (block.n_rows, Bytes(&*block.packed))).collect(),
+            blocks: self.blocks.iter().map(|block| (block.n_rows, Bytes(settled(block)))).collect(),
             n_last: self.open.len() as u32,
             last: pack(&self.open),
         }
@@ -904,10 +950,11 @@ impl<'de> Deserialize<'de> for AccessTable {
             let times = times.get_mut(..n_rows.into()).filter(|times| !times.is_empty()).ok_or_else(wrong)?;
             times_of(block, times).ok_or_else(wrong)?;
             table.see_all(times);
-            table.add_block(block.into(), n_rows.into());
+            table.add_block(block.into(), n_rows.into(), None);
         }
         let n = packed.n_last as usize;
-        if n > BLOCK_ROWS || !(n == 0 && packed.last.is_empty() || unpack(&packed.last, n, &mut values)) {
+        if n > BLOCK_ROWS || !(n == 0 && packed.last.is_empty() || unpack(&packed.last, n, None, &mut values))
+        {
             return Err(wrong());
         }
         for at in 0..n {
@@ -1028,14 +1075,14 @@ mod tests {
             assert_eq!(back.span(), table.span());
             assert!(table.texts_are_below(40) && (n < 40 || !table.texts_are_below(39)));
             let mut twice = table.clone();
-            twice.append(&back, |id| id);
+            twice.append(&back, &(0..64).map(StringId).collect::<Vec<_>>());
             assert_eq!(twice.get(n as usize), (n > 0).then(|| Access { sample: n, ..row(0) }));
         }
     }
 
     #[test]
     fn tables_that_are_appended_are_one() {
-        let text = |id: StringId| if id == StringId(0) { id } else { StringId(id.0 + 7) };
+        let texts: Vec<StringId> = [0].into_iter().chain(8..80).map(StringId).collect();
         let (mut whole, mut joined) = (AccessTable::default(), AccessTable::default());
         for (n, first) in [(3, 0), (9000, 5000), (20_000, 700), (0, 0), (100, 1), (8192, 30_000)] {
             let mut part = AccessTable::default();
@@ -1043,8 +1090,8 @@ mod tests {
                 .map(row)
                 .for_each(|row| part.push(&Access { sample: row.sample - first, ..row }));
             let n_before = whole.len() as u64;
-            part.iter().for_each(|row| whole.push(&moved(row, n_before, text)));
-            joined.append(&part, text);
+            part.iter().for_each(|row| whole.push(&moved(row, n_before, &texts)));
+            joined.append(&part, &texts);
             assert!(joined.iter().eq(whole.iter()), "{n}");
         }
         assert!(joined.blocks.iter().any(|block| block.n_rows() < BLOCK_ROWS));
@@ -1052,6 +1099,9 @@ mod tests {
         let back: AccessTable = postcard::from_bytes(&bytes).unwrap();
         for table in [&joined, &back] {
             assert!(table.iter().eq(whole.iter()));
+            let mut again = AccessTable::default();
+            again.append(table, &(0..99).map(StringId).collect::<Vec<_>>());
+            assert!(again.iter().eq(whole.iter()));
             let about =
                 |table: &AccessTable| (table.span(), table.last_ts, table.first_ts, table.is_unordered);
             assert_eq!(about(table), about(&whole));

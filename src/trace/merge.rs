@@ -127,7 +127,7 @@ impl TraceBuilder {
             self.trace.signatures.append(part.signatures);
         }
         self.trace.scoring_calls.append(part.scoring_calls, |id| numbers.text(id));
-        self.trace.accesses.append(&part.accesses, |id| numbers.text(id));
+        self.trace.accesses.append(&part.accesses, &numbers.strings);
         self.trace.ledger.absorb(part.ledger);
     }
 
