@@ -12,10 +12,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use tracedrop::base::threads::{self, n_threads};
+use tracedrop::import::parts::Part;
 use tracedrop::import::{Import, mrm_parquet, perf_text};
 use tracedrop::memory::{Options, View};
-use tracedrop::trace::Trace;
 use tracedrop::trace::args::Content;
+use tracedrop::trace::{Trace, TraceBuilder};
 
 const CHUNK_BYTES: usize = 1 << 20;
 const STRETCH_BYTES: u64 = 16 << 20;
@@ -46,12 +47,14 @@ fn measure(path: &Path) -> std::io::Result<()> {
     }
     if name.ends_with(".parquet") {
         let content = SharedContent(Arc::new(std::fs::read(path)?));
-        for n_threads in [1, n_threads()] {
+        let mut counts = vec![1, 2, n_threads()];
+        counts.dedup();
+        for n_threads in counts {
             // In a thread of its own, which starts no others from then on.
             let bench = || row_groups(&content, n_threads);
             let Ok((rows, seconds)) = std::thread::scope(|scope| scope.spawn(bench).join()) else { continue };
             println!(
-                "{name}: {n_threads} of its workers read {:.1} million rows/s, each row group by itself",
+                "{name}: {n_threads} of its threads read and join {:.1} million rows/s",
                 rows as f64 / seconds / 1e6
             );
         }
@@ -113,23 +116,26 @@ impl Content for SharedContent {
     }
 }
 
-/// Rows and seconds of what so many workers do that are given one stretch of a Parquet file after the other, up to the bytes that travel.
+/// Rows and seconds of what so many threads do that are given one stretch of a Parquet file after the other, up to one table of all.
 fn row_groups(content: &SharedContent, n_threads: usize) -> (usize, f64) {
     let Some(parts) = mrm_parquet::INFO.parts else { return (0, 1.0) };
     let start = Instant::now();
-    let n_stretches = content.n_bytes().div_ceil(STRETCH_BYTES) as usize;
-    let rows = threads::map(n_stretches, &mut vec![(); n_threads], |number, _| {
+    let n_bytes = content.n_bytes();
+    let n_stretches = n_bytes.div_ceil(STRETCH_BYTES) as usize;
+    let sent = threads::map(n_stretches, &mut vec![(); n_threads], |number, _| {
         threads::be_one_of_several();
         let mut reader = (parts.reader)();
         reader.lend(Rc::new(content.clone()));
         let from = number as u64 * STRETCH_BYTES;
         reader.start(from, from + STRETCH_BYTES);
-        let part = reader.finish();
-        let n_rows = part.n_rows();
-        black_box(part.into_bytes());
-        n_rows
+        reader.finish().into_sent()
     });
-    (rows.into_iter().sum(), start.elapsed().as_secs_f64())
+    let mut whole = TraceBuilder::default();
+    whole.trace.accesses.set_given_positions();
+    for part in sent.into_iter().filter_map(Part::from_sent) {
+        black_box(part.rows.join_to(&mut whole, &[], 0));
+    }
+    (whole.trace.accesses.len(), start.elapsed().as_secs_f64())
 }
 
 /// The file by one thread, and the seconds that took; of a Parquet file without those that it takes to come from the disk.

@@ -1,16 +1,20 @@
-//! MB/s of each reader natively: bytes to finished trace, and to finished reports.
+//! MB/s of each reader natively: bytes to finished trace, and to finished reports; and of what they stand on.
 //!
 //! The inputs are made by `examples/make_trace.rs`; `make bench` makes them and runs this and the browser's side.
 //! `TRACEDROP_BENCH_DIR` holds them: `kineto-mi300.json`, `kineto-b200.json`, `chrome.json`, `chrome.json.gz`, `sway.jsonl`, `python.jsonl`, `perf.txt`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use ruzstd::decoding::StreamingDecoder;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::hint::black_box;
+use std::io::Read;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 use tracedrop::analysis::{ANALYSES, AnalysisInfo, Context, Query};
+use tracedrop::base::zstd::Decoder;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export;
 use tracedrop::import::{Import, chrome_trace};
@@ -203,5 +207,41 @@ fn index(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, scanner, readers, index);
+/// Unpacking zstd that is in memory as a whole, beside the decoder of streams: a column of numbers as Parquet has it (times, and addresses),
+/// and text.
+fn zstd(criterion: &mut Criterion) {
+    const N_VALUES: u64 = 100_000;
+    let mut group = criterion.benchmark_group("zstd");
+    let scattered = |at: u64| at.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 40;
+    let column = |value: &dyn Fn(u64) -> u64| (0..N_VALUES).flat_map(|at| value(at).to_le_bytes()).collect();
+    let contents: [(&str, Vec<u8>); 3] = [
+        ("times", column(&|at| 12_345_000_000_000 + at * 60_000 + scattered(at) % 60 * 1000)),
+        ("addresses", column(&|at| 0x7f3a_4000_0000 + scattered(at) * 64)),
+        (
+            "text",
+            (0..N_VALUES / 8)
+                .flat_map(|at| format!("{at} aten::mm_{}\n", scattered(at) % 50).into_bytes())
+                .collect(),
+        ),
+    ];
+    for (name, content) in contents {
+        let packed = compress_to_vec(content.as_slice(), CompressionLevel::Fastest);
+        let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+        group.throughput(Throughput::BytesDecimal(content.len() as u64));
+        group.bench_function(format!("{name}/whole"), |bencher| {
+            bencher.iter(|| black_box(decoder.unpack(&packed, content.len(), &mut out).is_ok()));
+        });
+        assert!(out == content);
+        group.bench_function(format!("{name}/ruzstd"), |bencher| {
+            bencher.iter(|| {
+                out.clear();
+                let stream = StreamingDecoder::new(packed.as_slice());
+                black_box(stream.is_ok_and(|mut stream| stream.read_to_end(&mut out).is_ok()))
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, scanner, readers, index, zstd);
 criterion_main!(benches);

@@ -1,9 +1,13 @@
 //! What must hold for any bytes at all; the fuzz targets are one call of it each.
 
+use ruzstd::decoding::StreamingDecoder;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use sha2::{Digest, Sha256};
+use std::io::Read;
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::archive::{ArchiveWriter, Effort, Entry};
+use tracedrop::base::zstd;
 use tracedrop::compare::CompareQuery;
 use tracedrop::engine::{Compared, HandedOn, Linked, Session, Shown, open_tracedrop_file};
 use tracedrop::export::{self, Options, link};
@@ -32,6 +36,30 @@ pub fn reader(format: &'static FormatInfo, data: &[u8]) {
             assert_eq!(whole, run_in_parts(format, data, stretch), "parts of {stretch}");
         }
     }
+}
+
+/// Unpacks `data` as zstd, and packs it: what is unpacked in memory as a whole is what a stream gives.
+pub fn zstd(data: &[u8]) {
+    const MAX_BYTES: u64 = 1 << 20;
+    let mut decoder = zstd::Decoder::default();
+    let mut out = Vec::new();
+    let streamed = StreamingDecoder::new(data).ok().and_then(|stream| {
+        let mut streamed = Vec::new();
+        stream.take(MAX_BYTES).read_to_end(&mut streamed).ok()?;
+        Some(streamed)
+    });
+    match streamed {
+        // A wrong checksum is not looked at in a stream.
+        Some(streamed) => {
+            if decoder.unpack(data, streamed.len(), &mut out).is_ok() {
+                assert_eq!(streamed, out);
+            }
+        }
+        None => drop(decoder.unpack(data, data.len(), &mut out)),
+    }
+    let packed = compress_to_vec(data, CompressionLevel::Fastest);
+    assert_eq!(decoder.unpack(&packed, data.len(), &mut out), Ok(()));
+    assert_eq!(out, data);
 }
 
 /// Reads `data` as whatever it looks like: plain, compressed, or nothing known.
@@ -108,7 +136,8 @@ fn account(mut session: Session, is_thorough: bool) -> String {
         return out;
     }
     let side = session.side().expect("the tables are there");
-    let mut compared = Compared::new(side.clone(), side, &CompareQuery::default()).expect("a file is like itself");
+    let mut compared =
+        Compared::new(side.clone(), side, &CompareQuery::default()).expect("a file is like itself");
     for exporter in compared.exporters() {
         compared.export(exporter, &Options::default(), &mut Vec::new()).expect("memory takes all");
     }
@@ -148,7 +177,9 @@ pub fn tracedrop_file(data: &[u8]) {
         members.push(format!(r#"{{"path":"{path}","bytes":{},"sha256":"{sha256}"}}"#, bytes.len()));
     }
     let manifest = format!(r#"{{"format":"tracedrop","version":1,"members":[{}]}}"#, members.join(","));
-    archive.add("manifest.json", Effort::None, |out| out.write_all(manifest.as_bytes())).expect("memory takes all");
+    archive
+        .add("manifest.json", Effort::None, |out| out.write_all(manifest.as_bytes()))
+        .expect("memory takes all");
     let Some(mut linked) = handed_on(archive.finish().expect("memory takes all")) else { return };
     let notes = linked.report().notes.clone();
     for exporter in [&export::markdown::INFO, &export::html::INFO, &export::json::INFO] {
