@@ -469,3 +469,107 @@ impl Decode for Nothing {
         self.values.resize(self.values.len() + n, ());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::thrift::Message;
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Rows of a page, and whether their values stand as numbers into the dictionary.
+    type Rows = (Vec<Option<i64>>, bool);
+
+    fn page(kind: i32, id: i16, header: Message, content: &[u8], out: &mut Vec<u8>) {
+        let n_bytes = content.len() as i32;
+        let header = Message::default().i32(1, kind).i32(2, n_bytes).i32(3, n_bytes).message(id, header);
+        out.extend_from_slice(&header.finish());
+        out.extend_from_slice(content);
+    }
+
+    /// The bytes of a column of such pages; `plain` writes a value as it is.
+    fn column_of(pages: &[Rows], plain: impl Fn(i64) -> Vec<u8>) -> Vec<u8> {
+        let mut distinct: Vec<i64> = pages.iter().flat_map(|(rows, _)| rows).flatten().copied().collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let mut out = Vec::new();
+        let dictionary = distinct.iter().flat_map(|value| plain(*value)).collect::<Vec<u8>>();
+        page(2, 7, Message::default().i32(1, distinct.len() as i32).i32(2, 0), &dictionary, &mut out);
+        for (rows, is_coded) in pages {
+            let levels: Vec<u32> = rows.iter().map(|row| u32::from(row.is_some())).collect();
+            let mut content = vec![0; 4];
+            hybrid::write(&levels, 1, &mut content);
+            let n_levels = content.len() as u32 - 4;
+            content[..4].copy_from_slice(&n_levels.to_le_bytes());
+            let values = rows.iter().flatten();
+            if *is_coded {
+                let codes: Vec<u32> =
+                    values.map(|value| distinct.binary_search(value).unwrap() as u32).collect();
+                let width = hybrid::width_of(distinct.len() as u32);
+                content.push(width);
+                hybrid::write(&codes, width, &mut content);
+            } else {
+                content.extend(values.flat_map(|value| plain(*value)));
+            }
+            let encoding = if *is_coded { 8 } else { 0 };
+            let header = Message::default().i32(1, rows.len() as i32).i32(2, encoding).i32(3, 3).i32(4, 3);
+            page(0, 5, header, &content, &mut out);
+        }
+        out
+    }
+
+    fn pages_of_rows() -> impl Strategy<Value = Vec<Rows>> {
+        let rows = prop_oneof![
+            prop::collection::vec(Just(None), 1..40),
+            prop::collection::vec((0..9i64).prop_map(Some), 1..40),
+            prop::collection::vec(prop::option::of(0..2000i64), 1..400),
+        ];
+        prop::collection::vec((rows, any::<bool>()), 1..6)
+    }
+
+    proptest! {
+        #[test]
+        fn pages_of_any_kind_are_one_column(columns in prop::collection::vec(pages_of_rows(), 1..4)) {
+            // Memory is used again from one to the next.
+            let mut room = Room::default();
+            for pages in columns {
+                let rows: Vec<Option<i64>> = pages.iter().flat_map(|(rows, _)| rows).copied().collect();
+                let number = |value: i64| (value * 1_000_000_007).to_le_bytes().to_vec();
+                let text = |value: i64| {
+                    let text = format!("number {value}");
+                    [&(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat()
+                };
+                for is_text in [false, true] {
+                    let bytes = match is_text {
+                        false => column_of(&pages, number),
+                        true => column_of(&pages, text),
+                    };
+                    let (kind, physical) = match is_text {
+                        false => (Kind::Int { bits: 64, signed: true }, Physical::Int64),
+                        true => (Kind::Text, Physical::Bytes),
+                    };
+                    let info = ColumnInfo { name: String::new(), kind, optional: true, physical };
+                    let n_bytes = bytes.len() as u64;
+                    let chunk = Chunk { codec: 0, n_values: rows.len() as u64, start: 0, n_bytes };
+                    let column = read(&bytes, &info, &chunk, rows.len(), &mut room).unwrap();
+                    for (at, row) in rows.iter().enumerate() {
+                        if is_text {
+                            let text = row.map(|value| format!("number {value}"));
+                            prop_assert_eq!(column.text(at), text.as_deref());
+                        } else {
+                            prop_assert_eq!(column.int(at), row.map(|value| value * 1_000_000_007));
+                        }
+                    }
+                    prop_assert_eq!(column.valid.is_some(), rows.contains(&None) && rows.iter().any(Option::is_some));
+                    let (ints, valid) = column.clone().spelled_out().into_ints(rows.len());
+                    prop_assert!(is_text || valid.as_ref().is_none_or(|valid| valid.len() == ints.len()));
+                    if let Values::Codes(codes, numbers) = column.values {
+                        room.take_back(Memory::Codes(codes));
+                        room.take_back(Memory::Ints(numbers));
+                    } else if let Values::Ints(values) = column.values {
+                        room.take_back(Memory::Ints(values));
+                    }
+                }
+            }
+        }
+    }
+}
