@@ -1,7 +1,7 @@
 //! MB/s of each reader natively: bytes to finished trace, and to finished reports; and of what they stand on.
 //!
 //! The inputs are made by `examples/make_trace.rs`; `make bench` makes them and runs this and the browser's side.
-//! `TRACEDROP_BENCH_DIR` holds them: `kineto-mi300.json`, `kineto-b200.json`, `chrome.json`, `chrome.json.gz`, `sway.jsonl`, `python.jsonl`, `perf.txt`.
+//! `TRACEDROP_BENCH_DIR` holds them: `kineto-mi300.json`, `kineto-b200.json`, `chrome.json`, `chrome.json.gz`, `chrome-lines.jsonl`, `sway.jsonl`, `python.jsonl`, `perf.txt`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ruzstd::decoding::StreamingDecoder;
@@ -34,6 +34,7 @@ fn readers(criterion: &mut Criterion) {
         "kineto-b200.json",
         "chrome.json",
         "chrome.json.gz",
+        "chrome-lines.jsonl",
         "sway.jsonl",
         "python.jsonl",
         "perf.txt",

@@ -43,7 +43,7 @@ impl<W: Write> Write for Counted<W> {
 fn main() -> io::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [kind, megabytes, path] = &args[..] else {
-        eprintln!("usage: make_trace chrome|sway|python|perf|mrm|serving MEGABYTES FILE");
+        eprintln!("usage: make_trace chrome|chrome-lines|sway|python|perf|mrm|serving MEGABYTES FILE");
         std::process::exit(2);
     };
     let Ok(megabytes) = megabytes.parse::<u64>() else {
@@ -54,6 +54,7 @@ fn main() -> io::Result<()> {
         Counted { inner: BufWriter::with_capacity(1 << 20, std::fs::File::create(path)?), bytes: 0 };
     match kind.as_str() {
         "chrome" => chrome(&mut out, megabytes * 1_000_000)?,
+        "chrome-lines" => chrome_lines(&mut out, megabytes * 1_000_000)?,
         "sway" => sway(&mut out, megabytes * 1_000_000)?,
         "python" => python(&mut out, megabytes * 1_000_000)?,
         "perf" => perf(&mut out, megabytes * 1_000_000)?,
@@ -448,6 +449,47 @@ fn mrm(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
             return Ok(());
         }
     }
+}
+
+/// Spans as a server logs them: one event a line, no brackets around them, some inside others, and a counter now and then.
+fn chrome_lines(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
+    const THREADS: usize = 8;
+    let mut random = Random(0x5eed);
+    let mut clocks = [1_700_000_000_000_000u64; THREADS];
+    let mut n_requests = 0u64;
+    while out.bytes < size {
+        let thread = random.below(THREADS as u64) as usize;
+        let tid = 100 + thread;
+        n_requests += 1;
+        let start = clocks[thread];
+        let n_inner = 1 + random.below(5);
+        clocks[thread] = start + n_inner * 100 + 20 + random.below(50);
+        writeln!(
+            out,
+            r#"{{"name":"request","cat":"http","ph":"X","ts":{start},"dur":{},"pid":7,"tid":{tid},"args":{{"id":{n_requests},"path":"/v1/items/{}","status":200}}}}"#,
+            n_inner * 100 + 10,
+            random.below(5_000),
+        )?;
+        for inner in 0..n_inner {
+            writeln!(
+                out,
+                r#"{{"name":"query_{}","cat":"db","ph":"X","ts":{}.{:03},"dur":{},"pid":7,"tid":{tid},"args":{{"rows":{},"sql":"select * from items where id = ?"}}}}"#,
+                random.below(40),
+                start + inner * 100 + 5,
+                random.below(1_000),
+                40 + random.below(50),
+                random.below(200),
+            )?;
+        }
+        if n_requests.is_multiple_of(50) {
+            writeln!(
+                out,
+                r#"{{"name":"in flight","ph":"C","ts":{start},"pid":7,"args":{{"requests":{}}}}}"#,
+                random.below(20)
+            )?;
+        }
+    }
+    Ok(())
 }
 
 /// A profile of a large program: many places, few strings, as CPython's sampling profiler writes it.

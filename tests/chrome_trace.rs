@@ -912,8 +912,10 @@ fn parts_fit_where_a_file_is_regular() {
         )
     };
     let events: Vec<String> = (0..20_000).map(event).collect();
-    for separator in [",", ",\n  ", " , "] {
-        let text = format!("{{\"traceEvents\": [{}]}}", events.join(separator));
+    for separator in [",", ",\n  ", " , ", "\n", "\r\n", " \n\n  ", "\n, "] {
+        let events = events.join(separator);
+        let is_list = separator.contains(',') && !separator.starts_with('\n');
+        let text = if is_list { format!("{{\"traceEvents\": [{events}]}}") } else { events };
         let bytes = text.as_bytes();
         let mut import = Import::with_format("regular", bytes.len() as u64, CHROME);
         import.can_read_again(std::rc::Rc::new(bytes.to_vec()));
@@ -973,6 +975,8 @@ fn any_event() -> impl Strategy<Value = String> {
     })
 }
 
+const EVENT_LINE: &str = r#"{"name":"first","ph":"X","ts":1,"dur":1,"pid":1,"tid":1}"#;
+
 /// Texts and arguments that look like events where one does not know what is around them.
 fn deceptive_event() -> impl Strategy<Value = String> {
     const EVENT: &str = r#"{"name":"no","ph":"X","ts":1,"dur":1,"pid":1,"tid":1}"#;
@@ -987,6 +991,12 @@ fn deceptive_event() -> impl Strategy<Value = String> {
         }),
         // In a text whose quotes are not escaped nobody can tell; all have to come to the same.
         (0..60i64).prop_map(|ts| format!(r#"{{"name":"a ,{EVENT},{EVENT}","ph":"i","ts":{ts},"pid":1,"tid":1}}"#)),
+        // Cut in the middle, and over several lines.
+        Just(r#"{"name":"cut","ph":"X","ts":1,"args":{"a":["#.to_string()),
+        Just(EVENT.replace(',', ",\n ")),
+        Just(r#"{"ph":"i","name":"l","ts":3,"pid":1,"tid":1,"args":{"l":[
+{"ph":"i","name":"no"}
+{"ph":"i"}]}}"#.to_string()),
         Just("7".to_string()),
         Just(format!("[1,{EVENT}]")),
     ]
@@ -1012,13 +1022,20 @@ proptest! {
     #[test]
     fn any_stream_is_read_alike_in_parts(
         events in prop::collection::vec(deceptive_event(), 0..60),
-        in_object in any::<bool>(),
+        around in 0..3,
+        separator in prop::sample::select(vec![",\n", ",", "\n,", "\n"]),
         close in any::<bool>(),
         seed in 1..u64::MAX,
         max_stretch in 1..4000u64,
     ) {
-        let list = format!("[{}{}", events.join(",\n"), if close { "]" } else { "" });
-        let text = if in_object { format!("{{\"a\":[1,2],\"traceEvents\":{list},\"b\":\"c\"}}") } else { list };
+        let events = events.join(separator);
+        let list = format!("[{events}{}", if close { "]" } else { "" });
+        let text = match around {
+            0 => list,
+            1 => format!("{{\"a\":[1,2],\"traceEvents\":{list},\"b\":\"c\"}}"),
+            // Lines without brackets around them.
+            _ => format!("{EVENT_LINE}\n{events}{}", if close { "\n" } else { "" }),
+        };
         let whole = import("unknown", text.as_bytes(), CHROME);
         let parts = import_in_parts("unknown", text.as_bytes(), CHROME, &mut Random(seed), max_stretch);
         prop_assert_eq!(text_of(&parts), text_of(&whole), "{}", text);

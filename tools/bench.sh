@@ -13,6 +13,7 @@ make_trace() {
   [ "$dir/$2" -nt examples/make_trace.rs ] || cargo run --quiet --release --example make_trace -- "$1" "$megabytes" "$dir/$2"
 }
 make_trace chrome chrome.json
+make_trace chrome-lines chrome-lines.jsonl
 make_trace sway sway.jsonl
 make_trace perf perf.txt
 make_trace python python.jsonl
@@ -51,7 +52,7 @@ node tools/bench-scanner.mjs target/wasm/wasm32-unknown-unknown/release/scanner.
 echo "bench: browser, from choosing a file to the whole overview on screen"
 . target/env.sh
 export TRACEDROP_CHROME
-node tests/browser/bench.mjs "${real[@]}" "$dir"/chrome.json "$dir"/chrome.json.gz "$dir"/sway.jsonl "$dir"/python.jsonl "$dir"/mrm.txt "$dir"/mrm.parquet
+node tests/browser/bench.mjs "${real[@]}" "$dir"/chrome.json "$dir"/chrome.json.gz "$dir"/chrome-lines.jsonl "$dir"/sway.jsonl "$dir"/python.jsonl "$dir"/mrm.txt "$dir"/mrm.parquet
 
 echo "bench: browser, large traces"
 packed=$(grown 500 kineto-mi300.json --preset mi300).gz

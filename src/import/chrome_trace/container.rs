@@ -35,7 +35,7 @@ const RECOVERY_BYTES: usize = 64 << 10;
 /// How much may be looked through for that beyond the bytes read so far.
 const FREE_SEARCH_BYTES: u64 = 16 << 20;
 /// Where each line is an event, one that seems longer than this is looked at for lines that it has swallowed.
-const LONG_LINE_BYTES: usize = 1 << 20;
+pub const LONG_LINE_BYTES: usize = 1 << 20;
 /// How much of a broken event is kept to be shown.
 const EXAMPLE_BYTES: usize = 200;
 /// How much is looked at to tell an event from the object around all events.
@@ -297,13 +297,22 @@ impl Container {
     }
 
     /// Whether parts of what comes can be read by others.
-    pub fn is_in_list(&self) -> bool {
-        matches!(self.state, State::List { kind: ListKind::Events, .. })
+    pub fn is_among_events(&self) -> bool {
+        matches!(self.state, State::List { kind: ListKind::Events, .. } | State::Lines)
     }
 
     /// Where it stands, if that is in front of an event and nothing else is open.
     pub fn joint(&self) -> Option<u64> {
         self.at_limit.then_some(self.offset)
+    }
+
+    /// Whether a part that starts where this stands has taken the right things for granted. Between lines, commas make no
+    /// difference.
+    pub fn fits(&self, notes: &Notes) -> bool {
+        match self.state {
+            State::Lines => true,
+            _ => !notes.are_lines,
+        }
     }
 
     /// Leaves out what a part has read, which starts where this stands.
@@ -547,6 +556,10 @@ impl Container {
                 None => return Step::NeedMore(at),
                 Some(b',') => at += 1,
                 Some(b'{') => {
+                    if self.offset + at as u64 >= self.limit {
+                        self.at_limit = true;
+                        return Step::NeedMore(at);
+                    }
                     event.clear();
                     match self.layouts.scan(bytes, at, &mut event) {
                         Ok(end) if end - at <= LONG_LINE_BYTES.min(self.max_element) => {

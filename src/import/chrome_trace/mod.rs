@@ -64,7 +64,7 @@ impl Reader for ChromeReader {
 
 impl Joins for ChromeReader {
     fn is_splittable(&self) -> bool {
-        self.container.is_in_list()
+        self.container.is_among_events()
     }
 
     fn wants(&self) -> u64 {
@@ -81,7 +81,7 @@ impl Joins for ChromeReader {
 
     fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
         let Some(notes) = part::Notes::from_bytes(&part.notes) else { return false };
-        let is_joined = part.rows.join_to(out, issues::ALL, 0);
+        let is_joined = self.container.fits(&notes) && part.rows.join_to(out, issues::ALL, 0);
         if is_joined {
             self.container.go_on_behind(part.end, &notes);
         }

@@ -1,9 +1,10 @@
 //! A part of the list of events, read by itself. See [`crate::import::parts`].
 //!
-//! Only what is regular is read: events with one comma between them. At anything else the part ends, and the reader of
-//! the whole, which knows what to do then, goes on from there.
+//! Only what is regular is read: events with one comma between them, or, where the file has no brackets around them, with
+//! nothing but white space. At anything else the part ends, and the reader of the whole, which knows what to do then, goes on
+//! from there.
 
-use super::container::{Carry, skip_space};
+use super::container::{Carry, LONG_LINE_BYTES, skip_space};
 use super::layouts::Layouts;
 use super::rows::{Place, Rows, Seen};
 use super::scanner::RawEvent;
@@ -11,15 +12,15 @@ use crate::base::json::JsonError;
 use crate::import::parts::{Part, PartReader, PartRows};
 use crate::trace::TraceBuilder;
 use crate::trace::args::ArgsTable;
-use memchr::memchr;
+use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 
 /// What looks like an event but does not end within so many bytes is not taken for one.
 const MAX_GUESS_BYTES: usize = 1 << 20;
 /// A part in which more than this was looked through in vain is left to the reader of the whole.
 const MAX_VAIN_BYTES: usize = 16 << 20;
-/// Longer events are left to it as well.
-const MAX_EVENT_BYTES: usize = 4 << 20;
+/// Longer events are left to it as well, which looks at some of them for lines that they have swallowed.
+const MAX_EVENT_BYTES: usize = LONG_LINE_BYTES;
 
 /// What the reader of the whole has to know of a part besides its rows.
 #[derive(Serialize, Deserialize)]
@@ -28,6 +29,8 @@ pub struct Notes {
     pub at_event: bool,
     /// A comma was the last thing that was read.
     pub after_comma: bool,
+    /// There are no commas between the events.
+    pub are_lines: bool,
     n_by_phase: Vec<(u8, u64)>,
     only_ferrum_like: bool,
     n_elements: u64,
@@ -52,6 +55,9 @@ impl Notes {
 /// Where a part starts in which no event was found: at no place where anyone will ever stand.
 const NOWHERE: u64 = u64::MAX;
 
+/// More bytes have to be seen to tell.
+struct Cut;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Looking for the start of an event.
@@ -74,6 +80,7 @@ pub struct ChromePart {
     vain: usize,
     carry: Carry,
     after_comma: bool,
+    are_lines: bool,
     at_event: bool,
     layouts: Layouts,
     rows: Rows,
@@ -92,6 +99,7 @@ impl Default for ChromePart {
             vain: 0,
             carry: Carry::default(),
             after_comma: false,
+            are_lines: false,
             at_event: false,
             layouts: Layouts::default(),
             rows: Rows::default(),
@@ -132,6 +140,7 @@ impl PartReader for ChromePart {
         let notes = Notes {
             at_event: self.at_event,
             after_comma: self.after_comma,
+            are_lines: self.are_lines,
             n_by_phase: phases.map(|(phase, n)| (phase as u8, *n)).collect(),
             only_ferrum_like: seen.only_ferrum_like,
             n_elements: seen.n_elements,
@@ -147,49 +156,30 @@ impl PartReader for ChromePart {
 }
 
 impl ChromePart {
-    /// Looks for the start of an event: a whole object behind a comma that says what phase it is of. That it is none
-    /// inside a string or an argument shows later.
+    /// Looks for the start of an event: a whole object that says what phase it is of, behind a comma, or at the start of a line.
+    /// That it is none inside a string or an argument shows later.
     fn seek(&mut self, bytes: &[u8]) {
         self.head.extend_from_slice(bytes);
         let head = std::mem::take(&mut self.head);
-        let mut event = RawEvent::default();
-        while let Some(found) = head.get(self.sought..).and_then(|rest| memchr(b',', rest)) {
-            let comma = self.sought + found;
-            if self.offset + comma as u64 >= self.until || self.vain > MAX_VAIN_BYTES {
+        while let Some(found) = head.get(self.sought..).and_then(|rest| memchr2(b',', b'\n', rest)) {
+            let mark = self.sought + found;
+            if self.offset + mark as u64 >= self.until || self.vain > MAX_VAIN_BYTES {
                 self.state = State::Over;
                 return;
             }
-            let at = skip_space(&head, comma + 1);
-            event.clear();
-            let limit = head.len().min(at + MAX_GUESS_BYTES);
-            let is_event = match head.get(at) {
-                Some(b'{') => match self.layouts.scan(&head[..limit], at, &mut event) {
-                    Ok(_) if event.phase != 0 => Some(true),
-                    Ok(end) => {
-                        self.vain += end - at;
-                        Some(false)
-                    }
-                    Err(JsonError::Cut) if limit == head.len() => None,
-                    Err(_) => {
-                        self.vain += limit - at;
-                        Some(false)
-                    }
-                },
-                Some(_) => Some(false),
-                None => None,
-            };
-            match is_event {
-                Some(true) => {
+            match self.event_behind(&head, mark) {
+                Ok(Some((at, are_lines))) => {
                     self.state = State::Reading;
                     self.start = self.offset + at as u64;
                     self.offset = self.start;
-                    self.after_comma = true;
+                    self.are_lines = are_lines;
+                    self.after_comma = !are_lines;
                     self.read(&head[at..]);
                     return;
                 }
-                Some(false) => self.sought = comma + 1,
-                None => {
-                    self.sought = comma;
+                Ok(None) => self.sought = mark + 1,
+                Err(Cut) => {
+                    self.sought = mark;
                     self.head = head;
                     return;
                 }
@@ -200,6 +190,44 @@ impl ChromePart {
         self.sought = 0;
         if self.offset >= self.until {
             self.state = State::Over;
+        }
+    }
+
+    /// Where the event behind the comma or LF at `mark` starts, and whether there are no commas between events; `None` if there
+    /// is no event.
+    fn event_behind(&mut self, head: &[u8], mark: usize) -> Result<Option<(usize, bool)>, Cut> {
+        let at = skip_space(head, mark + 1);
+        match head.get(at) {
+            None => return Err(Cut),
+            Some(b'{') => {}
+            Some(_) => return Ok(None),
+        }
+        let limit = head.len().min(at + MAX_GUESS_BYTES);
+        let mut event = RawEvent::default();
+        let end = match self.layouts.scan(&head[..limit], at, &mut event) {
+            Ok(end) => end,
+            Err(JsonError::Cut) if limit == head.len() => return Err(Cut),
+            Err(_) => {
+                self.vain += limit - at;
+                return Ok(None);
+            }
+        };
+        if event.phase == 0 {
+            self.vain += end - at;
+            return Ok(None);
+        }
+        if head.get(mark) == Some(&b',') {
+            return Ok(Some((at, false)));
+        }
+        // What follows tells whether a comma comes before the line.
+        match head.get(skip_space(head, end)) {
+            None => Err(Cut),
+            Some(b'{') => Ok(Some((at, true))),
+            Some(b',') => Ok(Some((at, false))),
+            Some(_) => {
+                self.vain += end - at;
+                Ok(None)
+            }
         }
     }
 
@@ -222,11 +250,11 @@ impl ChromePart {
             at = skip_space(bytes, at);
             match bytes.get(at) {
                 None => break,
-                Some(b',') if !self.after_comma => {
+                Some(b',') if !self.after_comma && !self.are_lines => {
                     self.after_comma = true;
                     at += 1;
                 }
-                Some(b'{') if self.after_comma => {
+                Some(b'{') if self.after_comma || self.are_lines => {
                     if start + at as u64 >= self.until {
                         self.at_event = true;
                         self.state = State::Over;
