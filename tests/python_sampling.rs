@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use support::{data_dirs, files, for_each_cut, import, import_cut, stem};
+use support::{data_dirs, files, for_each_cut, import, import_cut, import_in_parts, stem};
 use tracedrop::analysis::hot_frames::{self, places, totals};
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::strings::StringId;
-use tracedrop::import::{Import, python_sampling};
+use tracedrop::import::{Import, ImportError, python_sampling};
 use tracedrop::report::{Block, Report, Table};
 use tracedrop::trace::profiles::ProfileRun;
 use tracedrop::trace::{Run, Trace};
@@ -152,7 +152,14 @@ fn every_file_reads_as_expected_however_it_is_cut() {
         let expected = path.parent().unwrap().join("expected").join(format!("{name}.json"));
         let expected: Value = serde_json::from_str(&std::fs::read_to_string(expected).unwrap()).unwrap();
         let bytes = std::fs::read(&path).unwrap();
+        let mut whole = None;
         for_each_cut("unknown", &bytes, None, &mut |cut, trace| {
+            let all = all_of(&trace);
+            support::assert_same_text(
+                &format!("{name}, {cut}"),
+                &all,
+                whole.get_or_insert_with(|| all.clone()),
+            );
             let trace = trace.unwrap_or_else(|error| panic!("{name}, {cut}: {error}"));
             assert_eq!(trace.source.format, "python-sampling", "{name}");
             assert_same(&format!("{name}, {cut}"), &dump(&trace), &expected);
@@ -162,6 +169,47 @@ fn every_file_reads_as_expected_however_it_is_cut() {
         n += 1;
     }
     assert!(n >= 20, "{n} files");
+}
+
+/// Everything that is known of a file, down to the numbers of texts and the order of oddities.
+fn all_of(trace: &Result<Trace, ImportError>) -> String {
+    let trace = match trace {
+        Ok(trace) => trace,
+        Err(error) => return format!("{error:?}"),
+    };
+    let runs: Vec<String> = trace
+        .profiles
+        .iter()
+        .map(|run| {
+            let frames = &run.frames;
+            let row = |row: usize| {
+                format!(
+                    "{:?}",
+                    (
+                        frames.frame_id[row],
+                        (frames.path[row], frames.func[row]),
+                        (frames.line.get(row), frames.end_line.get(row)),
+                        (frames.col.get(row), frames.end_col.get(row)),
+                        (frames.self_samples[row], frames.cumulative[row]),
+                        (frames.has_frame[row], frames.has_counts[row]),
+                    )
+                )
+            };
+            let head = ProfileRun { frames: Default::default(), ..run.clone() };
+            let rows: Vec<String> = (0..frames.len()).map(row).collect();
+            format!("{:?}\n{}", postcard::to_allocvec(&head).unwrap(), rows.join("\n"))
+        })
+        .collect();
+    let texts: Vec<&str> =
+        (0..trace.strings.len() as u32).map(|id| trace.strings.get(StringId(id))).collect();
+    let ledger = &trace.ledger;
+    format!(
+        "{}\n{texts:?}\n{:?}\n{:?}\n{:#?}",
+        runs.join("\n"),
+        (&trace.source.producer, &trace.source.metadata, &trace.source.record_kinds),
+        (ledger.content_bytes, ledger.kept, ledger.repaired, ledger.skipped, &ledger.record_noun),
+        ledger.issues
+    )
 }
 
 /// Compares field by field, so that a failure names the field.
@@ -495,6 +543,9 @@ fn runs_beyond_number_are_skipped_and_counted() {
     let trace = import_text(&lines);
     assert_eq!(trace.profiles.len(), 1 << 16);
     assert_eq!(trace.ledger.count_of("profile-too-many-runs"), 70_000 - (1 << 16));
+    let format = Some(&python_sampling::INFO);
+    let parts = import_in_parts("t", lines.as_bytes(), format, &mut support::Random(7), 1 << 20);
+    support::assert_same_text("in parts", &all_of(&parts), &all_of(&import("t", lines.as_bytes(), format)));
     let report = only_report(trace);
     assert_eq!(table(&report, "runs").n_rows(), 1 << 16);
     assert!(warnings(&report).contains("first 64 profiles"));
@@ -563,6 +614,40 @@ mod properties {
         records
     }
 
+    /// A line with its end, of a few ids, so that they are met again.
+    fn any_line() -> impl Strategy<Value = String> {
+        let id = || prop_oneof![0..6u64, Just(u64::MAX)];
+        let run = prop::sample::select(vec!["a", "a", "b"]);
+        let record = prop_oneof![
+            (0..3u8).prop_map(|mode| format!(r#""type":"meta","mode":"{mode}","sample_interval_usec":{mode}"#)),
+            prop::collection::vec((id(), 0..4u8), 0..3).prop_map(|entries| {
+                let entries = entries.iter().map(|(id, name)| format!(r#"{{"str_id":{id},"value":"s{name}\udcff"}}"#));
+                format!(r#""type":"string_table","strings":[{}]"#, entries.collect::<Vec<_>>().join(","))
+            }),
+            prop::collection::vec((id(), id(), id(), -2..5i64), 0..3).prop_map(|entries| {
+                let entries = entries.iter().map(|(id, path, func, line)| {
+                    format!(r#"{{"frame_id":{id},"path_str_id":{path},"func_str_id":{func},"line":{line}}}"#)
+                });
+                format!(r#""type":"frame_table","frames":[{}]"#, entries.collect::<Vec<_>>().join(","))
+            }),
+            (prop::collection::vec((id(), -1..9i64, 0..9u64), 0..3), 0..20u64).prop_map(|(entries, total)| {
+                let entries = entries.iter().map(|(id, own, cumulative)| {
+                    format!(r#"{{"frame_id":{id},"self":{own},"cumulative":{cumulative}}}"#)
+                });
+                let entries = entries.collect::<Vec<_>>().join(",");
+                format!(
+                    r#""type":"agg","kind":"frame","scope":"final","samples_total":{total},"entries":[{entries}]"#
+                )
+            }),
+            (-1..20i64).prop_map(|total| format!(r#""type":"end","samples_total":{total}"#)),
+            Just(r#""type":"agg","kind":"line","scope":"final","samples_total":1,"entries":[]"#.to_string()),
+            Just(r#""type":"other""#.to_string()),
+            (0..3u8).prop_map(|version| format!(r#""type":"meta","v":{version}"#)),
+        ];
+        let end = prop::sample::select(vec!["\n", "\n", "\r\n", "\n\n", "", "\r"]);
+        (record, run, end).prop_map(|(record, run, end)| format!(r#"{{{record},"run_id":"{run}"}}{end}"#))
+    }
+
     fn what_it_says(trace: &Trace) -> Value {
         let mut run = dump_run(trace, &trace.profiles[0]);
         let run_map = run.as_object_mut().unwrap();
@@ -596,6 +681,20 @@ mod properties {
             let shuffled = import_text(&records.join("\r\n"));
             prop_assert_eq!(what_it_says(&shuffled), what_it_says(&plain));
             assert_ledger_adds_up("shuffled", &shuffled, None);
+        }
+
+        /// Records of two runs in any order, whole, broken and repeated: which of them count depends on those before.
+        #[test]
+        fn any_records_are_read_alike_in_parts(
+            lines in prop::collection::vec(any_line(), 0..80),
+            seed in 1..u64::MAX,
+            max_stretch in 1..3000u64,
+        ) {
+            let bytes = lines.concat();
+            let format = Some(&python_sampling::INFO);
+            let whole = all_of(&import("t", bytes.as_bytes(), format));
+            let parts = import_in_parts("t", bytes.as_bytes(), format, &mut support::Random(seed), max_stretch);
+            prop_assert_eq!(all_of(&parts), whole, "{}", bytes);
         }
 
         #[test]

@@ -1,6 +1,6 @@
 //! Files of lines that stand for themselves: one reader of them, whole or in parts, for all formats.
 //!
-//! A format says what it makes of a line ([`LineRows`]). A line starts behind every LF, whatever ends the others, so a part
+//! A format says what it makes of a line ([`LineRows`]), and, where lines refer to others, what a part keeps until it is joined. A line starts behind every LF, whatever ends the others, so a part
 //! starts behind the first one and ends behind another. What is left at the end of the file is read by the reader of
 //! the whole, which knows a last line from others.
 
@@ -11,18 +11,40 @@ use crate::trace::{IssueKind, TraceBuilder};
 use memchr::memchr;
 
 /// What a format makes of its lines, and what it keeps between them: nothing that rows depend on, so that a file can be
-/// read from any line on.
+/// read from any line on, or what [`LineRows::join`] can put together.
 pub trait LineRows {
     /// A longer line is only counted.
     const MAX_LINE_BYTES: usize;
+    /// What ends a line. LF does in any case.
+    const LINE_ENDS: LineEnds = LineEnds::Universal;
+    /// What a record is called, in the plural.
+    const RECORD_NOUN: &'static str = "lines";
     /// What can be wrong.
     const ISSUES: &'static [&'static IssueKind];
 
     /// One line becomes rows, or an entry in the ledger. `is_last` is a line that may have been cut by the end of the file.
     fn read(&mut self, line: Line<'_>, is_last: bool, out: &mut TraceBuilder);
 
-    /// Says what the rows that are there tell of the file.
-    fn describe(out: &mut TraceBuilder);
+    /// Says what the lines that were read tell of the file, and hands over what is kept of them.
+    fn describe(&self, out: &mut TraceBuilder);
+
+    /// The file is over.
+    fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
+        self.describe(out);
+        Ok(())
+    }
+
+    /// What is kept of a part besides its rows, for [`LineRows::join`]. `None` if the part has to be read again by the one who
+    /// joins.
+    fn notes(&mut self) -> Option<Vec<u8>> {
+        Some(Vec::new())
+    }
+
+    /// Goes on behind the part of those `rows` and `notes`, before which there are `n_lines` lines. False, and nothing happens,
+    /// if it can not.
+    fn join(&mut self, rows: PartRows, notes: &[u8], n_lines: u64, out: &mut TraceBuilder) -> bool {
+        notes.is_empty() && rows.join_to(out, Self::ISSUES, n_lines)
+    }
 }
 
 /// Reads a file from its start.
@@ -38,18 +60,13 @@ pub struct LineReader<R> {
 impl<R: LineRows> LineReader<R> {
     /// A reader at the start of a file.
     pub fn new(rows: R) -> LineReader<R> {
-        LineReader {
-            lines: LineSplitter::new(LineEnds::Universal, R::MAX_LINE_BYTES),
-            rows,
-            at: 0,
-            limit: u64::MAX,
-        }
+        LineReader { lines: LineSplitter::new(R::LINE_ENDS, R::MAX_LINE_BYTES), rows, at: 0, limit: u64::MAX }
     }
 }
 
 impl<R: LineRows> Reader for LineReader<R> {
     fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "lines".into();
+        out.trace.ledger.record_noun = R::RECORD_NOUN.into();
         let rows = &mut self.rows;
         let taken = self.limit.saturating_sub(self.at).min(bytes.len() as u64) as usize;
         self.lines.feed(&bytes[..taken], |line| rows.read(line, false, out));
@@ -58,15 +75,14 @@ impl<R: LineRows> Reader for LineReader<R> {
     }
 
     fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "lines".into();
+        out.trace.ledger.record_noun = R::RECORD_NOUN.into();
         let rows = &mut self.rows;
         self.lines.finish(|line| rows.read(line, true, out));
-        R::describe(out);
-        Ok(())
+        rows.finish(out)
     }
 
     fn snapshot(&self, out: &mut TraceBuilder) {
-        R::describe(out);
+        self.rows.describe(out);
     }
 
     fn joins(&mut self) -> Option<&mut dyn Joins> {
@@ -93,18 +109,18 @@ impl<R: LineRows> Joins for LineReader<R> {
     }
 
     fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
-        let Ok(n_lines) = part.notes.as_slice().try_into().map(u64::from_le_bytes) else { return false };
+        let Some((n_lines, notes)) = part.notes.split_first_chunk() else { return false };
         let number = self.lines.line_number();
-        let is_joined = part.rows.join_to(out, R::ISSUES, number - 1);
+        let is_joined = self.rows.join(part.rows, notes, number - 1, out);
         if is_joined {
             self.at = part.end;
-            self.lines.go_on(part.end, number + n_lines);
+            self.lines.go_on(part.end, number.saturating_add(u64::from_le_bytes(*n_lines)));
         }
         is_joined
     }
 }
 
-/// Where a part starts in which there is no line.
+/// Where a part starts in which there is no line, or that is of no use.
 const NOWHERE: u64 = u64::MAX;
 
 /// Reads parts of a file.
@@ -131,7 +147,7 @@ impl<R: LineRows> LinePart<R> {
             until: 0,
             start: None,
             is_over: true,
-            lines: LineSplitter::new(LineEnds::Universal, R::MAX_LINE_BYTES),
+            lines: LineSplitter::new(R::LINE_ENDS, R::MAX_LINE_BYTES),
             rows: new_rows(),
             out: TraceBuilder::default(),
         }
@@ -177,10 +193,13 @@ impl<R: LineRows> PartReader for LinePart<R> {
     fn finish(&mut self) -> Part {
         let out = std::mem::take(&mut self.out);
         self.is_over = true;
+        let of_rows = self.rows.notes();
+        let mut notes = (self.lines.line_number() - 1).to_le_bytes().to_vec();
+        notes.extend_from_slice(of_rows.as_deref().unwrap_or_default());
         Part {
-            start: self.start.unwrap_or(NOWHERE),
+            start: self.start.filter(|_| of_rows.is_some()).unwrap_or(NOWHERE),
             end: self.lines.line_offset(),
-            notes: (self.lines.line_number() - 1).to_le_bytes().to_vec(),
+            notes,
             rows: PartRows::Tables(Box::new(out)),
         }
     }

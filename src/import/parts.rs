@@ -14,9 +14,10 @@
 //! ```
 
 use super::Reader;
+use crate::base::strings::StringId;
 use crate::trace::accesses::AccessTable;
 use crate::trace::args::Content;
-use crate::trace::ledger::IssueKind;
+use crate::trace::ledger::{IssueKind, Ledger};
 use crate::trace::{TraceBuilder, wire};
 use std::rc::Rc;
 
@@ -62,23 +63,31 @@ impl PartRows {
     /// Adds them to `out`, before which there are `n_lines` lines, in formats that count them. False, and nothing happens, if
     /// they are not what they should be.
     pub fn join_to(self, out: &mut TraceBuilder, kinds: &[&'static IssueKind], n_lines: u64) -> bool {
+        self.join_amended(out, kinds, n_lines, |_| {}).is_some()
+    }
+
+    /// The same, with an account that `amend` has put right, in the part's own numbers of lines. Gives the number in `out` of each
+    /// text of the part; `None`, and nothing happens, if the rows are not what they should be.
+    pub fn join_amended(
+        self,
+        out: &mut TraceBuilder,
+        kinds: &[&'static IssueKind],
+        n_lines: u64,
+        amend: impl FnOnce(&mut Ledger),
+    ) -> Option<Vec<StringId>> {
         match self {
             PartRows::Tables(tables) => {
                 let mut tables = tables.part_tables();
+                amend(&mut tables.ledger);
                 tables.ledger.count_lines_from(n_lines);
-                out.absorb(tables);
-                true
+                Some(out.absorb(tables))
             }
             PartRows::Bytes(bytes, at, accesses) => {
-                match wire::decode(bytes.get(at..).unwrap_or_default(), kinds) {
-                    Some(mut tables) => {
-                        tables.accesses = accesses.unwrap_or(tables.accesses);
-                        tables.ledger.count_lines_from(n_lines);
-                        out.absorb(tables);
-                        true
-                    }
-                    None => false,
-                }
+                let mut tables = wire::decode(bytes.get(at..)?, kinds)?;
+                tables.accesses = accesses.unwrap_or(tables.accesses);
+                amend(&mut tables.ledger);
+                tables.ledger.count_lines_from(n_lines);
+                Some(out.absorb(tables))
             }
         }
     }

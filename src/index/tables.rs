@@ -258,20 +258,7 @@ pub fn are_sound(trace: &Trace) -> bool {
         && trace.accesses.texts_are_below(n_strings)
         && profiles.iter().all(|profile| {
             let frames = &profile.frames;
-            same([
-                frames.frame_id.len(),
-                frames.path.len(),
-                frames.func.len(),
-                frames.line.len(),
-                frames.end_line.len(),
-                frames.col.len(),
-                frames.end_col.len(),
-                frames.self_samples.len(),
-                frames.cumulative.len(),
-                frames.has_frame.len(),
-                frames.has_counts.len(),
-            ]) && texts(&frames.path)
-                && texts(&frames.func)
+            frames.is_sound() && texts(&frames.path) && texts(&frames.func)
         })
 }
 

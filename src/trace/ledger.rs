@@ -66,6 +66,22 @@ pub struct Issue {
     pub example: String,
 }
 
+impl Issue {
+    /// One oddity, of which `example` is the text.
+    pub fn new(kind: &'static IssueKind, at: Position, example: &[u8]) -> Issue {
+        Issue { kind, count: 1, first: at, example: text::example(example, EXAMPLE_CHARS) }
+    }
+
+    /// Adds others of the same kind.
+    fn add(&mut self, other: Issue) {
+        self.count += other.count;
+        if other.first.byte < self.first.byte {
+            self.first = other.first;
+            self.example = other.example;
+        }
+    }
+}
+
 /// An [`Issue`] for another program, which knows the kind by its code.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NamedIssue {
@@ -190,12 +206,23 @@ impl Ledger {
                     issue.example = text::example(example, EXAMPLE_CHARS);
                 }
             }
-            None => self.issues.push(Issue {
-                kind,
-                count: 1,
-                first: at,
-                example: text::example(example, EXAMPLE_CHARS),
-            }),
+            None => self.issues.push(Issue::new(kind, at, example)),
+        }
+    }
+
+    /// Notes that `issue` came up when there were `n_before` kinds of oddities, which turned out after others had been noted.
+    pub fn file_late(&mut self, n_before: usize, mut issue: Issue) {
+        match self.issues.iter().position(|own| own.kind.code == issue.kind.code) {
+            Some(at) if at < n_before => {
+                if let Some(own) = self.issues.get_mut(at) {
+                    own.add(issue);
+                }
+            }
+            Some(at) => {
+                issue.add(self.issues.remove(at));
+                self.issues.insert(n_before.min(self.issues.len()), issue);
+            }
+            None => self.issues.insert(n_before.min(self.issues.len()), issue),
         }
     }
 
@@ -218,13 +245,7 @@ impl Ledger {
         }
         for issue in other.issues {
             match self.issues.iter_mut().find(|own| own.kind.code == issue.kind.code) {
-                Some(own) => {
-                    own.count += issue.count;
-                    if issue.first.byte < own.first.byte {
-                        own.first = issue.first;
-                        own.example = issue.example;
-                    }
-                }
+                Some(own) => own.add(issue),
                 None => self.issues.push(issue),
             }
         }
@@ -269,6 +290,33 @@ mod tests {
     const ODD: IssueKind =
         IssueKind { code: "odd", severity: Severity::Skipped, what: "odd, skipped", hint: "" };
     static ODD_KIND: IssueKind = ODD;
+
+    static OTHER_KIND: IssueKind =
+        IssueKind { code: "other", severity: Severity::Note, what: "other", hint: "" };
+
+    /// An oddity that turns out late stands where it would have stood.
+    #[test]
+    fn what_turns_out_late_is_filed_in_its_place() {
+        let at = |byte| Position { byte, line: None };
+        let filed = [(&ODD_KIND, 10), (&OTHER_KIND, 20), (&ODD_KIND, 30), (&OTHER_KIND, 40)];
+        let mut in_order = Ledger::default();
+        filed.iter().for_each(|(kind, byte)| in_order.file(kind, at(*byte), b""));
+        for late in 0..filed.len() {
+            let (mut ledger, mut n_before) = (Ledger::default(), 0);
+            for (index, (kind, byte)) in filed.iter().enumerate() {
+                if index == late {
+                    n_before = ledger.issues.len();
+                } else {
+                    ledger.file(kind, at(*byte), b"");
+                }
+            }
+            ledger.file_late(n_before, Issue::new(filed[late].0, at(filed[late].1), b""));
+            let shape = |ledger: &Ledger| -> Vec<(&str, u64, u64)> {
+                ledger.issues.iter().map(|issue| (issue.kind.code, issue.count, issue.first.byte)).collect()
+            };
+            assert_eq!(shape(&ledger), shape(&in_order), "{late}");
+        }
+    }
 
     #[test]
     fn keeps_the_first_place() {

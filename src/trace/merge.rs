@@ -14,7 +14,7 @@ use super::tracks::{Key, ProcessId, ThreadId};
 use crate::base::strings::StringId;
 
 /// What is joined: events, kept arguments, links, scoring calls, accesses and the account of a stretch. Samples, frames, profiles and facts on the file
-/// are no part of it: readers do not put them into parts.
+/// are no part of it: readers do not put them into parts, or put them together themselves.
 pub struct PartTables<'a, R> {
     /// Every text, at the place of its number.
     pub texts: Vec<&'a str>,
@@ -94,8 +94,8 @@ impl TraceBuilder {
         }
     }
 
-    /// Adds `part`, which comes right behind all that is here.
-    pub fn absorb<R: ExactSizeIterator<Item = Event>>(&mut self, part: PartTables<'_, R>) {
+    /// Adds `part`, which comes right behind all that is here. Gives the number that each text of the part has here.
+    pub fn absorb<R: ExactSizeIterator<Item = Event>>(&mut self, part: PartTables<'_, R>) -> Vec<StringId> {
         let numbers = self.number(&part);
         let n_before = self.events.rows.len() as u32;
         let n_extras = self.events.extras.len() as u32;
@@ -129,6 +129,7 @@ impl TraceBuilder {
         self.trace.scoring_calls.append(part.scoring_calls, |id| numbers.text(id));
         self.trace.accesses.append(&part.accesses, &numbers.strings);
         self.trace.ledger.absorb(part.ledger);
+        numbers.strings
     }
 
     /// Finds or adds what `part` gives numbers to.

@@ -75,6 +75,24 @@ impl ProfileFrames {
         self.frame_id.is_empty()
     }
 
+    /// Whether all columns have as many rows. They may come from anywhere.
+    pub fn is_sound(&self) -> bool {
+        let n_rows = self.len();
+        let others = [
+            self.path.len(),
+            self.func.len(),
+            self.line.len(),
+            self.end_line.len(),
+            self.col.len(),
+            self.end_col.len(),
+            self.self_samples.len(),
+            self.cumulative.len(),
+            self.has_frame.len(),
+            self.has_counts.len(),
+        ];
+        others.iter().all(|len| *len == n_rows)
+    }
+
     /// Adds a row of which only the id is known.
     pub fn push(&mut self, frame_id: u64) {
         self.frame_id.push(frame_id);

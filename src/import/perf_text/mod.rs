@@ -160,7 +160,7 @@ impl LineRows for Samples {
         }
     }
 
-    fn describe(out: &mut TraceBuilder) {
+    fn describe(&self, out: &mut TraceBuilder) {
         out.trace.source.producer = Some("perf script".to_string());
     }
 }

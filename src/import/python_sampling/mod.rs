@@ -14,23 +14,32 @@
 //! Quirks it copes with: runs one after another or interleaved, records in any order and repeated, a file that ends
 //! early, names with lone surrogates (file names that are not UTF-8), fields and record types of later versions.
 //! It does not make up stacks or times, which the format does not have.
+//!
+//! Lines refer to others by number, and the last one of a number counts. So a part of a file only notes down what its
+//! tables say, by the file's numbers, and whoever joins it adds that to what comes before (`part`, `log`).
 
 mod canonical;
 mod ids;
 pub mod issues;
+mod log;
+mod part;
 mod record;
 
-use super::{Confidence, FormatInfo, ImportError, Reader};
+use super::by_line::{LinePart, LineReader, LineRows};
+use super::parts::{PartRows, PartsInfo};
+use super::{Confidence, FormatInfo, ImportError};
 use crate::base::json::JsonError;
-use crate::base::lines::{Line, LineEnds, LineSplitter};
+use crate::base::lines::{Line, LineEnds};
 use crate::base::strings::StringId;
 use crate::base::text;
 use crate::trace::profiles::ProfileRun;
 use crate::trace::{IssueKind, Ledger, Position, TraceBuilder};
 use ids::IdIndex;
 use issues::*;
+use log::Log;
 use memchr::memmem;
-use record::{Record, RecordType, SkippedEntries};
+use record::{AggEntry, FrameEntry, Record, RecordType, SkippedEntries};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub static INFO: FormatInfo = FormatInfo {
@@ -39,8 +48,8 @@ pub static INFO: FormatInfo = FormatInfo {
     producers: "CPython 3.15+ python -m profiling.sampling",
     extensions: &["jsonl", "ndjson"],
     sniff,
-    reader: || Box::new(SamplingReader::new()),
-    parts: None,
+    reader: || Box::new(LineReader::new(Records::default())),
+    parts: Some(&PartsInfo { reader: || Box::new(LinePart::new(Records::of_part)) }),
     has_events: false,
     issues: issues::ALL,
 };
@@ -106,39 +115,35 @@ fn trim(line: &[u8]) -> (usize, &[u8]) {
     (start, &rest[..rest.len() - end])
 }
 
-struct SamplingReader {
-    lines: LineSplitter,
-    records: Records,
-}
+impl LineRows for Records {
+    const MAX_LINE_BYTES: usize = MAX_LINE_BYTES;
+    const LINE_ENDS: LineEnds = LineEnds::Lf;
+    const RECORD_NOUN: &'static str = "records";
+    const ISSUES: &'static [&'static IssueKind] = issues::ALL;
 
-impl SamplingReader {
-    fn new() -> SamplingReader {
-        SamplingReader { lines: LineSplitter::new(LineEnds::Lf, MAX_LINE_BYTES), records: Records::default() }
+    fn read(&mut self, line: Line<'_>, _is_last: bool, out: &mut TraceBuilder) {
+        self.line(line, out);
     }
-}
 
-impl Reader for SamplingReader {
-    fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
-        self.lines.feed(bytes, |line| self.records.line(line, out));
-        Ok(())
+    fn describe(&self, out: &mut TraceBuilder) {
+        let records = Records { runs: self.runs.clone(), n_by_type: self.n_by_type, ..Records::default() };
+        records.hand_over(out);
     }
 
     fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
-        self.lines.finish(|line| self.records.line(line, out));
-        if self.records.runs.is_empty() {
+        if self.runs.is_empty() {
             return Err(nothing_found(&out.trace.ledger));
         }
-        std::mem::take(&mut self.records).hand_over(out);
+        std::mem::take(self).hand_over(out);
         Ok(())
     }
 
-    fn snapshot(&self, out: &mut TraceBuilder) {
-        let records = Records {
-            runs: self.records.runs.clone(),
-            n_by_type: self.records.n_by_type,
-            ..Records::default()
-        };
-        records.hand_over(out);
+    fn notes(&mut self) -> Option<Vec<u8>> {
+        part::to_bytes(self)
+    }
+
+    fn join(&mut self, rows: PartRows, notes: &[u8], n_lines: u64, out: &mut TraceBuilder) -> bool {
+        part::join(self, rows, notes, n_lines, out)
     }
 }
 
@@ -163,27 +168,36 @@ struct Records {
     /// Run of the last record.
     last_run: usize,
     n_by_type: [u64; 6],
+    /// What these are records of a part for; `None` for those of the whole.
+    part: Option<part::OfPart>,
 }
 
 /// A run being read. Ids are replaced by row numbers at once, in whatever order the tables come.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct RunTables {
     /// Until the run is handed over, paths and functions in its frames hold numbers of rows of `strings`.
     run: ProfileRun,
+    #[serde(skip)]
     string_rows: IdIndex,
+    /// The file's own number of each string, in the order in which they first appear.
+    string_ids: Vec<u64>,
     /// [`StringId::NONE`]: referred to, but not defined so far.
     strings: Vec<StringId>,
+    #[serde(skip)]
     frame_rows: IdIndex,
     /// Which of `tables` a row of the frames was last touched by.
     frame_table: Vec<u32>,
     /// Where records with frames or counts start.
     tables: Vec<Place>,
+    /// In a part: the entries of these records.
+    #[serde(skip)]
+    log: Log,
     first: Place,
     end: Option<Place>,
 }
 
 /// A place in the file, without room for what all lines have.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Place {
     byte: u64,
     line: u64,
@@ -193,15 +207,24 @@ impl Place {
     fn position(self) -> Position {
         Position { byte: self.byte, line: Some(self.line) }
     }
+
+    /// The same place where `n_lines` lines come before the first.
+    fn behind(self, n_lines: u64) -> Place {
+        Place { line: self.line.saturating_add(n_lines), ..self }
+    }
 }
 
 impl Records {
+    /// Of a part, at its start.
+    fn of_part() -> Records {
+        Records { part: Some(part::OfPart::default()), ..Records::default() }
+    }
+
     fn line(&mut self, line: Line<'_>, out: &mut TraceBuilder) {
         let mark = if line.offset == 0 && line.bytes.starts_with(BYTE_ORDER_MARK) { 3 } else { 0 };
         let (blanks, bytes) = trim(&line.bytes[mark..]);
         let place = Place { byte: line.offset + (mark + blanks) as u64, line: line.number };
         let ledger = &mut out.trace.ledger;
-        ledger.record_noun = "records".into();
         if line.too_long {
             ledger.skip_record(&LINE_TOO_LONG, place.position(), line.file_bytes, bytes);
             return;
@@ -220,10 +243,20 @@ impl Records {
             return;
         }
         let Some(run) = self.run(place) else {
+            if let Some(part) = &mut self.part {
+                part.has_too_many_runs = true;
+            }
             ledger.skip_record(&TOO_MANY_RUNS, place.position(), n_bytes, bytes);
             return;
         };
-        self.runs[run].add(&self.record, bytes, place, out);
+        let had_meta = self.runs[run].run.has_meta;
+        if let Some(part) = &mut self.part
+            && self.record.is_meta_read()
+            && !had_meta
+        {
+            part.metas.push(part::FirstMeta::new(run, place, bytes, out.trace.ledger.issues.len()));
+        }
+        self.runs[run].add(&self.record, bytes, place, self.part.is_some(), out);
     }
 
     /// The number of the run that the record belongs to.
@@ -235,14 +268,18 @@ impl Records {
         self.last_run = match self.run_by_id.get(run_id) {
             Some(run) => *run,
             None if self.runs.len() == MAX_RUNS => return None,
-            None => {
-                let run = ProfileRun { run_id: run_id.clone(), ..ProfileRun::default() };
-                self.runs.push(RunTables { run, first: place, ..RunTables::default() });
-                self.run_by_id.insert(run_id.clone(), self.runs.len() - 1);
-                self.runs.len() - 1
-            }
+            None => self.add_run(run_id.clone(), place),
         };
         Some(self.last_run)
+    }
+
+    /// A run that is new, whose first record is at `place`.
+    fn add_run(&mut self, run_id: String, place: Place) -> usize {
+        let number = self.runs.len();
+        let run = ProfileRun { run_id: run_id.clone(), ..ProfileRun::default() };
+        self.runs.push(RunTables { run, first: place, ..RunTables::default() });
+        self.run_by_id.insert(run_id, number);
+        number
     }
 
     /// Puts the runs into the trace.
@@ -275,8 +312,8 @@ impl Records {
 }
 
 impl RunTables {
-    /// Takes one record of the run; `line` is its text.
-    fn add(&mut self, record: &Record, line: &[u8], place: Place, out: &mut TraceBuilder) {
+    /// Takes one record of the run; `line` is its text. Entries of frames and counts are only noted down for a part.
+    fn add(&mut self, record: &Record, line: &[u8], place: Place, is_part: bool, out: &mut TraceBuilder) {
         let n_bytes = line.len() as u64;
         let at = place.position();
         if let Some(version) = &record.unsupported {
@@ -308,16 +345,24 @@ impl RunTables {
                 }
             }
             RecordType::FrameTable => {
+                let table = self.tables.len() as u32;
                 self.tables.push(place);
-                self.add_frames(record);
+                match is_part {
+                    true => self.log.add_frames(table, &record.frames),
+                    false => record.frames.iter().for_each(|entry| self.add_frame(entry, table)),
+                }
             }
             RecordType::Agg if !(record.counts_frames && record.is_final) => {
                 self.run.n_ignored_agg += 1;
                 return out.trace.ledger.skip_record(&IGNORED_AGG, at, n_bytes, line);
             }
             RecordType::Agg => {
+                let table = self.tables.len() as u32;
                 self.tables.push(place);
-                self.add_counts(record);
+                match is_part {
+                    true => self.log.add_counts(table, &record.entries),
+                    false => record.entries.iter().for_each(|entry| self.add_count(entry, table)),
+                }
                 self.run.agg_samples_total = record.samples_total.or(self.run.agg_samples_total);
             }
             RecordType::End => {
@@ -351,49 +396,51 @@ impl RunTables {
         if skipped.n == 0 && !replaced { ledger.keep(n_bytes) } else { ledger.repair(n_bytes) }
     }
 
-    fn add_frames(&mut self, record: &Record) {
-        for entry in &record.frames {
-            let row = self.frame_row(entry.id);
-            let path = self.string_row(entry.path) as u32;
-            let func = self.string_row(entry.func) as u32;
-            let frames = &mut self.run.frames;
-            frames.path[row] = StringId(path);
-            frames.func[row] = StringId(func);
-            frames.line.set(row, Some(entry.line));
-            frames.end_line.set(row, entry.end_line);
-            frames.col.set(row, entry.col);
-            frames.end_col.set(row, entry.end_col);
-            frames.has_frame[row] = true;
-        }
+    /// A place in the source, of the table of that number.
+    #[inline]
+    fn add_frame(&mut self, entry: &FrameEntry, table: u32) {
+        let row = self.frame_row(entry.id, table);
+        let path = self.string_row(entry.path) as u32;
+        let func = self.string_row(entry.func) as u32;
+        let frames = &mut self.run.frames;
+        frames.path[row] = StringId(path);
+        frames.func[row] = StringId(func);
+        frames.line.set(row, Some(entry.line));
+        frames.end_line.set(row, entry.end_line);
+        frames.col.set(row, entry.col);
+        frames.end_col.set(row, entry.end_col);
+        frames.has_frame[row] = true;
     }
 
-    fn add_counts(&mut self, record: &Record) {
-        for entry in &record.entries {
-            let row = self.frame_row(entry.frame);
-            let frames = &mut self.run.frames;
-            frames.self_samples[row] = entry.self_samples;
-            frames.cumulative[row] = entry.cumulative;
-            frames.has_counts[row] = true;
-        }
+    /// The counts of a place, of the table of that number.
+    #[inline]
+    fn add_count(&mut self, entry: &AggEntry, table: u32) {
+        let row = self.frame_row(entry.frame, table);
+        let frames = &mut self.run.frames;
+        frames.self_samples[row] = entry.self_samples;
+        frames.cumulative[row] = entry.cumulative;
+        frames.has_counts[row] = true;
     }
 
     /// The row of a string id, added if new.
     fn string_row(&mut self, id: u64) -> usize {
         let (row, new) = self.string_rows.row(id);
         if new {
+            self.string_ids.push(id);
             self.strings.push(StringId::NONE);
         }
         row
     }
 
-    /// The row of a frame id, added if new, and marked as touched by the table being read.
-    fn frame_row(&mut self, id: u64) -> usize {
+    /// The row of a frame id, added if new, and marked as touched by the table of that number.
+    #[inline]
+    fn frame_row(&mut self, id: u64, table: u32) -> usize {
         let (row, new) = self.frame_rows.row(id);
         if new {
             self.run.frames.push(id);
             self.frame_table.push(0);
         }
-        self.frame_table[row] = self.tables.len() as u32 - 1;
+        self.frame_table[row] = table;
         row
     }
 

@@ -126,6 +126,11 @@ impl Record {
         self.fields(&mut Parser::new(line, Dialect::Python), line)
     }
 
+    /// Whether it is a header of a version that is read.
+    pub fn is_meta_read(&self) -> bool {
+        self.kind == RecordType::Meta && self.unsupported.is_none()
+    }
+
     /// Forgets the last record, not its buffers.
     fn clear(&mut self) {
         self.kind = RecordType::Other;

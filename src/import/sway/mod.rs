@@ -70,7 +70,7 @@ impl LineRows for Calls {
         read_line(line, is_last, &mut self.0, out);
     }
 
-    fn describe(out: &mut TraceBuilder) {
+    fn describe(&self, out: &mut TraceBuilder) {
         describe_source(out);
     }
 }
