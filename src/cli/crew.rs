@@ -15,7 +15,7 @@ use tracedrop::import::crew::{Crew, Next};
 use tracedrop::import::parts::{Part, PartsInfo, SentPart};
 
 /// Smaller files are read before threads are started.
-pub const MIN_FILE_BYTES: u64 = 32 << 20;
+const MIN_FILE_BYTES: u64 = 32 << 20;
 /// What a thread reads before it hands over.
 const STRETCH_BYTES: u64 = 16 << 20;
 /// More are not faster, since one joins what they read.
@@ -27,6 +27,11 @@ const MAX_UNJOINED: usize = 4;
 
 /// A stretch and what was read of it; `None` if it could not be read.
 type Done = (usize, Range<u64>, Option<SentPart>);
+
+/// Whether several threads are of any help with a file of so many bytes: one alone would read parts, and then join them.
+pub fn is_worth_starting(size: u64) -> bool {
+    size >= MIN_FILE_BYTES && thread::available_parallelism().is_ok_and(|n_threads| n_threads.get() > 1)
+}
 
 /// Reads the rest of the file of `size` bytes, from where `import` stands; tells `progress` how far it is.
 /// An error if the file can not be read on; `import` then stands at the end of what was read.

@@ -156,7 +156,7 @@ pub fn open_any(
                 if session.has_given_up() {
                     break session.finish();
                 }
-                if let Some(path) = path.as_deref().filter(|_| size >= crew::MIN_FILE_BYTES)
+                if let Some(path) = path.as_deref().filter(|_| crew::is_worth_starting(size))
                     && let Some(import) = session.import()
                     && let Some(parts) = import.parts()
                 {
