@@ -119,6 +119,7 @@ impl Session {
         if let Some(room) = room {
             import.hold_at_most(room);
         }
+        import.leave_room_for_accesses(&self.run.traces);
         self.import = Some(import);
     }
 

@@ -79,6 +79,10 @@ const MAX_PACKED_BYTES_32_BIT: usize = 1500 << 20;
 /// Events of one thread that it puts together, at most.
 const MAX_TOGETHER_32_BIT: u64 = 20_000_000;
 
+/// Memory accesses that it holds, and what they take at most. With everything that is made of them they take about twice as much.
+const MAX_ACCESSES_32_BIT: usize = 220_000_000;
+const MAX_ACCESS_BYTES_32_BIT: usize = 1400 << 20;
+
 /// Once so much has been read, the number of rows in the rest of the file can be guessed.
 const RESERVE_AFTER_BYTES: u64 = 4 << 20;
 
@@ -128,7 +132,10 @@ impl Import {
     pub fn with_format(file_name: &str, file_bytes: u64, format: Option<&'static FormatInfo>) -> Import {
         let source = SourceInfo { file_name: file_name.to_string(), ..SourceInfo::default() };
         let mut builder = TraceBuilder::new(source);
-        builder.max_rows = (usize::BITS == 32).then_some(MAX_EVENTS_32_BIT);
+        if usize::BITS == 32 {
+            builder.max_rows = Some(MAX_EVENTS_32_BIT);
+            builder.trace.accesses.take_at_most(MAX_ACCESSES_32_BIT, MAX_ACCESS_BYTES_32_BIT);
+        }
         Import {
             file_name: file_name.to_string(),
             file_bytes,
@@ -342,6 +349,18 @@ impl Import {
         self.builder.max_rows = Some(n_events);
     }
 
+    /// Of more memory accesses than these, the first ones count.
+    pub fn hold_at_most_accesses(&mut self, n_accesses: usize) {
+        self.builder.trace.accesses.take_at_most(n_accesses, usize::MAX);
+    }
+
+    /// Memory is shared with the accesses of `others`.
+    pub fn leave_room_for_accesses(&mut self, others: &[Trace]) {
+        for other in others {
+            self.builder.trace.accesses.leave_room_for(other.accesses.len(), other.accesses.n_bytes());
+        }
+    }
+
     /// Holds only what touches `range` from now on, and of what was read before. False, and nothing happens, if the format has no
     /// events, single ones have been given up, or that was said before.
     pub fn hold_only(&mut self, range: TimeRange) -> bool {
@@ -368,8 +387,7 @@ impl Import {
         if self.builder.is_full() {
             self.builder.fold();
         }
-        let n_packed_bytes = self.builder.n_packed_bytes() + self.builder.trace.accesses.n_bytes();
-        let fits = n_packed_bytes <= MAX_PACKED_BYTES_32_BIT
+        let fits = self.builder.n_packed_bytes() <= MAX_PACKED_BYTES_32_BIT
             && self.builder.n_held_together() <= MAX_TOGETHER_32_BIT;
         if usize::BITS > 32 || fits {
             return Ok(());

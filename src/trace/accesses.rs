@@ -530,6 +530,11 @@ pub struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
+    /// Goes to a block, counted from 0, which is the next one then.
+    pub fn go_to(&mut self, block: usize) {
+        self.next = block;
+    }
+
     /// The next up to 1024 rows; `None` behind the last one.
     pub fn next_rows(&mut self) -> Option<&Rows> {
         let at = self.next;
@@ -630,6 +635,9 @@ pub struct AccessTable {
     last_ts: Option<i64>,
     is_unordered: bool,
     n_bytes: usize,
+    /// Rows and bytes that it takes at most.
+    limit: Option<(usize, usize)>,
+    n_left_out: u64,
 }
 
 impl AccessTable {
@@ -646,7 +654,42 @@ impl AccessTable {
         self.n_bytes
     }
 
+    /// Takes no more rows than `max_rows`, and none once packed rows take `max_bytes`; the rest is counted.
+    pub fn take_at_most(&mut self, max_rows: usize, max_bytes: usize) {
+        self.limit = Some((max_rows, max_bytes));
+    }
+
+    /// Takes so many fewer rows and bytes than was said, as others take them.
+    pub fn leave_room_for(&mut self, n_rows: usize, n_bytes: usize) {
+        self.limit = self.limit.map(|(max_rows, max_bytes)| {
+            (max_rows.saturating_sub(n_rows), max_bytes.saturating_sub(n_bytes))
+        });
+    }
+
+    /// How many more rows it takes.
+    fn room(&self) -> usize {
+        match self.limit {
+            None => usize::MAX,
+            Some((_, max_bytes)) if self.n_bytes >= max_bytes => 0,
+            Some((max_rows, _)) => max_rows.saturating_sub(self.len()),
+        }
+    }
+
+    /// Rows that came when it was full.
+    pub fn n_left_out(&self) -> u64 {
+        self.n_left_out
+    }
+
+    /// Rows that have come.
+    pub fn n_seen(&self) -> u64 {
+        self.len() as u64 + self.n_left_out
+    }
+
     pub fn push(&mut self, access: &Access) {
+        if self.limit.is_some() && self.room() == 0 {
+            self.n_left_out += 1;
+            return;
+        }
         self.see(access.ts);
         self.open.push(*access);
         if self.open.len() == BLOCK_ROWS {
@@ -668,7 +711,12 @@ impl AccessTable {
         let mut at = 0;
         let mut times = [0; BLOCK_ROWS];
         while at < n_rows {
-            let n_blocks = if self.open.is_empty() { (n_rows - at) / BLOCK_ROWS } else { 0 };
+            let room = self.room();
+            if room == 0 {
+                self.n_left_out += (n_rows - at) as u64;
+                return;
+            }
+            let n_blocks = if self.open.is_empty() { (n_rows - at).min(room) / BLOCK_ROWS } else { 0 };
             if n_blocks == 0 {
                 self.push(&row_of(|lane| columns.get(lane, at)));
                 at += 1;
@@ -754,6 +802,11 @@ impl AccessTable {
         Blocks { table: self, wanted, next: 0, rows: Rows { lanes, n_rows: 0 } }
     }
 
+    /// How many blocks [`AccessTable::blocks`] gives.
+    pub fn n_blocks(&self) -> usize {
+        self.blocks.len() + usize::from(!self.open.is_empty())
+    }
+
     /// Whether the source has said of each row which region it belongs to, so that nothing is to be labelled.
     pub fn is_labelled(&self) -> bool {
         self.is_labelled
@@ -795,7 +848,13 @@ impl AccessTable {
         let n_before = if self.has_given_positions { 0 } else { self.len() as u64 };
         self.is_labelled |= other.is_labelled;
         self.is_expected |= other.is_expected;
-        if other.len() < MIN_APPENDED_ROWS {
+        self.n_left_out += other.n_left_out;
+        let room = self.room();
+        if room == 0 {
+            self.n_left_out += other.len() as u64;
+            return;
+        }
+        if other.len() < MIN_APPENDED_ROWS || other.len() > room {
             other.iter().for_each(|row| self.push(&moved(row, n_before, texts)));
             return;
         }
@@ -1078,6 +1137,38 @@ mod tests {
             twice.append(&back, &(0..64).map(StringId).collect::<Vec<_>>());
             assert_eq!(twice.get(n as usize), (n > 0).then(|| Access { sample: n, ..row(0) }));
         }
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_counted() {
+        let whole: Vec<Access> = (0..20_000).map(row).collect();
+        let part = |rows: &[Access]| {
+            let mut table = AccessTable::default();
+            rows.iter().for_each(|row| table.push(row));
+            table
+        };
+        for max_rows in [0, 1, 5_000, 12_345, 19_999, 20_000, 30_000] {
+            let mut by_rows = AccessTable::default();
+            by_rows.take_at_most(max_rows, usize::MAX);
+            whole.iter().for_each(|row| by_rows.push(row));
+            let mut by_parts = AccessTable::default();
+            by_parts.take_at_most(max_rows, usize::MAX);
+            by_parts.set_given_positions();
+            for rows in whole.chunks(9_000) {
+                by_parts.append(&part(rows), &(0..64).map(StringId).collect::<Vec<_>>());
+            }
+            for table in [by_rows, by_parts] {
+                assert!(table.iter().eq(whole.iter().copied().take(max_rows)), "{max_rows}");
+                assert_eq!(
+                    (table.n_left_out(), table.n_seen()),
+                    (20_000u64.saturating_sub(max_rows as u64), 20_000)
+                );
+            }
+        }
+        let mut by_bytes = AccessTable::default();
+        by_bytes.take_at_most(usize::MAX, 1);
+        whole.iter().for_each(|row| by_bytes.push(row));
+        assert_eq!((by_bytes.len(), by_bytes.n_seen()), (BLOCK_ROWS, 20_000));
     }
 
     #[test]

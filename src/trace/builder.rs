@@ -19,7 +19,7 @@ mod samples;
 use super::event_table::EventTable;
 use super::events::{ListedSample, NamedFrame};
 use super::tracks::{Key, ProcessId, ThreadId};
-use super::{SourceInfo, Trace};
+use super::{Position, SourceInfo, Trace};
 use crate::base::strings::StringId;
 use rustc_hash::FxHashMap;
 
@@ -157,10 +157,25 @@ impl TraceBuilder {
         self.trace
     }
 
+    /// Accounts for memory accesses that there was no room for.
+    fn leave_out_accesses(&mut self) {
+        let Trace { accesses, ledger, .. } = &mut self.trace;
+        let n = accesses.n_left_out();
+        if n == 0 {
+            return;
+        }
+        // Each had about as many bytes as any other.
+        let n_bytes = u128::from(ledger.kept.bytes) * u128::from(n) / u128::from(ledger.kept.records.max(n));
+        let n_bytes = n_bytes as u64;
+        let at = Position { byte: ledger.kept.bytes.saturating_sub(n_bytes), line: None };
+        ledger.kept_to_skipped_records(&issues::ACCESSES_LEFT_OUT, n, n_bytes, at);
+    }
+
     fn put_together(&mut self, pair: impl FnOnce(&mut TraceBuilder)) {
         pair(self);
         samples::finish(self);
         nesting::compute_self_times(&mut self.trace);
+        self.leave_out_accesses();
         self.leave_out_rest();
     }
 }

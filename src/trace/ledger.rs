@@ -180,6 +180,14 @@ impl Ledger {
         self.skipped.add(bytes);
     }
 
+    /// So many records counted as kept, of so many bytes together, are of no use, as something of kind `kind` has happened from `at` on.
+    pub fn kept_to_skipped_records(&mut self, kind: &'static IssueKind, n: u64, bytes: u64, at: Position) {
+        self.kept.records = self.kept.records.saturating_sub(n);
+        self.kept.bytes = self.kept.bytes.saturating_sub(bytes);
+        self.skip_records(n, bytes);
+        self.issues.push(Issue { kind, count: n, first: at, example: String::new() });
+    }
+
     /// A record counted as repaired turned out unusable when the whole trace was put together.
     pub fn repaired_to_skipped(&mut self, bytes: u64) {
         self.repaired.remove(bytes);

@@ -111,7 +111,7 @@ impl<S: Source> Groups<S> {
         *next += 1;
         let n_skipped = info.n_skipped;
         let trace = &mut out.trace;
-        let n_before = trace.accesses.len();
+        let n_before = trace.accesses.n_seen();
         // Rows of a group lie by columns, so none has a place of its own.
         let at = Position { byte: file.start_of(group), line: None };
         let (n_rows, n_bytes) = (file.rows_of(group) as u64, file.bytes_of(group));
@@ -121,7 +121,7 @@ impl<S: Source> Groups<S> {
             trace.ledger.file(&DAMAGED_GROUP, at, error.to_string().as_bytes());
             return;
         }
-        let n_kept = (trace.accesses.len() - n_before) as u64;
+        let n_kept = trace.accesses.n_seen() - n_before;
         let n_out = info.n_skipped - n_skipped;
         // The bytes of a group are shared out between rows that were kept and left out.
         let n_bytes_out = if n_rows > 0 {

@@ -23,6 +23,10 @@ issue_kinds! {
     FOLDED = "too-many-to-hold", Note,
         "more events than are held at once: all were added up, but of single slices only the longest were kept, and arrows and stacks were not",
         "cut the trace to the time of interest to see single slices";
+    /// There were more memory accesses than are held.
+    ACCESSES_LEFT_OUT = "too-many-accesses", Skipped,
+        "more memory accesses than there is memory for: reports are on those before",
+        "read the file with the tracedrop command, which may use all memory of the computer";
     /// Events that nobody asked for.
     OUTSIDE_RANGE = "outside-range", Note,
         "events outside of the stretch of time that was chosen while the file was read: read, and in no report",
