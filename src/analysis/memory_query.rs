@@ -61,6 +61,7 @@ impl MemoryQuery {
             rules: Rules::parse(&self.rules).ok(),
             unknown: UnknownPolicy::of_name(&self.unknown).unwrap_or_default(),
             ranges: ranges::parse(&self.ranges).unwrap_or_default(),
+            max_regions: None,
         }
     }
 

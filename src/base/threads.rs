@@ -62,6 +62,32 @@ pub fn map<S: Send, T: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Something to be done once.
+pub type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
+
+/// Does all of `tasks`, the first ones first, on so many threads at the most; the own one is among them.
+pub fn run(n_threads: usize, tasks: Vec<Task<'_>>) {
+    let n_others = n_threads.min(tasks.len()).saturating_sub(1);
+    let tasks = Mutex::new(tasks.into_iter());
+    let work = || {
+        loop {
+            let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(task) = task else { return };
+            task();
+        }
+    };
+    if n_others == 0 {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..n_others {
+            // Of one that can not be started the others do the work.
+            drop(std::thread::Builder::new().spawn_scoped(scope, work));
+        }
+        work();
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +104,15 @@ mod tests {
                 assert_eq!(results, (0..n_tasks).map(|number| number * 2).collect::<Vec<_>>());
                 assert_eq!(states.iter().sum::<usize>(), n_tasks);
             }
+        }
+    }
+
+    #[test]
+    fn tasks_are_done_once_however_many_threads() {
+        for n_threads in 0..4 {
+            let mut done = [0; 20];
+            run(n_threads, done.iter_mut().map(|done| Box::new(move || *done += 1) as Task<'_>).collect());
+            assert_eq!(done, [1; 20], "{n_threads} threads");
         }
     }
 }

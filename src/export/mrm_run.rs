@@ -7,12 +7,14 @@ use crate::analysis::mrm_run::{metrics_rows, view_of};
 use crate::archive;
 use crate::base::text;
 use crate::memory::labeller::Region;
+use crate::memory::labelling::Stopped;
 use crate::memory::{Kinds, kv};
 use crate::memory_run::tables::{KvRow, RegionRow};
 use crate::memory_run::{self, Contents};
 use crate::report::{Chart, Report};
 use crate::scene::svg;
 use crate::trace::accesses::{Access, RegionType};
+use crate::trace::builder::issues::ACCESSES_LEFT_OUT;
 use crate::trace::{Run, Trace};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -146,10 +148,21 @@ pub fn files(
     if view.n_left_out > 0 {
         notes.push(format!("{} accesses of no known kind are left out", view.n_left_out));
     }
-    if view.stopped.is_some() {
-        notes.push(
+    match view.stopped {
+        Some(Stopped::Unclassified(_)) => notes.push(
             "labelling stopped at the first access of no known kind; what follows is left out".to_string(),
-        );
+        ),
+        Some(Stopped::Full) => {
+            notes.push(
+                "there is no memory for more regions; the accesses that follow are left out".to_string(),
+            );
+        }
+        None => {}
+    }
+    let n_left_out = trace.ledger.count_of(ACCESSES_LEFT_OUT.code);
+    if n_left_out > 0 {
+        notes
+            .push(format!("there is no memory for all accesses; {n_left_out} behind the first are left out"));
     }
     Some(RunFiles { files, notes })
 }

@@ -98,24 +98,22 @@ impl Numbers {
     }
 }
 
-/// What is known of an address.
+/// An address with its number.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Known {
-    pub address: u64,
-    /// Its region; 0 until there is one.
-    pub region: u32,
-    /// Its current life, counted from 1; 0 before the first.
-    pub life: u32,
+struct Known {
+    address: u64,
+    /// Never 0 of one that is known.
+    number: u32,
 }
 
 impl Known {
     #[inline]
     fn is_free(self) -> bool {
-        self.region | self.life == 0
+        self.number == 0
     }
 }
 
-/// Addresses, and what is known of each: all of it in one spot of memory.
+/// A number of each address, in one spot of memory with it.
 #[derive(Clone, Debug, Default)]
 pub struct Addresses {
     /// As in [`Numbers`].
@@ -138,19 +136,18 @@ impl Addresses {
         }
     }
 
-    /// What is known of an address, and its place, if it is there.
+    /// Number of an address; 0 if it has none.
     #[inline]
-    pub fn find(&self, address: u64) -> Option<(usize, Known)> {
+    pub fn get(&self, address: u64) -> u32 {
         if self.slots.is_empty() {
-            return None;
+            return 0;
         }
-        let at = self.place_of(address);
-        Some((at, self.slots[at])).filter(|(_, slot)| !slot.is_free())
+        self.slots[self.place_of(address)].number
     }
 
-    /// What is known of an address, to be changed, with its place. Whoever takes it for a new one says what its region or its life is.
+    /// Number of an address, to be changed. Whoever finds it 0 gives it one.
     #[inline]
-    pub fn entry(&mut self, address: u64) -> (usize, &mut Known) {
+    pub fn entry(&mut self, address: u64) -> &mut u32 {
         if self.slots.len() < MIN_SLOTS || self.n * 3 >= self.slots.len() * 2 {
             self.grow();
         }
@@ -160,13 +157,7 @@ impl Addresses {
             self.n += 1;
             slot.address = address;
         }
-        (at, slot)
-    }
-
-    /// What is known at a place.
-    #[inline]
-    pub fn at(&mut self, place: usize) -> Option<&mut Known> {
-        self.slots.get_mut(place)
+        &mut slot.number
     }
 
     #[cold]
@@ -387,10 +378,9 @@ mod tests {
                 let (is_new, next) = (!numbered.contains_key(&key), numbered.len() as u32);
                 let number = *numbered.entry(key).or_insert(next);
                 prop_assert_eq!(numbers.get_or_add(key), (number, is_new));
-                prop_assert_eq!(addresses.find(key).map(|(_, known)| known.life), (!is_new).then_some(number + 1));
-                let (at, known) = addresses.entry(key);
-                known.life = number + 1;
-                prop_assert_eq!(addresses.at(at).map(|known| known.address), Some(key));
+                prop_assert_eq!(addresses.get(key), if is_new { 0 } else { number + 1 });
+                *addresses.entry(key) = number + 1;
+                prop_assert_eq!(addresses.get(key), number + 1);
                 *count += 1;
                 *table.entry(key) += 1;
                 prop_assert_eq!(set.contains(key), seen.contains(&key));

@@ -16,7 +16,8 @@ impl Kind {
     pub const WEIGHT: Kind = Kind(4);
 
     /// `None` for [`RegionType::Other`].
-    fn of_region(region: RegionType) -> Option<Kind> {
+    #[inline]
+    pub fn of_region(region: RegionType) -> Option<Kind> {
         match region {
             RegionType::Activation => Some(Kind::ACTIVATION),
             RegionType::KvCache => Some(Kind::KV_CACHE),

@@ -6,6 +6,8 @@
 //! comes after a read.
 
 use super::index::PageTable;
+use crate::base::tight;
+use std::borrow::Cow;
 
 /// One page, as the reference counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,62 +111,221 @@ impl KvLife {
     }
 }
 
-/// Lives in the order in which they begin.
+/// A [`KvLife`] in fewer bytes, as long as it may change.
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    address: u64,
+    /// Of one that has `writes`.
+    write_ns: i64,
+    writes: u64,
+    /// Of one that has `reads`.
+    last_read_ns: i64,
+    reads: u64,
+    /// Of one that has ended.
+    evict_ns: i64,
+    block_id: u32,
+    /// Twice the generation, and one more once it has ended.
+    tag: u32,
+}
+
+/// Numbers of a life.
+const LANES: usize = 8;
+
+impl Life {
+    fn count(&mut self, is_store: bool, ts: i64) {
+        if is_store {
+            self.write_ns = if self.writes == 0 { ts } else { self.write_ns };
+            self.writes += 1;
+        } else {
+            self.last_read_ns = if self.reads == 0 { ts } else { self.last_read_ns.max(ts) };
+            self.reads += 1;
+        }
+    }
+
+    fn end(&mut self, ts: i64) {
+        self.evict_ns = ts;
+        self.tag |= 1;
+    }
+
+    fn generation(&self) -> u32 {
+        self.tag >> 1
+    }
+
+    fn lanes(&self) -> [i64; LANES] {
+        [
+            self.address as i64,
+            self.write_ns,
+            self.writes as i64,
+            self.last_read_ns,
+            self.reads as i64,
+            self.evict_ns,
+            self.block_id.into(),
+            self.tag.into(),
+        ]
+    }
+
+    fn of_lanes(lane: impl Fn(usize) -> i64) -> Life {
+        Life {
+            address: lane(0) as u64,
+            write_ns: lane(1),
+            writes: lane(2) as u64,
+            last_read_ns: lane(3),
+            reads: lane(4) as u64,
+            evict_ns: lane(5),
+            block_id: lane(6) as u32,
+            tag: lane(7) as u32,
+        }
+    }
+
+    fn told(&self) -> KvLife {
+        KvLife {
+            block_id: self.block_id,
+            address: self.address,
+            generation: self.generation(),
+            write_ns: (self.writes > 0).then_some(self.write_ns),
+            writes: self.writes,
+            last_read_ns: (self.reads > 0).then_some(self.last_read_ns),
+            evict_ns: (self.tag & 1 == 1).then_some(self.evict_ns),
+            reads: self.reads,
+        }
+    }
+}
+
+/// Lives that begin one after the other, at most [`tight::BLOCK`].
+#[derive(Clone, Debug)]
+enum Chunk {
+    /// Some may still change, and so many have ended.
+    Open(Vec<Life>, usize),
+    /// None changes any more; so many.
+    Packed(Box<[u8]>, usize),
+}
+
+impl Chunk {
+    /// One of lives that may change.
+    #[inline]
+    fn get_mut(&mut self, at: usize) -> Option<&mut Life> {
+        match self {
+            Chunk::Open(lives, _) => lives.get_mut(at),
+            Chunk::Packed(..) => None,
+        }
+    }
+
+    /// Ends one of them.
+    fn end(&mut self, at: usize, ts: i64) {
+        let Chunk::Open(lives, n_ended) = self else { return };
+        let Some(life) = lives.get_mut(at) else { return };
+        life.end(ts);
+        *n_ended += 1;
+        if *n_ended == tight::BLOCK {
+            self.pack();
+        }
+    }
+
+    /// Packs them, as none is going to change.
+    fn pack(&mut self) {
+        let Chunk::Open(lives, _) = self else { return };
+        let mut packed = Vec::new();
+        let mut values = [0; tight::BLOCK];
+        for lane in 0..LANES {
+            values.iter_mut().zip(&*lives).for_each(|(value, life)| *value = life.lanes()[lane]);
+            tight::write_block(&values[..lives.len().min(tight::BLOCK)], &mut packed);
+        }
+        *self = Chunk::Packed(packed.into(), lives.len());
+    }
+
+    /// All of them.
+    fn lives(&self) -> Cow<'_, [Life]> {
+        let (mut rest, n): (&[u8], usize) = match self {
+            Chunk::Open(lives, _) => return Cow::Borrowed(lives),
+            Chunk::Packed(packed, n) => (packed, (*n).min(tight::BLOCK)),
+        };
+        let mut lanes = vec![[0; tight::BLOCK]; LANES];
+        for lane in &mut lanes {
+            rest = tight::read_block(rest, &mut lane[..n]).unwrap_or_default();
+        }
+        (0..n).map(|at| Life::of_lanes(|lane| lanes[lane][at])).collect()
+    }
+}
+
+/// Lives in the order in which they begin. Those that have ended are packed once their neighbours have, so that a cache that
+/// is written round and round takes memory for its blocks, and some bytes for each life.
 #[derive(Clone, Debug, Default)]
 pub struct KvBlocks {
-    lives: Vec<KvLife>,
+    /// All but the last are full.
+    chunks: Vec<Chunk>,
+    n: usize,
+}
+
+/// Chunk of a life that is counted from 1, and where it is in there.
+#[inline]
+fn place_of(life: u32) -> Option<(usize, usize)> {
+    let at = life.checked_sub(1)? as usize;
+    Some((at / tight::BLOCK, at % tight::BLOCK))
 }
 
 impl KvBlocks {
     /// An access to the cache; `is_store` or a read. `current` is the current life of the address, counted from 1; 0 before the first.
     pub fn add(&mut self, current: &mut u32, block_id: u32, address: u64, is_store: bool, ts: i64) {
-        let mut life = KvLife {
-            block_id,
-            address,
-            generation: 0,
-            write_ns: None,
-            writes: 0,
-            last_read_ns: None,
-            evict_ns: None,
-            reads: 0,
-        };
-        if let Some(now) = self.lives.get_mut((*current as usize).wrapping_sub(1)) {
+        let mut tag = 0;
+        if let Some((chunk, at)) = place_of(*current)
+            && let Some(chunk) = self.chunks.get_mut(chunk)
+            && let Some(now) = chunk.get_mut(at)
+        {
             if !is_store || now.reads == 0 {
-                count(now, is_store, ts);
+                now.count(is_store, ts);
                 return;
             }
-            now.evict_ns = Some(ts);
-            life.generation = now.generation + 1;
+            // The next generation.
+            tag = (now.tag | 1).saturating_add(1);
+            chunk.end(at, ts);
         }
-        count(&mut life, is_store, ts);
-        self.lives.push(life);
-        *current = self.lives.len() as u32;
+        let mut life =
+            Life { address, write_ns: 0, writes: 0, last_read_ns: 0, reads: 0, evict_ns: 0, block_id, tag };
+        life.count(is_store, ts);
+        if self.n.is_multiple_of(tight::BLOCK) {
+            self.chunks.push(Chunk::Open(Vec::new(), 0));
+        }
+        if let Some(Chunk::Open(lives, _)) = self.chunks.last_mut() {
+            lives.push(life);
+        }
+        self.n += 1;
+        *current = self.n as u32;
     }
 
-    /// Looks at a life, as [`super::labeller::Labeller::see`] does.
+    /// Says that all accesses have come.
+    pub fn settle(&mut self) {
+        self.chunks.iter_mut().for_each(Chunk::pack);
+    }
+
+    /// Looks at a current life, as [`super::labeller::Labeller::see`] does.
     #[inline]
     pub fn see(&self, life: u32) -> u32 {
-        self.lives.get((life as usize).wrapping_sub(1)).map_or(0, |life| life.reads as u32)
+        match place_of(life).and_then(|(chunk, at)| Some((self.chunks.get(chunk)?, at))) {
+            Some((Chunk::Open(lives, _), at)) => lives.get(at).map_or(0, |life| life.reads as u32),
+            _ => 0,
+        }
     }
 
-    pub fn lives(&self) -> &[KvLife] {
-        &self.lives
+    pub fn lives(&self) -> impl Iterator<Item = KvLife> + '_ {
+        self.chunks.iter().flat_map(|chunk| {
+            let lives = chunk.lives();
+            (0..lives.len()).filter_map(move |at| lives.get(at).map(Life::told))
+        })
     }
-}
 
-fn count(life: &mut KvLife, is_store: bool, ts: i64) {
-    if is_store {
-        life.writes += 1;
-        life.write_ns = life.write_ns.or(Some(ts));
-    } else {
-        life.reads += 1;
-        life.last_read_ns = Some(life.last_read_ns.map_or(ts, |last| last.max(ts)));
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_store_after_reads_begins_a_new_life() {
@@ -177,9 +338,62 @@ mod tests {
         }
         let lives: Vec<_> = blocks
             .lives()
-            .iter()
             .map(|life| (life.address, life.generation, life.evict_ns, life.lifetime_ns()))
             .collect();
         assert_eq!(lives, [(1, 0, Some(20), Some(10)), (2, 0, None, None), (1, 1, None, Some(6))]);
+    }
+    /// One life after the other, each as it is told.
+    fn plainly(touches: &[(u64, bool, i64)]) -> Vec<KvLife> {
+        let mut lives: Vec<KvLife> = Vec::new();
+        for (address, is_store, ts) in touches.iter().copied() {
+            let latest = lives.iter().rposition(|life| life.address == address);
+            let begins = latest.is_none_or(|at| is_store && lives[at].reads > 0);
+            if begins {
+                let generation = latest.map_or(0, |at| lives[at].generation + 1);
+                latest.into_iter().for_each(|at| lives[at].evict_ns = Some(ts));
+                let (write_ns, last_read_ns, evict_ns) = (None, None, None);
+                lives.push(KvLife {
+                    block_id: 7,
+                    address,
+                    generation,
+                    write_ns,
+                    writes: 0,
+                    last_read_ns,
+                    evict_ns,
+                    reads: 0,
+                });
+            }
+            let at = lives.iter().rposition(|life| life.address == address).unwrap_or(0);
+            let life = &mut lives[at];
+            if is_store {
+                life.write_ns = life.write_ns.or(Some(ts));
+                life.writes += 1;
+            } else {
+                life.last_read_ns = life.last_read_ns.max(Some(ts));
+                life.reads += 1;
+            }
+        }
+        lives
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn lives_that_are_packed_are_the_same(
+            touches in prop::collection::vec((0..4u64, any::<bool>(), -9..9i64), 0..7000),
+        ) {
+            // An address that is never stored to again keeps its first neighbours from being packed.
+            let mut touches = touches;
+            touches.insert(0, (9, true, 3));
+            let mut blocks = KvBlocks::default();
+            let mut current = [0; 10];
+            for (address, is_store, ts) in touches.iter().copied() {
+                blocks.add(&mut current[address as usize], 7, address, is_store, ts);
+            }
+            prop_assert_eq!(blocks.lives().collect::<Vec<_>>(), plainly(&touches));
+            prop_assert_eq!(blocks.lives().count(), blocks.len());
+            blocks.settle();
+            prop_assert_eq!(blocks.lives().collect::<Vec<_>>(), plainly(&touches));
+        }
     }
 }

@@ -183,20 +183,19 @@ pub struct Seen {
     kind: Option<Kind>,
     /// Region of all accesses to the address that are of this kind; 0 if there is none yet.
     region_id: u32,
-    /// Of an address of the key/value cache, where it stands among them.
-    place: u32,
-    /// Of such an address, its current life, counted from 1.
-    pub life: u32,
 }
 
 impl Seen {
     /// Nothing is known.
-    pub const NOTHING: Seen = Seen { kind: None, region_id: 0, place: 0, life: 0 };
+    pub const NOTHING: Seen = Seen { kind: None, region_id: 0 };
 
-    /// Region of the address, 0 if there is none yet.
+    /// Whether what was said beforehand, of an access of which the source says `given`, is all that its label depends on.
     #[inline]
-    pub fn region_id(&self) -> u32 {
-        self.region_id
+    pub fn tells(&self, given: Kind) -> bool {
+        self.region_id != 0
+            && self
+                .kind
+                .is_some_and(|kind| kind != Kind::UNKNOWN && (given == kind || given == Kind::UNKNOWN))
     }
 }
 
@@ -214,10 +213,8 @@ pub struct Labeller {
     /// Of pages that are not of weights.
     pages: PageTable<Page>,
     ranges: MarkedPages<Kind>,
-    /// Addresses of the key/value cache.
+    /// Regions of addresses of the key/value cache.
     kv_addresses: Addresses,
-    /// Where the latest of them stands.
-    kv_place: usize,
     all_weights: Option<Weights>,
     /// Of regions from [`Region::FIRST`] on.
     births: Vec<Birth>,
@@ -252,8 +249,20 @@ impl Labeller {
         strings: &StringTable,
         kinds: &mut Kinds,
     ) -> Result<Option<Label>, Unclassified> {
-        let page = row.page();
         let given = kinds.of_row(row, strings);
+        self.label_given(row, given, phase, strings, kinds)
+    }
+
+    /// The same of an access of which the source says that it is of kind `given`.
+    pub fn label_given(
+        &mut self,
+        row: &Access,
+        given: Kind,
+        phase: Option<&str>,
+        strings: &StringTable,
+        kinds: &mut Kinds,
+    ) -> Result<Option<Label>, Unclassified> {
+        let page = row.page();
         let known = self.kind_of(page);
         let mut kind = match known {
             _ if given != Kind::UNKNOWN => given,
@@ -295,12 +304,11 @@ impl Labeller {
         let region_id = match kind {
             Kind::WEIGHT => self.weight(page, row.ts),
             Kind::KV_CACHE => {
-                let (at, known) = self.kv_addresses.entry(row.address);
-                self.kv_place = at;
-                if known.region == 0 {
-                    known.region = next_region(&mut self.births, page, row.ts);
+                let region_id = self.kv_addresses.entry(row.address);
+                if *region_id == 0 {
+                    *region_id = next_region(&mut self.births, page, row.ts);
                 }
-                known.region
+                *region_id
             }
             _ => {
                 let known = self.pages.entry(page);
@@ -316,22 +324,12 @@ impl Labeller {
     /// The label of an access of which so much is known beforehand; `given` is what the source says. `None` if that does not tell it.
     #[inline]
     pub fn label_seen(&mut self, seen: &Seen, given: Kind, address: u64, ts: i64) -> Option<Label> {
-        let kind = seen.kind?;
-        if seen.region_id == 0 || given != kind && given != Kind::UNKNOWN {
-            return None;
-        }
-        match kind {
-            Kind::UNKNOWN => return None,
-            Kind::WEIGHT if !self.untouched.is_empty() => return None,
-            Kind::WEIGHT => _ = self.weight(address >> PAGE_BITS, ts),
-            // Addresses have other places once there is more room for them.
-            Kind::KV_CACHE => {
-                self.kv_place = seen.place as usize;
-                if self.kv_addresses.at(self.kv_place).is_none_or(|known| known.address != address) {
-                    return None;
-                }
+        let kind = seen.kind.filter(|_| seen.tells(given))?;
+        if kind == Kind::WEIGHT {
+            if !self.untouched.is_empty() {
+                return None;
             }
-            _ => {}
+            self.weight(address >> PAGE_BITS, ts);
         }
         Some(Label { kind, region_id: seen.region_id })
     }
@@ -354,12 +352,6 @@ impl Labeller {
             return Some(Kind::WEIGHT);
         }
         self.pages.see(page).kind.checked_sub(1).map(Kind)
-    }
-
-    /// Of the address of the latest access to the key/value cache, the current life, to be changed.
-    #[inline]
-    pub fn kv_life(&mut self) -> Option<&mut u32> {
-        self.kv_addresses.at(self.kv_place).map(|known| &mut known.life)
     }
 
     fn classify(
@@ -413,19 +405,15 @@ impl Labeller {
     pub fn see(&self, address: u64) -> Seen {
         let page = address >> PAGE_BITS;
         if self.weights.contains(page) {
-            return Seen { kind: Some(Kind::WEIGHT), region_id: Region::WEIGHTS, ..Seen::NOTHING };
+            return Seen { kind: Some(Kind::WEIGHT), region_id: Region::WEIGHTS };
         }
         let known = self.pages.see(page);
         let kind = known.kind.checked_sub(1).map(Kind);
-        if kind != Some(Kind::KV_CACHE) {
-            return Seen { kind, region_id: known.id, ..Seen::NOTHING };
-        }
-        match self.kv_addresses.find(address) {
-            Some((place, known)) => {
-                Seen { kind, region_id: known.region, place: place as u32, life: known.life }
-            }
-            None => Seen { kind, ..Seen::NOTHING },
-        }
+        let region_id = match kind {
+            Some(Kind::KV_CACHE) => self.kv_addresses.get(address),
+            _ => known.id,
+        };
+        Seen { kind, region_id }
     }
 
     /// Pages of the accesses so far that are of a known kind.
@@ -439,12 +427,31 @@ impl Labeller {
         pages
     }
 
+    /// Regions that have got a number, but that of weights.
+    pub fn n_regions(&self) -> usize {
+        self.births.len()
+    }
+
     /// Number of pages that accesses to weights have touched.
     pub fn n_weight_pages(&self) -> u64 {
         self.weights.len() - self.untouched.len() as u64 + self.other_weights.len() as u64
     }
 
-    /// The regions of the accesses so far, which `all` has been told of.
+    /// What is to be known of the regions of the accesses so far.
+    pub fn into_births(self) -> Births {
+        Births { weights: self.all_weights, births: self.births }
+    }
+}
+
+/// Where and when regions were touched first. Of each there is much more to tell, but not before it is asked for.
+pub struct Births {
+    weights: Option<Weights>,
+    /// Of regions from [`Region::FIRST`] on.
+    births: Vec<Birth>,
+}
+
+impl Births {
+    /// The regions, of whose accesses `all` has been told.
     pub fn into_regions(self, all: &Accumulator) -> RegionMap {
         let mut map = RegionMap::default();
         let region = |id: u32, first_seen_ns: i64, page_min: u64, page_max: u64| {
@@ -452,7 +459,7 @@ impl Labeller {
             Some(Region { id, kind, page_min, page_max, first_seen_ns, last_seen_ns, access_count })
         };
         let mut add = |region: Option<Region>| region.into_iter().for_each(|region| map.push(region));
-        let mut weights = self.all_weights.map(|all| {
+        let mut weights = self.weights.map(|all| {
             (all.n_before, region(Region::WEIGHTS, all.first_seen_ns, all.page_min, all.page_max))
         });
         for (at, birth) in self.births.iter().enumerate() {

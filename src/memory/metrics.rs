@@ -194,6 +194,8 @@ struct Walk {
 
 struct Steps {
     strides: Spread,
+    /// Of the strides, once all have come; they are not kept then.
+    median: Option<f64>,
     sum: PairwiseSum,
 }
 
@@ -207,7 +209,7 @@ impl Walk {
         let n_still = self.n_still;
         let steps = self.steps.get_or_insert_with(|| {
             let sum = PairwiseSum::new(n_accesses().saturating_sub(1));
-            let mut steps = Box::new(Steps { strides: Spread::default(), sum });
+            let mut steps = Box::new(Steps { strides: Spread::default(), median: None, sum });
             (0..n_still).for_each(|_| steps.add(0));
             steps
         });
@@ -219,6 +221,13 @@ impl Steps {
     fn add(&mut self, stride: u64) {
         self.strides.add(stride);
         self.sum.add(stride as f64);
+    }
+
+    /// Finds out what is wanted of the strides, and lets go of them.
+    fn settle(&mut self) {
+        if !self.strides.is_empty() {
+            self.median = std::mem::take(&mut self.strides).median();
+        }
     }
 }
 
@@ -244,6 +253,20 @@ pub enum Numbering {
         /// Rows are in order of time.
         is_in_time_order: bool,
     },
+}
+
+impl Numbering {
+    /// Whether [`Accumulator::add`] finds out all that is asked of distinct addresses of rows of a kind.
+    #[inline]
+    pub fn knows_addresses_of(self, kind: Kind) -> bool {
+        kind == Kind::KV_CACHE && self == Numbering::Own { is_in_time_order: true }
+    }
+
+    /// Whether regions of a kind have one address each, so that accesses to them do not step.
+    #[inline]
+    pub fn is_still(self, kind: Kind) -> bool {
+        kind == Kind::KV_CACHE && self != Numbering::Source
+    }
 }
 
 /// Takes accesses one by one, in the order of the file.
@@ -303,13 +326,13 @@ impl Accumulator {
     /// Whether all that is asked of distinct addresses is told here of such rows.
     #[inline]
     pub fn knows_addresses_of(&self, kind: Kind) -> bool {
-        kind == Kind::KV_CACHE && self.numbering == Numbering::Own { is_in_time_order: true }
+        self.numbering.knows_addresses_of(kind)
     }
 
     /// Whether regions of a kind have one address each, so that accesses to them do not step.
     #[inline]
     pub fn is_still(&self, kind: Kind) -> bool {
-        kind == Kind::KV_CACHE && self.numbering != Numbering::Source
+        self.numbering.is_still(kind)
     }
 
     /// Whether pages of regions are to be counted from their addresses.
@@ -347,15 +370,33 @@ impl Accumulator {
 
     /// All that is known, once `walks` and `found` have seen all rows.
     pub fn finish(mut self, mut walks: Walks, mut found: Found) -> Metrics {
+        walks.settle();
         self.add_what_follows(&mut walks, &mut found);
-        let mut walks_of_regions = walks.walks;
-        walks_of_regions.resize_with(self.regions.len(), Walk::default);
-        let mut counts = found.counts;
-        counts.resize(self.regions.len(), Counts::default());
-        let regions = self.regions.into_iter().zip(walks_of_regions).zip(counts);
-        let there = regions.filter(|((touches, _), _)| touches.n_accesses > 0);
-        let mut regions: Vec<RegionMetrics> =
-            there.map(|((touches, walk), counts)| finish(touches, walk, counts)).collect();
+        let (numbering, n_pages) = (self.numbering, self.n_pages);
+        let mut regions = Vec::with_capacity(self.regions.len());
+        while !self.regions.is_empty() {
+            // What is known of them takes about as much memory before and after, so some go at a time.
+            let start = self.regions.len().saturating_sub(REGIONS_AT_A_TIME);
+            let touched = self.regions.split_off(start);
+            self.regions.shrink_to_fit();
+            for (at, touches) in (start..).zip(touched) {
+                let mut walk = walks.walks.get_mut(at).map(std::mem::take).unwrap_or_default();
+                let mut counts = found.counts.get(at).copied().unwrap_or_default();
+                if numbering != Numbering::Source {
+                    counts.n_pages = n_pages.get(at).copied().unwrap_or(1);
+                    if numbering.knows_addresses_of(touches.kind) {
+                        counts.n_written = u64::from(touches.writes > 0);
+                        counts.n_overwritten = u64::from(touches.writes > 1);
+                    }
+                    if numbering.is_still(touches.kind) {
+                        walk.n_same_page = touches.n_accesses.saturating_sub(1);
+                    }
+                }
+                if touches.n_accesses > 0 {
+                    regions.push(finish(touches, walk, counts));
+                }
+            }
+        }
         regions.sort_unstable_by_key(|region| region.region_id);
         let intervals =
             (0..).map(Kind).zip(found.intervals).filter(|(_, spread)| !spread.is_empty()).collect();
@@ -363,31 +404,19 @@ impl Accumulator {
         Metrics { regions, intervals, strides }
     }
 
-    /// What regions of the labeller are like, as far as that follows from what they are.
+    /// Strides and intervals of the key/value cache, as far as they follow from how the labeller makes regions.
     fn add_what_follows(&mut self, walks: &mut Walks, found: &mut Found) {
-        if self.numbering == Numbering::Source {
-            return;
-        }
-        walks.walks.resize_with(self.regions.len(), Walk::default);
-        let mut n_still = 0;
-        for ((at, touches), walk) in self.regions.iter().enumerate().zip(&mut walks.walks) {
-            let counts = found.counts_at(at);
-            counts.n_pages = self.n_pages.get(at).copied().unwrap_or(1);
-            if self.knows_addresses_of(touches.kind) {
-                counts.n_written = u64::from(touches.writes > 0);
-                counts.n_overwritten = u64::from(touches.writes > 1);
-            }
-            if self.is_still(touches.kind) {
-                walk.n_same_page = touches.n_accesses.saturating_sub(1);
-                n_still += walk.n_same_page;
-            }
-        }
+        let still = self.regions.iter().filter(|region| self.is_still(region.kind));
+        let n_still: u64 = still.map(|region| region.n_accesses.saturating_sub(1)).sum();
         if n_still > 0 {
             walks.strides_of(Kind::KV_CACHE).n_none += n_still;
         }
         found.intervals_of(Kind::KV_CACHE.0 as usize).absorb(std::mem::take(&mut self.kv_intervals));
     }
 }
+
+/// Regions that are finished at a time.
+const REGIONS_AT_A_TIME: usize = 1 << 18;
 
 fn finish(touches: Touches, walk: Walk, counts: Counts) -> RegionMetrics {
     let Touches { first_store, first_any, last_load, reads, writes, n_accesses, kind, region_id, .. } =
@@ -409,7 +438,7 @@ fn finish(touches: Touches, walk: Walk, counts: Counts) -> RegionMetrics {
         n_write_once_addresses: counts.n_written - counts.n_overwritten,
         unique_pages: counts.n_pages,
         mean_stride_bytes: share(walk.steps.as_ref().map_or(0.0, |steps| steps.sum.total())),
-        median_stride_bytes: walk.steps.and_then(|steps| steps.strides.median()).unwrap_or(0.0),
+        median_stride_bytes: walk.steps.and_then(|steps| steps.median).unwrap_or(0.0),
         same_page_fraction: share(walk.n_same_page as f64),
     }
 }
@@ -426,9 +455,6 @@ pub struct Walks {
 impl Walks {
     /// Takes rows in order of time, those of one time in the order of the file, once `all` has been told of all of them.
     pub fn add(&mut self, rows: &[Row], all: &Accumulator) {
-        if self.walks.len() < all.regions.len() {
-            self.walks.resize_with(all.regions.len(), Walk::default);
-        }
         // One look at all of them, none of which waits for another.
         let mut seen = 0;
         let rows = || rows.iter().filter(|row| !all.is_still(row.kind));
@@ -443,6 +469,10 @@ impl Walks {
     #[inline]
     fn add_row(&mut self, row: &Row, all: &Accumulator) {
         let Some(at) = all.place_of(row.region_id) else { return };
+        if self.walks.len() <= at {
+            // Of the key/value cache, whose regions may be most of all, there mostly are none.
+            self.walks.resize_with(at + 1, Walk::default);
+        }
         let Some((walk, region)) = self.walks.get_mut(at).zip(all.regions.get(at)) else { return };
         let last = std::mem::replace(&mut walk.last_address, row.address);
         walk.n_accesses += 1;
@@ -455,6 +485,11 @@ impl Walks {
         walk.n_same_page += u64::from(last >> PAGE_BITS == row.address >> PAGE_BITS);
         // That of the region is the kind of its first row.
         self.strides_of(region.kind).add(step);
+    }
+
+    /// Says that all rows have come.
+    pub fn settle(&mut self) {
+        self.walks.iter_mut().filter_map(|walk| walk.steps.as_mut()).for_each(|steps| steps.settle());
     }
 
     fn strides_of(&mut self, kind: Kind) -> &mut Strides {
@@ -543,6 +578,7 @@ pub fn measure_in_time(
     let mut walks = Walks::default();
     if n_threads == 1 {
         rows.for_each_block(&mut |rows| walks.add(rows, all));
+        walks.settle();
         (0..n).for_each(|number| found.absorb(look(number)));
         return (walks, found);
     }
@@ -563,10 +599,11 @@ pub fn measure_in_time(
             drop(std::thread::Builder::new().spawn_scoped(scope, work));
         }
         rows.for_each_block(&mut |rows| walks.add(rows, all));
+        walks.settle();
         work();
     });
     (walks, found)
 }
 
 /// Fewer rows are not worth a thread.
-const MIN_ROWS_FOR_THREADS: usize = 1 << 18;
+pub const MIN_ROWS_FOR_THREADS: usize = 1 << 18;

@@ -12,6 +12,7 @@ pub mod index;
 pub mod kinds;
 pub mod kv;
 pub mod labeller;
+pub mod labelling;
 pub mod metrics;
 pub mod numbers;
 pub mod once;

@@ -12,9 +12,8 @@ use crate::trace::accesses::PAGE_BITS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hint::black_box;
 
-/// Addresses that are known at a time, about: 24 bytes of memory each, in tables of which seven tenths are in use, so 350 MB, and half as
-/// much again where there is more memory.
-const ADDRESSES_AT_A_TIME: u64 = if usize::BITS == 32 { 10_000_000 } else { 16_000_000 };
+/// Addresses that are known at a time, about: 24 bytes of memory each, in tables of which seven tenths are in use, so 270 MB.
+const ADDRESSES_AT_A_TIME: u64 = 8_000_000;
 /// Tables that addresses of one pass are shared out to.
 const N_BUCKETS: usize = 512;
 /// Rows that wait for their table: 32 bytes each.
@@ -93,8 +92,9 @@ impl Place {
 #[derive(Default)]
 struct Bucket {
     rows: Vec<Row>,
-    /// At most four fifths of them are in use; looked through from a place that follows from the address.
-    places: Vec<Place>,
+    /// Places of its own, once those that it has of [`Pass::places`] were too few. At most four fifths of the ones or the others are
+    /// in use; looked through from a place that follows from the address.
+    own_places: Vec<Place>,
     n_used: usize,
     /// Of regions, where nobody else counts them.
     pages: FxHashSet<(u32, u64)>,
@@ -109,6 +109,8 @@ pub struct Pass {
     number: u64,
     n: u64,
     buckets: Vec<Bucket>,
+    /// As many for each bucket, in one piece: pieces for each would be too small to be given back to the system.
+    places: Vec<Place>,
 }
 
 impl Pass {
@@ -117,8 +119,8 @@ impl Pass {
         // Of few addresses most buckets have none.
         let n_of_bucket = n_addresses / n.max(1) / N_BUCKETS as u64;
         let n_places = if n_of_bucket < 64 { 0 } else { n_of_bucket as usize * 10 / 7 };
-        let bucket = |_| Bucket { places: vec![Place::default(); n_places], ..Bucket::default() };
-        Pass { number, n, buckets: (0..N_BUCKETS).map(bucket).collect() }
+        let buckets = (0..N_BUCKETS).map(|_| Bucket::default()).collect();
+        Pass { number, n, buckets, places: vec![Place::default(); n_places * N_BUCKETS] }
     }
 
     /// The next row. What comes of it goes to `out`; `all` must have seen all rows.
@@ -131,16 +133,24 @@ impl Pass {
         if self.n > 1 && ((u128::from(mixed) * u128::from(self.n)) >> 64) as u64 != self.number {
             return;
         }
-        let bucket = &mut self.buckets[(mixed >> 16) as usize % N_BUCKETS];
+        let number = (mixed >> 16) as usize % N_BUCKETS;
+        let bucket = &mut self.buckets[number];
         bucket.rows.push(*row);
         if bucket.rows.len() >= BUCKET_ROWS {
-            bucket.take(all, out);
+            self.take(number, all, out);
         }
+    }
+
+    /// Has a bucket take the rows that wait for it.
+    fn take(&mut self, number: usize, all: &Accumulator, out: &mut Found) {
+        let n_places = self.places.len() / N_BUCKETS;
+        let shared = self.places.get_mut(number * n_places..(number + 1) * n_places).unwrap_or_default();
+        self.buckets[number].take(shared, all, out);
     }
 
     /// What is still to be done behind the last row.
     pub fn finish(mut self, all: &Accumulator, out: &mut Found) {
-        self.buckets.iter_mut().for_each(|bucket| bucket.take(all, out));
+        (0..N_BUCKETS).for_each(|number| self.take(number, all, out));
     }
 }
 
@@ -151,47 +161,53 @@ fn first_place(address: u64, n_places: usize) -> usize {
     ((upper * n_places as u64) >> 32) as usize
 }
 
+/// Where an address is, or would be. There are places, and some are free.
+#[inline]
+fn place_of(places: &[Place], address: u64) -> usize {
+    let mut at = first_place(address, places.len());
+    loop {
+        let place = &places[at];
+        if !place.is_used() || place.address == address {
+            return at;
+        }
+        at = if at + 1 == places.len() { 0 } else { at + 1 };
+    }
+}
+
+/// The same in more places.
+#[cold]
+fn grown(places: &[Place]) -> Vec<Place> {
+    let mut more = vec![Place::default(); (places.len() * 5 / 4).max(64)];
+    for place in places.iter().filter(|place| place.is_used()) {
+        let at = place_of(&more, place.address);
+        more[at] = *place;
+    }
+    more
+}
+
 impl Bucket {
-    fn take(&mut self, all: &Accumulator, out: &mut Found) {
+    /// Takes the rows that wait; `shared` is its part of the places of all.
+    fn take(&mut self, shared: &mut [Place], all: &Accumulator, out: &mut Found) {
         let mut rows = std::mem::take(&mut self.rows);
+        let places = if self.own_places.is_empty() { &*shared } else { &self.own_places };
         // One look at all of them, none of which waits for another.
-        let first = |row: &Row| self.places.get(first_place(row.address, self.places.len()));
+        let first = |row: &Row| places.get(first_place(row.address, places.len()));
         black_box(rows.iter().fold(0, |seen, row| seen ^ first(row).map_or(0, |place| place.tag)));
-        rows.iter().for_each(|row| self.add(row, all, out));
+        rows.iter().for_each(|row| self.add(row, shared, all, out));
         rows.clear();
         self.rows = rows;
     }
 
-    /// Where an address is, or would be. There are places, and some are free.
     #[inline]
-    fn place_of(&self, address: u64) -> usize {
-        let mut at = first_place(address, self.places.len());
-        loop {
-            let place = &self.places[at];
-            if !place.is_used() || place.address == address {
-                return at;
-            }
-            at = if at + 1 == self.places.len() { 0 } else { at + 1 };
+    fn add(&mut self, row: &Row, shared: &mut [Place], all: &Accumulator, out: &mut Found) {
+        let n_places = if self.own_places.is_empty() { shared.len() } else { self.own_places.len() };
+        if self.n_used * 5 >= n_places * 4 {
+            self.own_places =
+                if self.own_places.is_empty() { grown(shared) } else { grown(&self.own_places) };
         }
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let n_places = (self.places.len() * 5 / 4).max(64);
-        let before = std::mem::replace(&mut self.places, vec![Place::default(); n_places]);
-        for place in before.into_iter().filter(Place::is_used) {
-            let at = self.place_of(place.address);
-            self.places[at] = place;
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, row: &Row, all: &Accumulator, out: &mut Found) {
-        if self.n_used * 5 >= self.places.len() * 4 {
-            self.grow();
-        }
-        let at = self.place_of(row.address);
-        let place = &mut self.places[at];
+        let places = if self.own_places.is_empty() { shared } else { &mut self.own_places[..] };
+        let at = place_of(places, row.address);
+        let place = &mut places[at];
         if !place.is_used() {
             *place = Place::new(row);
             self.n_used += 1;

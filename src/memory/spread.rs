@@ -1,7 +1,7 @@
 //! Many numbers of which exact quantiles are wanted, in little memory.
 //!
-//! Numbers are kept in the order in which they come and packed as differences from the smallest of their block; of zeros only the number
-//! is kept. Many of them are put into bins by their leading bits first, so that a block takes few bits, and a bin says
+//! Numbers are kept in the order in which they come and packed as differences from the smallest of their block; once there are many, they are
+//! sorted and packed as differences from one to the next, in a third of the room. Of zeros only the number is kept. Many of them are put into bins by their leading bits first, so that a block takes few bits, and a bin says
 //! how many smaller numbers there are: the k-th smallest is looked for in one bin. There, of few, by sorting them; of many by
 //! counting them by their leading 16 bits, then, of those with the right ones, by the next 16, until they are few.
 
@@ -14,6 +14,8 @@ const FEW: u64 = 1 << 18;
 const BLOCK: usize = 256;
 /// From so many numbers on there are bins, each with an open block of its own.
 const MIN_BINNED: u64 = 1 << 18;
+/// From so many numbers of a bin on they are sorted.
+const RUN: usize = 1 << 17;
 /// Bits behind the first one that tell bins apart.
 const BIN_BITS: u32 = 3;
 
@@ -30,10 +32,21 @@ const N_BINS: usize = (u64::BITS << BIN_BITS) as usize;
 /// Numbers in no order, none of which is 0.
 #[derive(Clone, Debug, Default)]
 struct Bin {
+    /// Fewer than [`BLOCK`].
     open: Vec<i64>,
+    /// Blocks of them as they came, and how many numbers are in there.
     packed: Vec<u8>,
+    n_packed: usize,
+    runs: Vec<Run>,
     n: u64,
     max: u64,
+}
+
+/// Ascending numbers, packed in blocks of [`tight::BLOCK`], of which the last may be smaller.
+#[derive(Clone, Debug)]
+struct Run {
+    packed: Box<[u8]>,
+    n: usize,
 }
 
 impl Bin {
@@ -49,17 +62,49 @@ impl Bin {
 
     fn pack(&mut self) {
         tight::write_unordered(&self.open, &mut self.packed);
+        self.n_packed += self.open.len();
         self.open.clear();
+        if self.n_packed >= RUN {
+            self.sort();
+        }
     }
 
-    /// All of them, in no order.
-    fn for_each(&self, mut each: impl FnMut(u64)) {
+    /// Sorts what is packed as it came.
+    #[cold]
+    fn sort(&mut self) {
+        let mut all = Vec::with_capacity(self.n_packed);
+        self.for_each_unsorted(|value| all.push(value as i64));
+        // As signed numbers, which are others above 2^63, but as near to each other.
+        all.sort_unstable();
+        let mut packed = Vec::new();
+        all.chunks(tight::BLOCK).for_each(|block| tight::write_block(block, &mut packed));
+        self.runs.push(Run { packed: packed.into(), n: all.len() });
+        (self.packed, self.n_packed) = (Vec::new(), 0);
+    }
+
+    /// Those that are packed as they came.
+    fn for_each_unsorted(&self, mut each: impl FnMut(u64)) {
         let mut rest = self.packed.as_slice();
         let mut values = [0; BLOCK];
         while let Some(after) = tight::read_block(rest, &mut values) {
             values.iter().for_each(|value| each(*value as u64));
             rest = after;
         }
+    }
+
+    /// All of them, in no order.
+    fn for_each(&self, mut each: impl FnMut(u64)) {
+        let mut values = [0; tight::BLOCK];
+        for run in &self.runs {
+            let mut rest = &*run.packed;
+            for start in (0..run.n).step_by(tight::BLOCK) {
+                let values = &mut values[..(run.n - start).min(tight::BLOCK)];
+                let Some(after) = tight::read_block(rest, values) else { break };
+                values.iter().for_each(|value| each(*value as u64));
+                rest = after;
+            }
+        }
+        self.for_each_unsorted(&mut each);
         self.open.iter().for_each(|value| each(*value as u64));
     }
 
@@ -72,6 +117,11 @@ impl Bin {
         self.n += other.n - other.open.len() as u64;
         self.max = self.max.max(other.max);
         self.packed.extend_from_slice(&other.packed);
+        self.n_packed += other.n_packed;
+        self.runs.extend(other.runs);
+        if self.n_packed >= RUN {
+            self.sort();
+        }
         other.open.into_iter().for_each(|value| self.add(value as u64));
     }
 

@@ -5,22 +5,25 @@
 //! as well. What grows with the number of rows is packed; the rest grows
 //! with pages, regions and key/value blocks.
 
-use super::index::{Addresses, PageSet};
+use super::index::PageSet;
 use super::kinds::{Kind, Kinds};
 use super::kv::{KvBlocks, KvPages};
-use super::labeller::{Label, Labeller, Region, RegionMap, Seen, Unclassified, UnknownPolicy};
-use super::metrics::{Accumulator, Metrics, Numbering, Row, RowSource, measure_in_time};
+use super::labeller::{Births, Label, Labeller, Region, RegionMap, UnknownPolicy};
+use super::labelling::{self, Labelling, Stopped, Tables};
+use super::metrics::{
+    Accumulator, MIN_ROWS_FOR_THREADS, Metrics, Numbering, Row, RowSource, measure_in_time,
+};
 use super::once::Distinct;
 use super::phases::{Phases, PhasesByTime};
 use super::quality::Coverage;
 use super::ranges::AddressRange;
 use super::row_table;
 use super::rules::Rules;
-use crate::base::strings::StringId;
+use crate::base::strings::{StringId, StringTable};
+use crate::base::threads::n_threads;
 use crate::base::tight;
 use crate::trace::Trace;
-use crate::trace::accesses::{Access, AccessTable, Blocks, Op, Optional, PAGE_BITS, Wanted};
-use std::hint::black_box;
+use crate::trace::accesses::{Access, AccessTable, Blocks, Wanted};
 
 /// What the person gave.
 #[derive(Clone, Debug, Default)]
@@ -32,38 +35,71 @@ pub struct Options {
     pub unknown: UnknownPolicy,
     /// What is known of addresses beforehand.
     pub ranges: Vec<AddressRange>,
+    /// Labelling stops where there are more regions; `None` for as many as there is memory for.
+    pub max_regions: Option<usize>,
 }
+
+/// Regions that a 32-bit program has room for, where nobody says how many: each takes some 300 bytes.
+const MAX_REGIONS_32_BIT: usize = 4_000_000;
 
 /// Labels of rows, in their order, by blocks that are those of the accesses.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
-    packed: Vec<u8>,
-    /// Labels of each block.
-    sizes: Vec<u16>,
-    /// Kinds and regions of the last rows, which are no block yet.
-    open: [Vec<i64>; 2],
+    blocks: Vec<LabelBlock>,
     n: usize,
+}
+
+/// Packed labels of so many rows: kinds, then regions. Most rows of a block mostly are of one region (that of all weights), so there stands
+/// of each row whether it is of another one, then the region of most, then that of each of the others.
+#[derive(Clone, Debug)]
+struct LabelBlock {
+    packed: Box<[u8]>,
+    n: u16,
 }
 
 /// Stands for a row that is left out.
 const LEFT_OUT: i64 = -1;
 
-impl Labels {
-    /// The next label; at most [`tight::BLOCK`] until the block ends.
-    fn push(&mut self, label: Option<Label>) {
-        let [kinds, regions] = &mut self.open;
-        kinds.push(label.map_or(LEFT_OUT, |label| i64::from(label.kind.0)));
-        regions.push(label.map_or(0, |label| i64::from(label.region_id)));
-        self.n += 1;
-    }
-
-    /// Packs the labels since the last block.
-    fn end_block(&mut self) {
-        self.sizes.push(self.open[0].len() as u16);
-        for lane in &mut self.open {
-            tight::write_block(lane, &mut self.packed);
-            lane.clear();
+/// The value that more than half of all have, if there is one; else any of them.
+fn most_common(values: &[i64]) -> i64 {
+    let (mut found, mut n) = (0, 0u32);
+    for value in values {
+        match n {
+            0 => (found, n) = (*value, 1),
+            _ if *value == found => n += 1,
+            _ => n -= 1,
         }
+    }
+    found
+}
+
+impl Labels {
+    /// Appends those of the next block, at most [`tight::BLOCK`]; nothing of none.
+    pub fn push_block(&mut self, labels: impl Iterator<Item = Option<Label>>) {
+        let (mut kinds, mut regions) = ([0; tight::BLOCK], [0; tight::BLOCK]);
+        let mut n = 0;
+        for label in labels.take(tight::BLOCK) {
+            kinds[n] = label.map_or(LEFT_OUT, |label| i64::from(label.kind.0));
+            regions[n] = label.map_or(0, |label| i64::from(label.region_id));
+            n += 1;
+        }
+        let (kinds, regions) = (&kinds[..n], &regions[..n]);
+        if n == 0 {
+            return;
+        }
+        let common = most_common(regions);
+        let (mut is_other, mut others, mut n_others) = ([0; tight::BLOCK], [0; tight::BLOCK], 0);
+        for (is_other, region) in is_other.iter_mut().zip(regions) {
+            others[n_others] = *region;
+            *is_other = i64::from(*region != common);
+            n_others += usize::from(*region != common);
+        }
+        let mut packed = Vec::new();
+        for lane in [kinds, &is_other[..n], &[common], &others[..n_others]] {
+            tight::write_block(lane, &mut packed);
+        }
+        self.blocks.push(LabelBlock { packed: packed.into(), n: n as u16 });
+        self.n += n;
     }
 
     /// Number of rows that were labelled or left out.
@@ -89,7 +125,7 @@ impl Labels {
     }
 
     fn blocks(&self) -> LabelBlocks<'_> {
-        LabelBlocks { sizes: self.sizes.iter(), rest: &self.packed, lanes: [[0; tight::BLOCK]; 2] }
+        LabelBlocks { blocks: self.blocks.iter(), lanes: [[0; tight::BLOCK]; 2] }
     }
 }
 
@@ -98,22 +134,41 @@ fn label_of(lanes: &[[i64; tight::BLOCK]; 2], at: usize) -> Option<Label> {
     u32::try_from(lanes[0][at]).ok().map(|kind| Label { kind: Kind(kind), region_id: lanes[1][at] as u32 })
 }
 
+impl LabelBlock {
+    /// Unpacks kinds and regions. `None` never comes, as blocks are made here.
+    fn unpack(&self, [kinds, regions]: &mut [[i64; tight::BLOCK]; 2]) -> Option<()> {
+        let n = usize::from(self.n).min(tight::BLOCK);
+        let rest = tight::read_block(&self.packed, &mut kinds[..n])?;
+        let rest = tight::read_block(rest, &mut regions[..n])?;
+        let mut common = [0];
+        let rest = tight::read_block(rest, &mut common)?;
+        let n_others = regions[..n].iter().sum::<i64>() as usize;
+        let mut others = [0; tight::BLOCK];
+        if n_others > 0 {
+            tight::read_block(rest, others.get_mut(..n_others)?)?;
+        }
+        let mut at = 0;
+        for region in &mut regions[..n] {
+            let is_other = *region == 1;
+            *region = if is_other { others[at % tight::BLOCK] } else { common[0] };
+            at += usize::from(is_other);
+        }
+        Some(())
+    }
+}
+
 /// Labels a block at a time.
 struct LabelBlocks<'a> {
-    sizes: std::slice::Iter<'a, u16>,
-    rest: &'a [u8],
+    blocks: std::slice::Iter<'a, LabelBlock>,
     lanes: [[i64; tight::BLOCK]; 2],
 }
 
 impl LabelBlocks<'_> {
     /// The next block with the number of its labels; 0 behind the last one.
     fn next_labels(&mut self) -> (&[[i64; tight::BLOCK]; 2], usize) {
-        let n_labels = self.sizes.next().map_or(0, |n| usize::from(*n).min(tight::BLOCK));
-        if n_labels > 0 {
-            for lane in &mut self.lanes {
-                self.rest = tight::read_block(self.rest, &mut lane[..n_labels]).unwrap_or_default();
-            }
-        }
+        let n_labels = self.blocks.next().map_or(0, |block| {
+            block.unpack(&mut self.lanes).map_or(0, |()| usize::from(block.n).min(tight::BLOCK))
+        });
         (&self.lanes, n_labels)
     }
 }
@@ -161,7 +216,7 @@ pub struct View<'a> {
     /// Rows of no known kind that were left out.
     pub n_left_out: u64,
     /// Why labelling stopped before the end.
-    pub stopped: Option<Unclassified>,
+    pub stopped: Option<Stopped>,
     /// Pages that were known beforehand.
     pub n_registered_pages: u64,
     pub coverage: Coverage,
@@ -171,7 +226,7 @@ pub struct View<'a> {
 }
 
 /// Phases of rows: their own, else those of the person. Rows mostly are in the phase of the one before.
-struct PhaseOf<'p> {
+pub struct PhaseOf<'p> {
     phases: &'p Phases,
     by_time: PhasesByTime,
     known: (Option<usize>, i64, i64),
@@ -180,19 +235,19 @@ struct PhaseOf<'p> {
 }
 
 impl<'p> PhaseOf<'p> {
-    fn new(phases: &'p Phases) -> PhaseOf<'p> {
+    pub fn new(phases: &'p Phases) -> PhaseOf<'p> {
         PhaseOf { phases, by_time: phases.by_time(), known: (None, 0, 0), own: None }
     }
 
     #[inline]
-    fn get(&mut self, row: &Access, trace: &'p Trace) -> Option<&'p str> {
+    pub fn get(&mut self, row: &Access, strings: &'p StringTable) -> Option<&'p str> {
         if let Some(id) = row.phase {
             if let Some((known, text)) = self.own
                 && known == id
             {
                 return Some(text);
             }
-            let text = trace.strings.get(id);
+            let text = strings.get(id);
             self.own = Some((id, text));
             return Some(text);
         }
@@ -224,119 +279,59 @@ impl<'a> View<'a> {
             pages: PageSet::default(),
             metrics: Metrics::default(),
         };
-        let (accumulator, distinct) = view.label(options);
+        let (accumulator, distinct, births) = view.label(options);
         let (walks, found) = if view.is_in_time_order() {
             measure_in_time(&view.rows(), &distinct, &accumulator)
         } else {
             let sorted = row_table::in_time_order(&view.rows());
             measure_in_time(&sorted, &distinct, &accumulator)
         };
+        if let Some(births) = births {
+            view.regions = births.into_regions(&accumulator);
+        }
         view.metrics = accumulator.finish(walks, found);
         view
     }
 
     /// Labels all rows, and counts what does not depend on their order in time.
-    fn label(&mut self, options: &Options) -> (Accumulator, Distinct) {
+    fn label(&mut self, options: &Options) -> (Accumulator, Distinct, Option<Births>) {
         let trace = self.trace;
         let mut labeller = Labeller::new(options.rules.clone().unwrap_or_default(), options.unknown);
         self.n_registered_pages = labeller.register(&options.ranges, &mut self.kinds);
-        let mut phase_of = PhaseOf::new(&options.phases);
-        let is_labelled = trace.accesses.is_labelled();
-        let numbering = match is_labelled {
-            true => Numbering::Source,
-            false => Numbering::Own { is_in_time_order: self.is_in_time_order() },
+        let (labeller, numbering) = match trace.accesses.is_labelled() {
+            true => (None, Numbering::Source),
+            false => (Some(labeller), Numbering::Own { is_in_time_order: self.is_in_time_order() }),
         };
-        let (mut accumulator, mut distinct) = (Accumulator::new(numbering), Distinct::default());
-        // Where nothing is to be labelled, nobody else knows addresses.
-        let mut kv_addresses = Addresses::default();
-        let wanted = Wanted::with(&[
-            Optional::OpText,
-            Optional::Phase,
-            Optional::Symbol,
-            Optional::Dso,
-            Optional::RegionText,
-        ]);
-        let mut blocks = trace.accesses.blocks(wanted);
-        let mut seen = [Seen::NOTHING; tight::BLOCK];
-        'blocks: while let Some(rows) = blocks.next_rows() {
-            if !is_labelled {
-                self.see(rows.addresses(), &labeller, &accumulator, &mut seen);
-            }
-            for (at, seen) in seen.iter().enumerate().take(rows.len()) {
-                let row = rows.access(at);
-                let given = self.kinds.of_row(&row, &trace.strings);
-                let label = if is_labelled {
-                    if given != Kind::UNKNOWN {
-                        self.regions.count(row.region_id, given, row.page(), row.ts);
-                    }
-                    Ok(Some(Label { kind: given, region_id: row.region_id }))
-                } else if let Some(label) = labeller.label_seen(seen, given, row.address, row.ts) {
-                    Ok(Some(label))
-                } else {
-                    let phase = phase_of.get(&row, trace);
-                    labeller.label(&row, phase, &trace.strings, &mut self.kinds)
-                };
-                let label = match label {
-                    Ok(label) => label,
-                    Err(unclassified) => {
-                        self.stopped = Some(unclassified);
-                        break 'blocks;
-                    }
-                };
-                self.labels.push(label);
-                let Some(label) = label else {
-                    self.n_left_out += 1;
-                    continue;
-                };
-                // Pages of known kinds are known to who labels.
-                if is_labelled || label.kind == Kind::UNKNOWN {
-                    self.pages.insert(row.page());
-                }
-                let has_symbol = row.symbol.is_some_and(|id| id != StringId::EMPTY);
-                self.coverage.add(row.latency.is_some(), row.cache_level.is_some(), has_symbol, label.kind);
-                if label.kind == Kind::KV_CACHE {
-                    let is_store = row.op == Op::Store;
-                    self.kv_pages.add(label.region_id, row.address, row.page(), is_store, row.ts);
-                    let life = match is_labelled {
-                        true => Some(&mut kv_addresses.entry(row.address).1.life),
-                        false => labeller.kv_life(),
-                    };
-                    if let Some(life) = life {
-                        self.kv_blocks.add(life, label.region_id, row.address, is_store, row.ts);
-                    }
-                }
-                let Label { kind, region_id } = label;
-                accumulator.add(&Row { ts: row.ts, address: row.address, op: row.op, kind, region_id });
-                if !accumulator.knows_addresses_of(kind) {
-                    distinct.see(row.address);
-                }
-            }
-            self.labels.end_block();
-        }
-        self.labels.end_block();
-        if !is_labelled {
+        let mut labelling = Labelling {
+            strings: &trace.strings,
+            labeller,
+            kinds: std::mem::take(&mut self.kinds),
+            phase_of: PhaseOf::new(&options.phases),
+            n_left_out: 0,
+            max_regions: options.max_regions.unwrap_or(match usize::BITS {
+                32 => MAX_REGIONS_32_BIT,
+                _ => usize::MAX,
+            }),
+            stopped: None,
+        };
+        let mut tables = Tables::new(numbering);
+        let n_threads = if trace.accesses.len() < MIN_ROWS_FOR_THREADS { 1 } else { n_threads() };
+        labelling::label_all(&trace.accesses, &mut labelling, &mut tables, n_threads);
+        let Labelling { labeller, kinds, n_left_out, stopped, .. } = labelling;
+        // Where nothing follows, nothing is missing.
+        let is_all = tables.labels.len() == trace.accesses.len();
+        let stopped = stopped.filter(|stopped| *stopped != Stopped::Full || !is_all);
+        (self.kinds, self.n_left_out, self.stopped) = (kinds, n_left_out, stopped);
+        let Tables { labels, mut accumulator, regions, cache, coverage, pages, distinct, .. } = tables;
+        (self.labels, self.coverage, self.pages, self.regions) = (labels, coverage, pages, regions);
+        (self.kv_pages, self.kv_blocks) = (cache.pages, cache.blocks);
+        self.kv_blocks.settle();
+        let births = labeller.map(|labeller| {
             accumulator.set_pages(self.pages.len(), labeller.n_weight_pages());
             self.pages.absorb(labeller.pages());
-            self.regions = labeller.into_regions(&accumulator);
-        }
-        (accumulator, distinct)
-    }
-
-    /// Finds out what is known of the next addresses, each by itself, so that no look into memory waits for another; what is known of
-    /// their regions is only looked at, to be near the processor when they are labelled.
-    fn see(&self, addresses: &[i64], labeller: &Labeller, accumulator: &Accumulator, seen: &mut [Seen]) {
-        for (seen, address) in seen.iter_mut().zip(addresses) {
-            *seen = labeller.see(*address as u64);
-        }
-        let mut looks = 0;
-        for (seen, address) in seen.iter().zip(addresses) {
-            looks ^= accumulator.see(seen.region_id());
-            if seen.life > 0 {
-                let page = *address as u64 >> PAGE_BITS;
-                looks ^= self.kv_blocks.see(seen.life) ^ self.kv_pages.see(page);
-            }
-        }
-        black_box(looks);
+            labeller.into_births()
+        });
+        (accumulator, distinct, births)
     }
 
     /// Whether no row is earlier than the one before it.
@@ -366,7 +361,8 @@ impl<'a> View<'a> {
     /// The same with the phase of each.
     pub fn in_phases(&self) -> impl Iterator<Item = (Access, Label, Option<&str>)> + '_ {
         let mut phase_of = PhaseOf::new(&self.phases);
-        self.accesses().map(move |(access, label)| (access, label, phase_of.get(&access, self.trace)))
+        self.accesses()
+            .map(move |(access, label)| (access, label, phase_of.get(&access, &self.trace.strings)))
     }
 
     /// Phase of each labelled row, beside [`View::accesses`].
@@ -410,11 +406,12 @@ impl RowSource for Labelled<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::index::Addresses;
     use super::super::metrics::{Found, Walks};
     use super::super::once::Pass;
     use super::super::spread::Spread;
     use super::*;
-    use crate::trace::accesses::RegionType;
+    use crate::trace::accesses::{Op, PAGE_BITS, RegionType};
     use proptest::prelude::*;
 
     const SYMBOLS: [&str; 6] =
@@ -489,7 +486,7 @@ mod tests {
                     regions.count(region_id, kind, access.page(), ts);
                 }
                 if kind == Kind::KV_CACHE {
-                    let life = &mut known.entry(address).1.life;
+                    let life = known.entry(address);
                     lives.add(life, region_id, address, op == Op::Store, ts);
                 }
                 rows.push(Row { ts, address, op, kind, region_id });
@@ -502,7 +499,7 @@ mod tests {
             pass.finish(&all, &mut found);
             let metrics = all.finish(walks, found);
             prop_assert_eq!(view.regions.regions(), regions.regions());
-            prop_assert_eq!(view.kv_blocks.lives(), lives.lives());
+            prop_assert!(view.kv_blocks.lives().eq(lives.lives()));
             prop_assert_eq!(&view.metrics.regions, &metrics.regions);
             prop_assert_eq!(&view.metrics.strides, &metrics.strides);
             prop_assert_eq!(numbers_of_all(&view.metrics.intervals), numbers_of_all(&metrics.intervals));

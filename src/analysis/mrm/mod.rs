@@ -9,12 +9,14 @@ pub mod trust;
 
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, group_digits};
+use crate::memory::labelling::Stopped;
 use crate::memory::suitability::Thresholds;
 use crate::memory::summary::{self, KindSummary};
 use crate::memory::{Kind, View};
 use crate::report::{Block, Facts, Report};
 use crate::trace::Run;
 use crate::trace::accesses::PAGE_BITS;
+use crate::trace::builder::issues::ACCESSES_LEFT_OUT;
 use tables::Source;
 
 pub const INFO: AnalysisInfo =
@@ -98,10 +100,7 @@ fn add_trace(
     report: &mut Report,
 ) {
     trust::add(view, context, report);
-    if let Some(stopped) = &view.stopped {
-        report
-            .warning(format!("Labelling stopped at an access of no known kind, as was asked for: {stopped}"));
-    }
+    warn_of_the_rest(view, report);
     if view.n_left_out > 0 {
         let n = group_digits(i128::from(view.n_left_out));
         report.warning(format!("{n} accesses of no known kind are left out, as was asked for."));
@@ -117,6 +116,34 @@ fn add_trace(
     source.all().into_iter().for_each(|table| report.table(table));
     report.table(source.region_map());
     histograms::tables(view).into_iter().for_each(|table| report.table(table));
+}
+
+/// Says so if reports are on the first accesses only.
+fn warn_of_the_rest(view: &View<'_>, report: &mut Report) {
+    let n_left_out = view.trace.ledger.count_of(ACCESSES_LEFT_OUT.code);
+    if n_left_out > 0 {
+        let n_held = group_digits(view.trace.accesses.len() as i128);
+        let n = group_digits(i128::from(n_left_out));
+        report.warning(format!(
+            "There is no memory for all accesses: all reports are on the first {n_held}, and {n} behind them are in none. \
+             The tracedrop command reads as many as the computer has memory for."
+        ));
+    }
+    match &view.stopped {
+        Some(Stopped::Unclassified(unclassified)) => report.warning(format!(
+            "Labelling stopped at an access of no known kind, as was asked for: {unclassified}"
+        )),
+        Some(Stopped::Full) => {
+            let n_regions = group_digits(view.regions.regions().len() as i128);
+            let n_labelled = group_digits(view.labels.len() as i128);
+            let n = group_digits(view.trace.accesses.len().saturating_sub(view.labels.len()) as i128);
+            report.warning(format!(
+                "There is no memory for more regions than {n_regions}: all reports are on the first {n_labelled} accesses, and {n} \
+                 behind them are in none. The tracedrop command labels as many as the computer has memory for."
+            ));
+        }
+        None => {}
+    }
 }
 
 fn add_facts(view: &View<'_>, report: &mut Report) {

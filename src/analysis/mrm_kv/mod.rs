@@ -2,11 +2,11 @@
 
 use super::mrm::charts::{cumulative, tone};
 use super::mrm::number_blocks;
-use super::timeline::{cut, with_left_out};
+use super::timeline::{MAX_ROWS, cut, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, format_ns, group_digits};
 use crate::memory::View;
-use crate::memory::kv::{KvLife, KvPage};
+use crate::memory::kv::{KvBlocks, KvLife, KvPage};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot};
 use crate::report::{Column, Facts, Report, Table};
 use crate::trace::Run;
@@ -28,9 +28,10 @@ fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     for (number, view) in context.memory().iter().enumerate() {
         let mut part = Report::new(INFO.id, INFO.title);
-        add_trace(view, &mut part);
+        let sums = Sums::new(&view.kv_blocks);
+        add_trace(view, &sums, &mut part);
         if report.summary.is_empty() {
-            report.summary = headline(view.kv_blocks.lives());
+            report.summary = headline(&sums);
         }
         if number > 0 {
             number_blocks(&mut part, number, &view.trace.source.file_name);
@@ -40,17 +41,47 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-fn median(mut values: Vec<i64>) -> Option<i64> {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied()
+/// What lives are like together.
+struct Sums {
+    n_lives: usize,
+    n_addresses: u64,
+    n_evicted: u64,
+    n_unwritten: u64,
+    /// How long those live that were seen being stored, nanoseconds, ascending.
+    lifetimes: Vec<i64>,
 }
 
-fn headline(lives: &[KvLife]) -> String {
-    if lives.is_empty() {
+impl Sums {
+    fn new(blocks: &KvBlocks) -> Sums {
+        let mut sums = Sums {
+            n_lives: blocks.len(),
+            n_addresses: 0,
+            n_evicted: 0,
+            n_unwritten: 0,
+            lifetimes: Vec::new(),
+        };
+        for life in blocks.lives() {
+            // Each address has a first life.
+            sums.n_addresses += u64::from(life.generation == 0);
+            sums.n_evicted += u64::from(life.evict_ns.is_some());
+            sums.n_unwritten += u64::from(life.write_ns.is_none());
+            sums.lifetimes.extend(life.lifetime_ns());
+        }
+        sums.lifetimes.sort_unstable();
+        sums
+    }
+
+    fn median_lifetime(&self) -> Option<i64> {
+        self.lifetimes.get(self.lifetimes.len() / 2).copied()
+    }
+}
+
+fn headline(sums: &Sums) -> String {
+    if sums.n_lives == 0 {
         return "No access to a key/value cache was found.".to_string();
     }
-    let n = group_digits(lives.len() as i128);
-    match median(lives.iter().filter_map(KvLife::lifetime_ns).collect()) {
+    let n = group_digits(sums.n_lives as i128);
+    match sums.median_lifetime() {
         Some(ns) => {
             format!("{n} lives of blocks, half of which are read for no longer than {}.", format_ns(ns))
         }
@@ -58,29 +89,20 @@ fn headline(lives: &[KvLife]) -> String {
     }
 }
 
-fn add_trace(view: &View<'_>, report: &mut Report) {
-    let lives = view.kv_blocks.lives();
+fn add_trace(view: &View<'_>, sums: &Sums, report: &mut Report) {
     let mut facts = Facts::new("Blocks");
-    let mut addresses: Vec<u64> = lives.iter().map(|life| life.address).collect();
-    addresses.sort_unstable();
-    addresses.dedup();
-    facts.push("addresses", "Addresses", addresses.len() as u64, Unit::Count);
+    facts.push("addresses", "Addresses", sums.n_addresses, Unit::Count);
     facts
-        .push("lives", "Lives", lives.len() as u64, Unit::Count)
+        .push("lives", "Lives", sums.n_lives as u64, Unit::Count)
         .hint("a store that comes after a read begins a new one");
-    let evicted = lives.iter().filter(|life| life.evict_ns.is_some()).count() as u64;
-    facts.push("evicted", "Overwritten", evicted, Unit::Count);
-    let unwritten = lives.iter().filter(|life| life.write_ns.is_none()).count() as u64;
-    facts.push("unwritten", "Never seen being stored", unwritten, Unit::Count);
-    let kept: Vec<i64> = lives.iter().filter_map(KvLife::lifetime_ns).collect();
+    facts.push("evicted", "Overwritten", sums.n_evicted, Unit::Count);
+    facts.push("unwritten", "Never seen being stored", sums.n_unwritten, Unit::Count);
     facts
-        .push("median_lifetime", "Median life", median(kept.clone()), Unit::Ns)
+        .push("median_lifetime", "Median life", sums.median_lifetime(), Unit::Ns)
         .hint("from the store to the last read");
     report.facts(facts);
-    if !kept.is_empty() {
-        let mut sorted = kept;
-        sorted.sort_unstable();
-        let line = Line { name: "lives".to_string(), tone: tone(0), points: cumulative(&sorted) };
+    if !sums.lifetimes.is_empty() {
+        let line = Line { name: "lives".to_string(), tone: tone(0), points: cumulative(&sums.lifetimes) };
         report.chart(Chart {
             id: "kv_lifetime_chart".into(),
             title: "Share of blocks that live no longer".to_string(),
@@ -89,7 +111,7 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
             plot: Plot::Lines(Lines { lines: vec![line], unit: Unit::Ratio, over: Over::Duration }),
         });
     }
-    report.table(lives_table(lives));
+    report.table(lives_table(&view.kv_blocks));
     report.info(
         "mrm-trace counts by page, not by address: several blocks on a page share an entry, a store to a neighbour counts as \
          eviction, what was stored before the trace seems to live since time 0, and reads after the eviction still \
@@ -98,11 +120,11 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
     report.table(pages_table(view.kv_pages.pages()));
 }
 
-fn lives_table(lives: &[KvLife]) -> Table {
-    let mut rows: Vec<&KvLife> = lives.iter().collect();
-    let n_left_out = cut(&mut rows);
+fn lives_table(blocks: &KvBlocks) -> Table {
+    let rows: Vec<KvLife> = blocks.lives().take(MAX_ROWS).collect();
+    let n_left_out = blocks.len().saturating_sub(rows.len()) as u64;
     let ns = |id, label: &str, value: fn(&KvLife) -> Option<i64>| {
-        Column::integer(id, label, Unit::Ns, rows.iter().map(|row| value(row)).collect())
+        Column::integer(id, label, Unit::Ns, rows.iter().map(value).collect())
     };
     let columns = vec![
         Column::counts("block_id", "block", Unit::Id, rows.iter().map(|row| u64::from(row.block_id)))

@@ -1,0 +1,359 @@
+//! All rows of a trace with their labels, some blocks of them at a time.
+//!
+//! Three things are done with each batch. What is known of its pages and addresses is looked up, each row by itself. Then rows are labelled one
+//! after the other, as each may say what the next ones are. What labelled rows tell goes to tables that have nothing to do with each
+//! other (regions, lives of blocks, pages, labels to be kept), each of which takes them in the order of the file.
+//!
+//! So where there are threads to be had, lookups are shared out by block, and while a batch is labelled, the tables take the one before. No table
+//! depends on which thread feeds it, nor on how many rows a batch has.
+
+use super::index::{Addresses, PageSet};
+use super::kinds::{Kind, Kinds};
+use super::kv::{KvBlocks, KvPages};
+use super::labeller::{Label, Labeller, RegionMap, Seen, Unclassified};
+use super::metrics::{Accumulator, Numbering, Row};
+use super::once::Distinct;
+use super::quality::Coverage;
+use super::view::{Labels, PhaseOf};
+use crate::base::strings::{StringId, StringTable};
+use crate::base::threads::{self, Task};
+use crate::trace::accesses::{Access, AccessTable, Blocks, Op, Optional, PAGE_BITS, Wanted};
+use std::hint::black_box;
+
+/// Blocks of a batch: enough to be worth starting threads for, few enough to stay near the processor where there is one.
+const BATCH_BLOCKS: usize = 64;
+const BATCH_BLOCKS_OF_ONE: usize = 4;
+
+/// What is there of a row, as bits.
+const HAS_LATENCY: u8 = 1;
+const HAS_LEVEL: u8 = 2;
+const HAS_SYMBOL: u8 = 4;
+/// The row is left out.
+const IS_LEFT_OUT: u8 = 8;
+
+/// A block of rows on its way.
+#[derive(Default)]
+struct Block {
+    /// Of the kind and in the region that the source says, until they are labelled.
+    rows: Vec<Row>,
+    flags: Vec<u8>,
+    /// What is known of each row beforehand; of none where the source has labelled them.
+    seen: Vec<Seen>,
+    /// Rows that more may have to be known of, with their places, ascending.
+    whole: Vec<(usize, Access)>,
+}
+
+impl Block {
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.flags.clear();
+        self.seen.clear();
+        self.whole.clear();
+    }
+
+    /// Takes the next rows of `blocks`, with what is known of them if someone is to label them.
+    fn fill(&mut self, blocks: &mut Blocks<'_>, labeller: Option<&Labeller>) {
+        self.clear();
+        let Some(rows) = blocks.next_rows() else { return };
+        if let Some(labeller) = labeller {
+            self.seen.extend(rows.addresses().iter().map(|address| labeller.see(*address as u64)));
+        }
+        for at in 0..rows.len() {
+            let row = rows.access(at);
+            let given = Kind::of_region(row.region);
+            let is_told = match self.seen.get(at) {
+                Some(seen) => given.is_some_and(|given| seen.tells(given)),
+                None => given.is_some(),
+            };
+            if !is_told {
+                self.whole.push((at, row));
+            }
+            let has_symbol = row.symbol.is_some_and(|id| id != StringId::EMPTY);
+            let flag = |is_there, flag| if is_there { flag } else { 0 };
+            self.flags.push(
+                flag(row.latency.is_some(), HAS_LATENCY)
+                    | flag(row.cache_level.is_some(), HAS_LEVEL)
+                    | flag(has_symbol, HAS_SYMBOL),
+            );
+            let Access { ts, address, op, region_id, .. } = row;
+            self.rows.push(Row { ts, address, op, kind: given.unwrap_or(Kind::UNKNOWN), region_id });
+        }
+    }
+
+    /// Rows that are not left out, once they have labels.
+    fn labelled(&self) -> impl Iterator<Item = (&Row, u8)> {
+        let rows = self.rows.iter().zip(self.flags.iter().copied());
+        rows.filter(|(_, flags)| flags & IS_LEFT_OUT == 0)
+    }
+
+    fn labels(&self) -> impl Iterator<Item = Option<Label>> {
+        self.rows.iter().zip(&self.flags).map(|(row, flags)| {
+            let Row { kind, region_id, .. } = *row;
+            (flags & IS_LEFT_OUT == 0).then_some(Label { kind, region_id })
+        })
+    }
+}
+
+/// Who labels rows one after the other.
+pub struct Labelling<'a> {
+    pub strings: &'a StringTable,
+    /// `None` where the source has labelled all rows.
+    pub labeller: Option<Labeller>,
+    pub kinds: Kinds,
+    pub phase_of: PhaseOf<'a>,
+    pub n_left_out: u64,
+    /// Regions that there is room for.
+    pub max_regions: usize,
+    /// Why labelling stopped before the end.
+    pub stopped: Option<Stopped>,
+}
+
+/// Why labelling stopped before the end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// Nothing tells the kind of an access, where that is not allowed.
+    Unclassified(Unclassified),
+    /// There are as many regions as there is room for.
+    Full,
+}
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stopped::Unclassified(unclassified) => unclassified.fmt(f),
+            Stopped::Full => f.write_str("there is no memory for more regions"),
+        }
+    }
+}
+
+impl Labelling<'_> {
+    /// Labels the rows of a batch; where it stops, nothing follows.
+    fn label(&mut self, batch: &mut [Block]) {
+        for block in batch {
+            if self.stopped.is_some() {
+                block.clear();
+                continue;
+            }
+            match self.labeller.is_some() {
+                true => self.label_block(block),
+                false => self.name_kinds(block),
+            }
+        }
+    }
+
+    /// Of what the source has labelled: kinds by names of its own.
+    fn name_kinds(&mut self, block: &mut Block) {
+        for (at, whole) in &block.whole {
+            if let Some(row) = block.rows.get_mut(*at) {
+                row.kind = self.kinds.of_row(whole, self.strings);
+            }
+        }
+    }
+
+    fn label_block(&mut self, block: &mut Block) {
+        let Some(labeller) = &mut self.labeller else { return };
+        let strings = self.strings;
+        let mut whole = block.whole.iter().peekable();
+        let rows = block.rows.iter_mut().zip(&mut block.flags).zip(&block.seen);
+        for (at, ((row, flags), seen)) in rows.enumerate() {
+            let label = match whole.next_if(|(place, _)| *place == at) {
+                Some((_, whole)) => {
+                    let given = self.kinds.of_row(whole, strings);
+                    let phase = self.phase_of.get(whole, strings);
+                    labeller.label_given(whole, given, phase, strings, &mut self.kinds)
+                }
+                None => match labeller.label_seen(seen, row.kind, row.address, row.ts) {
+                    Some(label) => Ok(Some(label)),
+                    // The kind of the page is known, so nothing else counts.
+                    None => {
+                        let Row { ts, address, op, .. } = *row;
+                        let access = Access { ts, address, op, ..Access::default() };
+                        labeller.label_given(&access, row.kind, None, strings, &mut self.kinds)
+                    }
+                },
+            };
+            match label {
+                Ok(Some(label)) => {
+                    (row.kind, row.region_id) = (label.kind, label.region_id);
+                    if labeller.n_regions() >= self.max_regions {
+                        self.stopped = Some(Stopped::Full);
+                        block.rows.truncate(at + 1);
+                        block.flags.truncate(at + 1);
+                        return;
+                    }
+                }
+                Ok(None) => {
+                    *flags |= IS_LEFT_OUT;
+                    self.n_left_out += 1;
+                }
+                Err(unclassified) => {
+                    self.stopped = Some(Stopped::Unclassified(unclassified));
+                    block.rows.truncate(at);
+                    block.flags.truncate(at);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// What is known of the key/value cache.
+#[derive(Default)]
+pub struct Cache {
+    pub pages: KvPages,
+    pub blocks: KvBlocks,
+    /// Current lives, counted from 1: of addresses, where regions may have several, else of regions.
+    by_address: Addresses,
+    by_region: Vec<u32>,
+}
+
+impl Cache {
+    fn add(&mut self, block: &Block, numbering: Numbering) {
+        let rows = || block.labelled().map(|(row, _)| row).filter(|row| row.kind == Kind::KV_CACHE);
+        // One look at all of them, none of which waits for another.
+        let mut seen = 0;
+        for row in rows() {
+            let life = match numbering {
+                Numbering::Source => self.by_address.get(row.address),
+                Numbering::Own { .. } => self.by_region.get(row.region_id as usize).copied().unwrap_or(0),
+            };
+            seen ^= self.blocks.see(life) ^ self.pages.see(row.address >> PAGE_BITS);
+        }
+        black_box(seen);
+        for row in rows() {
+            let Row { ts, address, region_id, .. } = *row;
+            let is_store = row.op == Op::Store;
+            self.pages.add(region_id, address, address >> PAGE_BITS, is_store, ts);
+            let life = match numbering {
+                Numbering::Source => self.by_address.entry(address),
+                Numbering::Own { .. } => {
+                    let at = region_id as usize;
+                    if self.by_region.len() <= at {
+                        self.by_region.resize(at + 1, 0);
+                    }
+                    &mut self.by_region[at]
+                }
+            };
+            self.blocks.add(life, region_id, address, is_store, ts);
+        }
+    }
+}
+
+/// What labelled rows tell. Each part has nothing to do with the others.
+pub struct Tables {
+    pub numbering: Numbering,
+    pub labels: Labels,
+    pub accumulator: Accumulator,
+    /// Of what the source has labelled; others follow from the labeller.
+    pub regions: RegionMap,
+    pub cache: Cache,
+    pub coverage: Coverage,
+    /// Of rows that nobody else knows the pages of.
+    pub pages: PageSet,
+    pub distinct: Distinct,
+}
+
+impl Tables {
+    pub fn new(numbering: Numbering) -> Tables {
+        Tables {
+            numbering,
+            labels: Labels::default(),
+            accumulator: Accumulator::new(numbering),
+            regions: RegionMap::default(),
+            cache: Cache::default(),
+            coverage: Coverage::default(),
+            pages: PageSet::default(),
+            distinct: Distinct::default(),
+        }
+    }
+
+    /// What is to be done with a batch that is labelled, the longest first.
+    fn tasks<'b>(&'b mut self, batch: &'b [Block]) -> Vec<Task<'b>> {
+        let Tables { numbering, labels, accumulator, regions, cache, coverage, pages, distinct } = self;
+        let numbering = *numbering;
+        let mut tasks: Vec<Task<'b>> = vec![
+            Box::new(move || batch.iter().for_each(|block| accumulate(block, accumulator))),
+            Box::new(move || batch.iter().for_each(|block| cache.add(block, numbering))),
+            Box::new(move || batch.iter().for_each(|block| see_pages(block, numbering, pages, distinct))),
+            Box::new(move || batch.iter().for_each(|block| cover(block, coverage))),
+            Box::new(move || batch.iter().for_each(|block| labels.push_block(block.labels()))),
+        ];
+        if numbering == Numbering::Source {
+            tasks.push(Box::new(move || batch.iter().for_each(|block| count_regions(block, regions))));
+        }
+        tasks
+    }
+}
+
+fn accumulate(block: &Block, accumulator: &mut Accumulator) {
+    // As in `Cache::add`.
+    black_box(block.rows.iter().fold(0, |seen, row| seen ^ accumulator.see(row.region_id)));
+    block.labelled().for_each(|(row, _)| accumulator.add(row));
+}
+
+fn see_pages(block: &Block, numbering: Numbering, pages: &mut PageSet, distinct: &mut Distinct) {
+    for (row, _) in block.labelled() {
+        // Pages of known kinds are known to who labels.
+        if numbering == Numbering::Source || row.kind == Kind::UNKNOWN {
+            pages.insert(row.address >> PAGE_BITS);
+        }
+        if !numbering.knows_addresses_of(row.kind) {
+            distinct.see(row.address);
+        }
+    }
+}
+
+fn cover(block: &Block, coverage: &mut Coverage) {
+    for (row, flags) in block.labelled() {
+        let has = |flag: u8| flags & flag > 0;
+        coverage.add(has(HAS_LATENCY), has(HAS_LEVEL), has(HAS_SYMBOL), row.kind);
+    }
+}
+
+fn count_regions(block: &Block, regions: &mut RegionMap) {
+    for (row, _) in block.labelled().filter(|(row, _)| row.kind != Kind::UNKNOWN) {
+        regions.count(row.region_id, row.kind, row.address >> PAGE_BITS, row.ts);
+    }
+}
+
+/// Labels all rows, or those before the one at which labelling stops, on so many threads at the most.
+pub fn label_all(
+    accesses: &AccessTable,
+    labelling: &mut Labelling<'_>,
+    tables: &mut Tables,
+    n_threads: usize,
+) {
+    let wanted = Wanted::with(&[
+        Optional::OpText,
+        Optional::Phase,
+        Optional::Symbol,
+        Optional::Dso,
+        Optional::RegionText,
+    ]);
+    let n_blocks = accesses.n_blocks();
+    let n_of_batch = if n_threads == 1 { BATCH_BLOCKS_OF_ONE } else { BATCH_BLOCKS };
+    let batch = || (0..n_of_batch).map(|_| Block::default()).collect::<Vec<Block>>();
+    let (mut next, mut labelled) = (batch(), batch());
+    let mut readers: Vec<Blocks<'_>> = (0..n_threads.max(1)).map(|_| accesses.blocks(wanted)).collect();
+    for start in (0..n_blocks).step_by(n_of_batch) {
+        let labeller = labelling.labeller.as_ref();
+        let n_of_reader = n_of_batch.div_ceil(readers.len());
+        let parts = readers.iter_mut().zip(next.chunks_mut(n_of_reader)).enumerate();
+        let fill = |(number, (reader, blocks)): (usize, (&mut Blocks<'_>, &mut [Block]))| {
+            reader.go_to(start + number * n_of_reader);
+            blocks.iter_mut().for_each(|block| block.fill(reader, labeller));
+        };
+        threads::run(n_threads, parts.map(|part| Box::new(move || fill(part)) as Task<'_>).collect());
+        let mut tasks: Vec<Task<'_>> = vec![Box::new(|| labelling.label(&mut next))];
+        tasks.extend(tables.tasks(&labelled));
+        threads::run(n_threads, tasks);
+        std::mem::swap(&mut next, &mut labelled);
+        if tables.regions.regions().len() >= labelling.max_regions {
+            labelling.stopped = Some(Stopped::Full);
+        }
+        if labelling.stopped.is_some() {
+            break;
+        }
+    }
+    threads::run(n_threads, tables.tasks(&labelled));
+}
