@@ -56,7 +56,7 @@ pub enum PartRows {
     /// As they were read here.
     Tables(Box<TraceBuilder>),
     /// As another worker has sent them, encoded by [`wire`], from this byte on; the accesses beside it where it could send them as they are.
-    Bytes(Vec<u8>, usize, Option<AccessTable>),
+    Bytes(Vec<u8>, usize, Option<Box<AccessTable>>),
 }
 
 impl PartRows {
@@ -84,7 +84,7 @@ impl PartRows {
             }
             PartRows::Bytes(bytes, at, accesses) => {
                 let mut tables = wire::decode(bytes.get(at..)?, kinds)?;
-                tables.accesses = accesses.unwrap_or(tables.accesses);
+                tables.accesses = accesses.map_or(tables.accesses, |accesses| *accesses);
                 amend(&mut tables.ledger);
                 tables.ledger.count_lines_from(n_lines);
                 Some(out.absorb(tables))
@@ -96,7 +96,7 @@ impl PartRows {
 /// A part on its way to another thread.
 pub struct SentPart {
     bytes: Vec<u8>,
-    accesses: Option<AccessTable>,
+    accesses: Option<Box<AccessTable>>,
 }
 
 const HEAD_BYTES: usize = 20;
@@ -130,7 +130,7 @@ impl Part {
     /// For another thread of the same program: accesses, which are most of what there is where there are any, stay as they are.
     pub fn into_sent(mut self) -> SentPart {
         let accesses = match &mut self.rows {
-            PartRows::Tables(tables) => Some(std::mem::take(&mut tables.trace.accesses)),
+            PartRows::Tables(tables) => Some(Box::new(std::mem::take(&mut tables.trace.accesses))),
             PartRows::Bytes(_, _, accesses) => accesses.take(),
         };
         SentPart { bytes: self.into_bytes(), accesses }
