@@ -948,9 +948,15 @@ fn parts_fit_where_a_file_is_regular() {
 fn parts_give_up_on_what_is_irregular() {
     const STRETCH: u64 = 1 << 20;
     let event = r#",{"ph":"X","name":"n","ts":1,"dur":1,"pid":1,"tid":1}"#;
-    for text in
-        [r#",{"a":[0"#.to_string(), "abcdefgh".to_string(), format!(r#"{event},{{"a":[1"#), "\"".to_string()]
-    {
+    let blanks = "\n".repeat(300_000);
+    for text in [
+        r#",{"a":[0"#.to_string(),
+        "abcdefgh".to_string(),
+        format!(r#"{event},{{"a":[1"#),
+        "\"".to_string(),
+        "\n".to_string(),
+        format!("{blanks},7"),
+    ] {
         let bytes = text.repeat((24 << 20) / text.len());
         for chunk_bytes in [64 << 10, 16 << 20] {
             let mut reader = (chrome_trace::INFO.parts.unwrap().reader)();

@@ -2,8 +2,7 @@
 
 use super::column::{self, Room};
 use super::metadata::{Chunk, ColumnInfo, Kind, Metadata};
-use super::values::Column;
-use super::values::Memory;
+use super::values::{Column, Memory};
 use super::{Error, MAGIC};
 use crate::base::threads::{self, n_threads};
 use std::cell::RefCell;

@@ -705,7 +705,7 @@ impl AccessTable {
         }
     }
 
-    /// Appends many rows. The same as [`AccessTable::push`] of each, and much quicker.
+    /// Appends many rows. The same as [`AccessTable::push`] of each, and much quicker; a limit in bytes is looked at once.
     pub fn push_columns(&mut self, columns: &AccessColumns) {
         let n_rows = columns.n_rows;
         let mut at = 0;

@@ -75,7 +75,8 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
                 </div>
                 <div>
                     <dt>{words().time_left}</dt>
-                    <dd>{number(|reading| reading.seconds_left.map(words().seconds_left))}</dd>
+                    // How long the reports take is not known.
+                    <dd>{number(|reading| reading.seconds_left.filter(|_| !reading.progress.finishing).map(words().seconds_left))}</dd>
                 </div>
                 <div>
                     <dt>{words().records}</dt>

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 
 /// What looks like an event but does not end within so many bytes is not taken for one.
 const MAX_GUESS_BYTES: usize = 1 << 20;
+/// The first event of a stretch is looked for so far behind its end, at most.
+const MAX_CUT_BYTES: u64 = 2 * MAX_GUESS_BYTES as u64;
 /// A part in which more than this was looked through in vain is left to the reader of the whole.
 const MAX_VAIN_BYTES: usize = 16 << 20;
 /// Longer events are left to it as well, which looks at some of them for lines that they have swallowed.
@@ -177,7 +179,13 @@ impl ChromePart {
                     self.read(&head[at..]);
                     return;
                 }
-                Ok(None) => self.sought = mark + 1,
+                // Whatever else stands in the blanks in between leads there, too.
+                Ok(None) => self.sought = skip_space(&head, mark + 1),
+                // There is no end to the blanks.
+                Err(Cut) if self.offset + head.len() as u64 >= self.until.saturating_add(MAX_CUT_BYTES) => {
+                    self.state = State::Over;
+                    return;
+                }
                 Err(Cut) => {
                     self.sought = mark;
                     self.head = head;

@@ -69,7 +69,8 @@ pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
 /// The same with events that are not needed any more, which takes less memory: each column goes before there is more of slices.
 pub(super) fn pair_up(builder: &mut TraceBuilder, events: EventTable) {
     let made_of = walk(builder, &events);
-    let EventTable { rows, places, .. } = events;
+    let EventTable { rows, places, extras, thread_time } = events;
+    drop((extras, thread_time));
     let (times, names) = rows.into_times_and_names();
     put_names(builder, &names, &made_of);
     drop(names);
