@@ -25,6 +25,8 @@ use std::rc::Rc;
 pub struct PartsInfo {
     /// A reader of parts. It may read one after the other.
     pub reader: fn() -> Box<dyn PartReader>,
+    /// Below so many who read, the one who joins included, reading from front to back is quicker.
+    pub min_readers: usize,
 }
 
 /// Reads parts of a file. Like a [`Reader`] it owns no input and is given chunks cut anywhere.

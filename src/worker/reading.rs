@@ -63,10 +63,10 @@ pub async fn read(
             // The one who unpacked is lost: once more, alone.
             None => {
                 begin();
-                read_alone(state, blob, false, progress).await.map(drop)
+                read_alone(state, blob, 1, progress).await.map(drop)
             }
         },
-        None => match read_alone(state, blob, !ports.0.is_empty(), progress).await {
+        None => match read_alone(state, blob, ports.0.len() + 1, progress).await {
             Ok(Some(parts)) => read_with(state, blob, ports.0.clone(), parts, progress).await,
             Ok(None) => Ok(()),
             Err(error) => Err(error),
@@ -207,11 +207,11 @@ async fn read_unpacked(
 async fn read_alone(
     state: &State,
     blob: &Blob,
-    has_helpers: bool,
+    n_readers: usize,
     progress: &mut Reporter,
 ) -> Result<Option<&'static PartsInfo>, JsValue> {
     let n_bytes = blob.size() as u64;
-    let is_large = has_helpers && n_bytes >= crew::MIN_FILE_BYTES;
+    let is_large = n_readers > 1 && n_bytes >= crew::MIN_FILE_BYTES;
     let mut source = Source::new(blob, 0..n_bytes);
     let mut buffer = Vec::new();
     loop {
@@ -219,7 +219,10 @@ async fn read_alone(
         if buffer.is_empty() || !feed(state, &buffer, progress).await {
             return Ok(None);
         }
-        if is_large && let Some(parts) = with_import(state, Import::parts).flatten() {
+        if is_large
+            && let Some(parts) = with_import(state, Import::parts).flatten()
+            && n_readers >= parts.min_readers
+        {
             return Ok(Some(parts));
         }
     }

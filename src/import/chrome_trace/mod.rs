@@ -30,7 +30,7 @@ pub static INFO: FormatInfo = FormatInfo {
     extensions: &["json", "trace", "jsonl", "ndjson"],
     sniff: sniff::sniff,
     reader: || Box::new(ChromeReader { container: Container::new() }),
-    parts: Some(&PartsInfo { reader: || Box::new(part::ChromePart::default()) }),
+    parts: Some(&PartsInfo { reader: || Box::new(part::ChromePart::default()), min_readers: 2 }),
     has_events: true,
     issues: issues::ALL,
 };

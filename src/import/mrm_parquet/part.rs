@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::rc::Rc;
 
-pub static PARTS: PartsInfo = PartsInfo { reader: || Box::new(ParquetPart::default()) };
+pub static PARTS: PartsInfo = PartsInfo { reader: || Box::new(ParquetPart::default()), min_readers: 2 };
 
 /// Where a part starts that is of no use.
 const NOWHERE: u64 = u64::MAX;

@@ -35,7 +35,10 @@ pub static INFO: FormatInfo = FormatInfo {
     extensions: &["txt", "perf"],
     sniff,
     reader: || Box::new(LineReader::new(Samples::new(Grammar::Tolerant))),
-    parts: Some(&PartsInfo { reader: || Box::new(LinePart::new(|| Samples::new(Grammar::Tolerant))) }),
+    parts: Some(&PartsInfo {
+        reader: || Box::new(LinePart::new(|| Samples::new(Grammar::Tolerant))),
+        min_readers: 2,
+    }),
     has_events: false,
     issues: issues::ALL,
 };
@@ -48,7 +51,10 @@ pub static SEED_INFO: FormatInfo = FormatInfo {
     extensions: &[],
     sniff: |_| Confidence::No,
     reader: || Box::new(LineReader::new(Samples::new(Grammar::Seed))),
-    parts: Some(&PartsInfo { reader: || Box::new(LinePart::new(|| Samples::new(Grammar::Seed))) }),
+    parts: Some(&PartsInfo {
+        reader: || Box::new(LinePart::new(|| Samples::new(Grammar::Seed))),
+        min_readers: 2,
+    }),
     has_events: false,
     issues: issues::ALL,
 };

@@ -49,7 +49,7 @@ pub static INFO: FormatInfo = FormatInfo {
     extensions: &["jsonl", "ndjson"],
     sniff,
     reader: || Box::new(LineReader::new(Records::default())),
-    parts: Some(&PartsInfo { reader: || Box::new(LinePart::new(Records::of_part)) }),
+    parts: Some(&PartsInfo { reader: || Box::new(LinePart::new(Records::of_part)), min_readers: 3 }),
     has_events: false,
     issues: issues::ALL,
 };

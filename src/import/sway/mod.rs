@@ -32,7 +32,7 @@ pub static INFO: FormatInfo = FormatInfo {
     extensions: &["jsonl", "ndjson"],
     sniff,
     reader: || Box::new(LineReader::new(Calls::default())),
-    parts: Some(&PartsInfo { reader: || Box::new(LinePart::new(Calls::default)) }),
+    parts: Some(&PartsInfo { reader: || Box::new(LinePart::new(Calls::default)), min_readers: 2 }),
     has_events: false,
     issues: issues::ALL,
 };
