@@ -77,7 +77,9 @@ fn WholePage(app: State) -> impl IntoView {
         move |half| {
             if app.hover.get_untracked() != half {
                 app.hover.set(half);
-                app.expect_file();
+                if half.is_some() {
+                    app.expect_file();
+                }
             }
         },
         move |dropped| app.take(dropped),

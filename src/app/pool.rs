@@ -29,9 +29,11 @@ impl Pool {
         self.free.extend((n_there..n_helpers).map_while(|_| Helper::start().ok()));
     }
 
-    /// Whether there have been any.
-    pub fn is_started(&self) -> bool {
-        self.is_started
+    /// A file is in sight: those that have ended are started anew, if there have been any.
+    pub fn expect_file(&mut self) {
+        if self.is_started {
+            self.start();
+        }
     }
 
     /// All that are free; those that have ended are started anew. None if all of them help somebody.

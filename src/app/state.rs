@@ -269,11 +269,7 @@ impl App {
 
     /// A file is about to be chosen or dropped: workers that help to read it get ready.
     pub fn expect_file(self) {
-        self.pool.update_value(|pool| {
-            if pool.is_started() {
-                pool.start();
-            }
-        });
+        self.pool.update_value(Pool::expect_file);
     }
 
     fn id(self) -> u32 {

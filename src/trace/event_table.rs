@@ -6,6 +6,7 @@
 
 use super::args::ArgsPlace;
 use super::events::{Event, EventExtra, EventId, EventKey, NO_EXTRA, Phase, flag};
+use super::narrow::Places;
 use super::tracks::ThreadId;
 use crate::base::strings::StringId;
 
@@ -22,7 +23,7 @@ pub struct EventRow {
 }
 
 /// The part of an [`Event`] that is mostly only handed on.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct EventPlace {
     pub offset: u64,
     pub len: u32,
@@ -166,95 +167,64 @@ impl EventRows {
     }
 }
 
-/// An [`EventPlace`] of an event of less than 64 KiB, with one of the first categories.
-#[derive(Clone, Copy)]
-struct NarrowPlace {
-    /// Bytes behind the first event of its block; index into [`EventPlaces::wide`] if the length is [`NarrowPlace::WIDE`].
-    offset: u32,
-    len: u16,
-    args_at: u16,
-    args_len: u16,
-    category: u16,
-}
-
-impl NarrowPlace {
-    const WIDE: u16 = u16::MAX;
-    /// [`StringId::NONE`].
-    const NO_CATEGORY: u16 = u16::MAX;
-}
-
-/// Events of which the first says where they are, as a power of two.
-const BLOCK_BITS: u32 = 12;
-
 /// The places of many events.
 #[derive(Clone, Default)]
 pub struct EventPlaces {
-    narrow: Vec<NarrowPlace>,
-    /// Byte where the first event of each block starts.
-    blocks: Vec<u64>,
-    wide: Vec<EventPlace>,
+    places: Places,
+    /// From the lowest bit on the length of an event, and its category; index into [`EventPlaces::wide`] where that bit is set.
+    rest: Vec<u32>,
+    /// Length and category of longer events, and of those of later categories.
+    wide: Vec<(u32, StringId)>,
 }
 
 impl EventPlaces {
+    const IS_WIDE: u32 = 1 << 31;
+    const LEN_BITS: u32 = 15;
+    /// [`StringId::NONE`].
+    const NO_CATEGORY: u32 = u16::MAX as u32;
+
     #[inline]
     fn push(&mut self, place: EventPlace) {
         let EventPlace { offset, len, args_at, args_len, category } = place;
-        let block = self.narrow.len() >> BLOCK_BITS;
-        let base = match self.blocks.get(block) {
-            Some(base) => *base,
-            None => {
-                self.blocks.push(offset);
-                offset
-            }
-        };
-        let category_bits = if category.is_none() { NarrowPlace::NO_CATEGORY } else { category.0 as u16 };
-        let narrow = NarrowPlace {
-            offset: offset.wrapping_sub(base) as u32,
-            len: len as u16,
-            args_at: args_at as u16,
-            args_len: args_len as u16,
-            category: category_bits,
-        };
-        if narrow.len == NarrowPlace::WIDE || narrow.unpacked(base) != place {
-            let at = self.wide.len() as u32;
-            self.wide.push(place);
-            self.narrow.push(NarrowPlace { offset: at, len: NarrowPlace::WIDE, ..narrow });
-        } else {
-            self.narrow.push(narrow);
+        self.places.push(offset, (args_at, args_len));
+        let is_narrow = len >> Self::LEN_BITS == 0 && (category.is_none() || category.0 < Self::NO_CATEGORY);
+        self.rest.push(match is_narrow {
+            true => len | category.some().map_or(Self::NO_CATEGORY, |category| category.0) << Self::LEN_BITS,
+            false => self.wide.len() as u32 | Self::IS_WIDE,
+        });
+        if !is_narrow {
+            self.wide.push((len, category));
         }
+    }
+
+    fn reserve_exact(&mut self, n: usize) {
+        self.places.near.reserve_exact(n);
+        self.rest.reserve_exact(n);
+    }
+
+    fn reserve(&mut self, n: usize) {
+        self.places.near.reserve(n);
+        self.rest.reserve(n);
     }
 
     /// The place of an event.
     #[inline]
     pub fn get(&self, index: u32) -> EventPlace {
-        let narrow = &self.narrow[index as usize];
-        if narrow.len == NarrowPlace::WIDE {
-            self.wide[narrow.offset as usize]
+        let (offset, (args_at, args_len)) = self.places.get(index as usize);
+        let rest = self.rest[index as usize];
+        let (len, category) = if rest & Self::IS_WIDE != 0 {
+            self.wide[(rest & !Self::IS_WIDE) as usize]
         } else {
-            narrow.unpacked(self.blocks[(index >> BLOCK_BITS) as usize])
-        }
+            let category = rest >> Self::LEN_BITS;
+            let category = if category == Self::NO_CATEGORY { StringId::NONE } else { StringId(category) };
+            (rest & ((1 << Self::LEN_BITS) - 1), category)
+        };
+        EventPlace { offset, len, args_at, args_len, category }
     }
 
     /// That of the last event.
     pub fn last(&self) -> Option<EventPlace> {
-        Some(self.get((self.narrow.len() as u32).checked_sub(1)?))
-    }
-}
-
-impl NarrowPlace {
-    #[inline(always)]
-    fn unpacked(&self, base: u64) -> EventPlace {
-        EventPlace {
-            offset: base.wrapping_add(u64::from(self.offset)),
-            len: u32::from(self.len),
-            args_at: u32::from(self.args_at),
-            args_len: u32::from(self.args_len),
-            category: if self.category == NarrowPlace::NO_CATEGORY {
-                StringId::NONE
-            } else {
-                StringId(u32::from(self.category))
-            },
-        }
+        Some(self.get((self.rest.len() as u32).checked_sub(1)?))
     }
 }
 
@@ -279,13 +249,13 @@ impl EventTable {
     /// Makes room for `n` more events.
     pub fn reserve_exact(&mut self, n: usize) {
         self.rows.reserve_exact(n);
-        self.places.narrow.reserve_exact(n);
+        self.places.reserve_exact(n);
     }
 
     /// Makes room for `n` more events, and some beyond.
     pub fn reserve(&mut self, n: usize) {
         self.rows.reserve(n);
-        self.places.narrow.reserve(n);
+        self.places.reserve(n);
     }
 
     /// All events, in order.
@@ -382,7 +352,19 @@ mod tests {
 
     /// Numbers near the ends of what the narrow forms hold, and of what events hold.
     fn number(max: u64) -> impl Strategy<Value = u64> {
-        let ends = [0, 1, 0xFFFE, 0xFFFF, 0x1_0000, 0xFFFF_FFFE, 0xFFFF_FFFF, 0x1_0000_0000, u64::MAX];
+        let ends = [
+            0,
+            1,
+            0x7FFF,
+            0x8000,
+            0xFFFE,
+            0xFFFF,
+            0x1_0000,
+            0xFFFF_FFFE,
+            0xFFFF_FFFF,
+            0x1_0000_0000,
+            u64::MAX,
+        ];
         prop_oneof![
             3 => 0..1000_u64,
             2 => proptest::sample::select(ends.to_vec()),
@@ -420,7 +402,7 @@ mod tests {
         fn events_come_back_as_they_were(events in prop::collection::vec(event(), 1..40)) {
             let mut table = EventTable::default();
             // More than one block.
-            for event in events.iter().cycle().take(2 << BLOCK_BITS) {
+            for event in events.iter().cycle().take(10_000) {
                 table.add(*event);
             }
             let bytes = |event: &Event| bytemuck::bytes_of(event).to_vec();

@@ -211,7 +211,7 @@ async fn read_alone(
     progress: &mut Reporter,
 ) -> Result<Option<&'static PartsInfo>, JsValue> {
     let n_bytes = blob.size() as u64;
-    let is_large = n_readers > 1 && n_bytes >= crew::MIN_FILE_BYTES;
+    let is_large = n_bytes >= crew::MIN_FILE_BYTES;
     let mut source = Source::new(blob, 0..n_bytes);
     let mut buffer = Vec::new();
     loop {

@@ -61,8 +61,9 @@ pub(super) struct Walk<'a> {
 /// Puts all events into the tables of `builder`.
 pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
     let made_of = walk(builder, events);
-    put_names(builder, &events.rows.name, &made_of);
-    put_times(builder, &events.rows.ts, &made_of);
+    let slices = &mut builder.trace.slices;
+    slices.name = made_of.names(&events.rows.name);
+    slices.ts = made_of.times(&events.rows.ts);
     put_places(builder, &events.places, &made_of);
 }
 
@@ -72,9 +73,10 @@ pub(super) fn pair_up(builder: &mut TraceBuilder, events: EventTable) {
     let EventTable { rows, places, extras, thread_time } = events;
     drop((extras, thread_time));
     let (times, names) = rows.into_times_and_names();
-    put_names(builder, &names, &made_of);
+    let slices = &mut builder.trace.slices;
+    slices.name = made_of.names(&names);
     drop(names);
-    put_times(builder, &times, &made_of);
+    slices.ts = made_of.times(&times);
     drop(times);
     put_places(builder, &places, &made_of);
 }
@@ -88,23 +90,23 @@ struct MadeOf {
     other: Vec<(u32, i64, StringId)>,
 }
 
-/// Fills the column of the names of slices.
-fn put_names(builder: &mut TraceBuilder, names: &[StringId], made_of: &MadeOf) {
-    let slices = &mut builder.trace.slices;
-    slices.name.reserve_exact(made_of.event.len());
-    slices.name.extend(made_of.event.iter().map(|event| names[*event as usize]));
-    for (slice, _, name) in &made_of.other {
-        slices.name[*slice as usize] = *name;
+impl MadeOf {
+    /// Names of slices, by those of events.
+    fn names(&self, of_events: &[StringId]) -> Vec<StringId> {
+        self.column(of_events, |(_, _, name)| *name)
     }
-}
 
-/// Fills the column of the times at which slices start.
-fn put_times(builder: &mut TraceBuilder, times: &[i64], made_of: &MadeOf) {
-    let slices = &mut builder.trace.slices;
-    slices.ts.reserve_exact(made_of.event.len());
-    slices.ts.extend(made_of.event.iter().map(|event| times[*event as usize]));
-    for (slice, ts, _) in &made_of.other {
-        slices.ts[*slice as usize] = *ts;
+    /// Times at which slices start, by those of events.
+    fn times(&self, of_events: &[i64]) -> Vec<i64> {
+        self.column(of_events, |(_, ts, _)| *ts)
+    }
+
+    fn column<T: Copy>(&self, of_events: &[T], of_other: impl Fn(&(u32, i64, StringId)) -> T) -> Vec<T> {
+        let mut column: Vec<T> = self.event.iter().map(|event| of_events[*event as usize]).collect();
+        for other in &self.other {
+            column[other.0 as usize] = of_other(other);
+        }
+        column
     }
 }
 
