@@ -191,7 +191,7 @@ pageTest('reading together is stopped by the button; what was not reached is sai
   await read(page);
   assert.match(await page.getByTestId('left-out').textContent(), /rank2\.json is left out: reading was stopped before it\./);
   rmSync(folder, { recursive: true });
-});
+}, { slowReading: true });
 
 pageTest('while several files are read, what has been read of all of them shows', async (page) => {
   const folder = mkdtempSync(join(tmpdir(), 'tracedrop-'));

@@ -85,7 +85,11 @@ function chromiumOptions() {
  * A page in a fresh context, loaded and locked.
  * `page.console` collects errors and warnings, `page.violations` what the policy refused (directive and address).
  */
-export async function openPage(browser, url, { viewport = WIDE, colorScheme = 'light', ready = true, ...context } = {}) {
+export async function openPage(
+  browser,
+  url,
+  { viewport = WIDE, colorScheme = 'light', ready = true, slowReading = false, ...context } = {},
+) {
   const inContext = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', ...context });
   const page = await inContext.newPage();
   page.console = [];
@@ -101,9 +105,33 @@ export async function openPage(browser, url, { viewport = WIDE, colorScheme = 'l
       globalThis.__violation(`${event.effectiveDirective} ${event.blockedURI}`),
     );
   });
+  if (slowReading) await page.addInitScript(slowDownReading);
   await page.goto(url);
   if (ready) await waitUntilReady(page);
   return page;
+}
+
+/**
+ * Runs in the page before the site does: its workers get the first 4 MiB of a stream at once and then a piece a second. Tests
+ * of what can be done while a file is read do not depend on how fast that is.
+ */
+function slowDownReading() {
+  const inWorker = () => {
+    const { read } = ReadableStreamBYOBReader.prototype;
+    const bytes = new WeakMap();
+    ReadableStreamBYOBReader.prototype.read = async function (...given) {
+      const soFar = bytes.get(this) ?? 0;
+      if (soFar >= 4 << 20) await new Promise((resolve) => setTimeout(resolve, 1000));
+      const result = await read.apply(this, given);
+      bytes.set(this, soFar + (result.value?.byteLength ?? 0));
+      return result;
+    };
+  };
+  const { createObjectURL } = URL;
+  URL.createObjectURL = (blob) => {
+    const isScript = blob instanceof Blob && blob.type === 'text/javascript';
+    return createObjectURL.call(URL, isScript ? new Blob([`(${inWorker})();\n`, blob], { type: blob.type }) : blob);
+  };
 }
 
 /** Waits until the door is locked and the app has taken the place of the loading message. */
