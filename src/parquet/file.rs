@@ -136,6 +136,18 @@ impl<S: Source> ParquetFile<S> {
         chunks.iter().map(|chunk| chunk.start).min().unwrap_or(0)
     }
 
+    /// Byte behind a row group.
+    pub fn end_of(&self, group: usize) -> u64 {
+        let chunks =
+            self.metadata.row_groups.get(group).map(|group| group.chunks.as_slice()).unwrap_or_default();
+        chunks.iter().map(|chunk| chunk.start.saturating_add(chunk.n_bytes)).max().unwrap_or(0)
+    }
+
+    /// What the file is read from.
+    pub fn source_mut(&mut self) -> &mut S {
+        &mut self.source
+    }
+
     /// Pairs of keys and texts that the writer has added.
     pub fn key_values(&self) -> &[(String, String)] {
         &self.metadata.key_values

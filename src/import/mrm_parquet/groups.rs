@@ -1,6 +1,7 @@
 //! The row groups of a file, one after the other.
 
 use super::ImportError;
+use super::held::Held;
 use super::issues::*;
 use super::part::Notes;
 use crate::memory_run::schema::{self, Check, Kind};
@@ -14,13 +15,17 @@ const NEEDED: [&str; 3] = ["timestamp_ns", "address", "op_type"];
 /// Larger row groups are read by one alone: each who reads holds all columns of its group, some 200 bytes a row.
 const MAX_SHARED_ROWS: usize = 1 << 20;
 
+/// Of row groups that take more than this, columns are read one by one.
+const MAX_HELD_BYTES: u64 = 32 << 20;
+
 /// A trace of memory accesses, of which some row groups have been read.
 pub struct Groups<S> {
     file: ParquetFile<S>,
     info: TraceInfo,
     missing_columns: Vec<&'static str>,
-    /// The group that is read next.
+    /// The group that is read next, and the one that was first.
     next: usize,
+    first: usize,
 }
 
 impl<S: Source> Groups<S> {
@@ -35,7 +40,7 @@ impl<S: Source> Groups<S> {
             Check::Missing(columns) => columns,
             Check::Version(what) => return Err(other_version(what)),
         };
-        Ok(Groups { file, info: TraceInfo::default(), missing_columns, next: 0 })
+        Ok(Groups { file, info: TraceInfo::default(), missing_columns, next: 0, first: 0 })
     }
 
     /// Says what is odd about the columns.
@@ -79,6 +84,12 @@ impl<S: Source> Groups<S> {
     pub fn start_at(&mut self, byte: u64) {
         (self.next, self.info) = (0, TraceInfo::default());
         self.skip_to(byte);
+        self.first = self.next;
+    }
+
+    /// Whether any group was read since then.
+    pub fn has_read(&self) -> bool {
+        self.next > self.first
     }
 
     /// Whether the next group starts before `byte`.
@@ -136,6 +147,12 @@ impl<S: Source> Groups<S> {
         }
     }
 
+    /// Byte behind the next group, and how many lie between its first and that.
+    fn end_of_next(&self) -> (u64, u64) {
+        let (start, end) = (self.file.start_of(self.next), self.file.end_of(self.next));
+        (end, end.saturating_sub(start))
+    }
+
     /// What the groups that were read say of the run.
     pub fn info(&self) -> &TraceInfo {
         &self.info
@@ -151,6 +168,42 @@ impl<S: Source> Groups<S> {
         source.metadata.extend(self.info.run_id.clone().map(|run_id| ("run_id".to_string(), run_id)));
         let told = self.file.key_values().iter().filter(|(key, _)| key == schema::VERSION_KEY);
         source.metadata.extend(told.cloned());
+    }
+}
+
+impl<S: Source> Groups<Held<S>> {
+    /// What is fed next lies at `byte`.
+    pub fn feed_from(&mut self, byte: u64) {
+        self.file.source_mut().start_at(byte);
+    }
+
+    /// Takes the next bytes of the file, and reads the groups that lie in what was fed and start before `until`, for as long as `each`
+    /// says. Whether further ones need more bytes.
+    pub fn feed(
+        &mut self,
+        bytes: &[u8],
+        until: u64,
+        out: &mut TraceBuilder,
+        each: impl Fn(&TraceInfo) -> bool,
+    ) -> bool {
+        self.file.source_mut().push(bytes);
+        loop {
+            let at = self.file.source_mut().end();
+            let (end, n_bytes) = self.end_of_next();
+            if !self.is_before(until) {
+                return false;
+            }
+            // A file may say anything of the places of its columns.
+            if end > at && n_bytes <= MAX_HELD_BYTES {
+                let start = self.file.start_of(self.next);
+                self.file.source_mut().forget_before(start);
+                return true;
+            }
+            self.read_next(out);
+            if !each(&self.info) {
+                return false;
+            }
+        }
     }
 }
 

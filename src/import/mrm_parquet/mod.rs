@@ -7,6 +7,7 @@
 //! Columns and their meaning: [`crate::memory_run::trace_table`].
 
 mod groups;
+mod held;
 mod issues;
 mod part;
 

@@ -1,7 +1,9 @@
 //! Row groups that are read for another reader, which joins them.
 
 use super::groups::Groups;
+use super::held::Held;
 use crate::import::parts::{Part, PartReader, PartRows, PartsInfo};
+use crate::memory_run::trace_table::TraceInfo;
 use crate::trace::TraceBuilder;
 use crate::trace::args::Content;
 use serde::{Deserialize, Serialize};
@@ -29,12 +31,18 @@ impl Notes {
     }
 }
 
-/// Reads the row groups that start in its part, by their places in the file: nothing of what it is fed.
+/// Reads the row groups that start in its part, from what it is fed and, where that ends too early, from the file.
 #[derive(Default)]
 struct ParquetPart {
     content: Option<Rc<dyn Content>>,
-    groups: Option<Groups<Rc<dyn Content>>>,
+    groups: Option<Groups<Held<Rc<dyn Content>>>>,
     bytes: Range<u64>,
+    out: TraceBuilder,
+}
+
+/// Whether rows before the first that names a run are of another one depends on what is before them.
+fn names_run(info: &TraceInfo) -> bool {
+    info.run_id.is_some()
 }
 
 impl PartReader for ParquetPart {
@@ -44,18 +52,24 @@ impl PartReader for ParquetPart {
 
     fn start(&mut self, from: u64, until: u64) {
         self.bytes = from..until;
+        self.out = TraceBuilder::default();
         if let Some(content) = self.content.take() {
-            self.groups = Groups::open(content).ok();
+            self.groups = Groups::open(Held::new(content)).ok();
+        }
+        if let Some(groups) = &mut self.groups {
+            groups.start_at(from);
+            groups.feed_from(from);
         }
     }
 
-    fn feed(&mut self, _bytes: &[u8]) -> bool {
-        false
+    fn feed(&mut self, bytes: &[u8]) -> bool {
+        let ParquetPart { groups, bytes: Range { end, .. }, out, .. } = self;
+        groups.as_mut().is_some_and(|groups| groups.feed(bytes, *end, out, names_run))
     }
 
     fn finish(&mut self) -> Part {
-        let mut out = TraceBuilder::default();
-        let notes = self.read(&mut out);
+        let notes = self.notes();
+        let out = std::mem::take(&mut self.out);
         let is_of_use = notes.is_some();
         Part {
             start: if is_of_use { self.bytes.start } else { NOWHERE },
@@ -68,17 +82,14 @@ impl PartReader for ParquetPart {
 
 impl ParquetPart {
     /// `None` if what becomes of the rows depends on rows before them.
-    fn read(&mut self, out: &mut TraceBuilder) -> Option<Notes> {
+    fn notes(&mut self) -> Option<Notes> {
         let groups = self.groups.as_mut()?;
-        groups.start_at(self.bytes.start);
-        if groups.is_before(self.bytes.end) {
-            groups.read_next(out);
-            // Whether rows before the first that names a run are of another one depends on what is before them.
-            groups.info().run_id.as_ref()?;
+        while groups.is_before(self.bytes.end) && (names_run(groups.info()) || !groups.has_read()) {
+            groups.read_next(&mut self.out);
         }
-        groups.read_until(self.bytes.end, out);
         let info = groups.info();
-        let is_alone = !info.has_several_runs && info.n_numbered == 0;
-        is_alone.then(|| Notes { run_id: info.run_id.clone(), n_skipped: info.n_skipped })
+        let is_alone = names_run(info) && !info.has_several_runs && info.n_numbered == 0;
+        (is_alone || !groups.has_read())
+            .then(|| Notes { run_id: info.run_id.clone(), n_skipped: info.n_skipped })
     }
 }

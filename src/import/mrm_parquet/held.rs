@@ -1,0 +1,84 @@
+//! A file of which a piece is at hand.
+
+use crate::parquet::Source;
+
+/// Reads what lies in the piece from there, and everything else from the file.
+pub struct Held<S> {
+    file: S,
+    piece: Vec<u8>,
+    /// Where in the file the piece starts.
+    start: u64,
+}
+
+impl<S> Held<S> {
+    pub fn new(file: S) -> Held<S> {
+        Held { file, piece: Vec::new(), start: 0 }
+    }
+
+    /// Lets go of the piece; the next one starts at `byte`.
+    pub fn start_at(&mut self, byte: u64) {
+        self.piece.clear();
+        self.start = byte;
+    }
+
+    /// Makes the piece longer.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.piece.extend_from_slice(bytes);
+    }
+
+    /// Byte behind the piece.
+    pub fn end(&self) -> u64 {
+        self.start + self.piece.len() as u64
+    }
+
+    /// Lets go of what lies before `byte`.
+    pub fn forget_before(&mut self, byte: u64) {
+        let n_bytes = byte.clamp(self.start, self.end()) - self.start;
+        self.piece.drain(..n_bytes as usize);
+        self.start += n_bytes;
+    }
+}
+
+impl<S: Source> Source for Held<S> {
+    fn n_bytes(&self) -> u64 {
+        self.file.n_bytes()
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), String> {
+        let at_hand =
+            offset.checked_sub(self.start).and_then(|from| self.piece.get(usize::try_from(from).ok()?..));
+        match at_hand.and_then(|rest| rest.get(..out.len())) {
+            Some(bytes) => {
+                out.copy_from_slice(bytes);
+                Ok(())
+            }
+            None => self.file.read_at(offset, out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_the_same_at_hand_or_not() {
+        let file: Vec<u8> = (0..100).collect();
+        let read = |held: &Held<&[u8]>, range: std::ops::Range<usize>| {
+            let mut out = vec![0; range.len()];
+            held.read_at(range.start as u64, &mut out).map(|()| assert_eq!(out, file[range]))
+        };
+        let mut held = Held::new(file.as_slice());
+        held.start_at(20);
+        held.push(&file[20..50]);
+        held.push(&file[50..60]);
+        for forgotten in [0, 20, 33, 60, 99] {
+            held.forget_before(forgotten);
+            assert_eq!(held.end(), 60);
+            for range in [0..5, 10..30, 20..60, 30..40, 35..60, 55..70, 60..60, 90..100] {
+                read(&held, range).unwrap();
+            }
+        }
+        assert!(held.read_at(95, &mut [0; 6]).is_err());
+    }
+}
