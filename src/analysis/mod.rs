@@ -31,6 +31,7 @@ pub mod slices;
 pub mod sway_summary;
 pub mod timeline;
 
+use crate::base::progress;
 use crate::report::{Document, Report};
 use crate::trace::{Run, Trace};
 use memory_query::MemoryQuery;
@@ -185,9 +186,19 @@ impl<'a> Context<'a> {
     /// Accesses to memory with their labels and metrics, trace by trace; only of traces that are of such.
     pub fn memory(&self) -> &[crate::memory::View<'a>] {
         self.memory.get_or_init(|| {
-            let with_accesses = self.run.traces.iter().filter(|trace| trace.accesses.is_expected());
-            with_accesses.map(|trace| mrm_run::view_of(trace, &self.query.memory)).collect()
+            let with_accesses = || self.run.traces.iter().filter(|trace| trace.accesses.is_expected());
+            let n = with_accesses().count() as f64;
+            let view = |(at, trace): (usize, &'a Trace)| {
+                let at = at as f64;
+                progress::within(at / n, (at + 1.0) / n, || mrm_run::view_of(trace, &self.query.memory))
+            };
+            with_accesses().enumerate().map(view).collect()
         })
+    }
+
+    /// Whether there are accesses to memory.
+    fn has_memory(&self) -> bool {
+        self.run.traces.iter().any(|trace| trace.accesses.is_expected())
     }
 
     /// Times of slices by name.
@@ -233,12 +244,26 @@ pub fn wanted_reports(run: &Run, query: &Query, wanted: &[String]) -> Vec<Report
     reports
 }
 
+/// What labelling accesses and measuring them takes of the time in which their reports are made, about.
+const MEMORY_SHARE: f64 = 0.85;
+
 /// The reports that cost little beside reading, for as long as reading goes on and while the others are made; and what was
 /// found for them that the others need as well.
 pub fn early_reports(run: &Run, query: &Query) -> (Vec<Report>, Found) {
     let context = Context::new(run, query);
-    let early = applying(run).filter(|analysis| !analysis.is_late);
-    let reports = early.map(|analysis| (analysis.run)(&context)).collect();
+    let reports = if context.has_memory() {
+        progress::within(0.0, MEMORY_SHARE, || context.memory());
+        let early: Vec<_> = applying(run).filter(|analysis| !analysis.is_late).collect();
+        let part = |at: usize| MEMORY_SHARE + (1.0 - MEMORY_SHARE) * at as f64 / early.len() as f64;
+        let make = |(at, analysis): (usize, &&AnalysisInfo)| {
+            progress::within(part(at), part(at + 1), || (analysis.run)(&context))
+        };
+        early.iter().enumerate().map(make).collect()
+    } else {
+        // They take no time worth telling.
+        let early = applying(run).filter(|analysis| !analysis.is_late);
+        early.map(|analysis| (analysis.run)(&context)).collect()
+    };
     (reports, context.into_found())
 }
 

@@ -121,6 +121,13 @@ pub struct Reading {
     pub seconds_left: Option<f64>,
 }
 
+/// How fast bytes are read, and percents of the reports made.
+#[derive(Clone, Default)]
+struct Paces {
+    reading: Pace,
+    making: Pace,
+}
+
 /// An export that is being written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Exporting {
@@ -216,7 +223,7 @@ pub struct Tab {
     /// Where the page was scrolled to when another tab was chosen.
     pub top_px: StoredValue<f64>,
     pub app: App,
-    pace: StoredValue<Pace>,
+    pace: StoredValue<Paces>,
     /// When reading was stopped by hand.
     stopped_ms: StoredValue<f64>,
     pub source: Local<Option<Source>>,
@@ -539,7 +546,7 @@ impl Tab {
         self.document.set(None);
         self.exporting.set(None);
         self.digests.set(None);
-        self.pace.set_value(Pace::default());
+        self.pace.set_value(Paces::default());
         let progress = Progress { file_bytes: source.file_bytes(), ..Progress::default() };
         self.reading.set(Reading { progress, ..Reading::default() });
         self.phase.set(Phase::Reading);
@@ -652,14 +659,23 @@ impl Tab {
         match event {
             Event::Ready { formats } => self.app.formats.set(formats),
             Event::Progress(progress) => {
+                let now = browser::now_ms();
                 let mut pace = self.pace.get_value();
-                pace.note(browser::now_ms(), progress.file_bytes_read);
-                let reading = Reading {
-                    bytes_per_second: pace.per_second(),
-                    seconds_left: pace.seconds_left(progress.file_bytes),
-                    progress,
+                // How long reports take is not known where nothing is told of it.
+                let seconds_left = match (progress.finishing, progress.made_percent) {
+                    (false, _) => {
+                        pace.reading.note(now, progress.file_bytes_read);
+                        pace.reading.seconds_left(progress.file_bytes)
+                    }
+                    (true, None) => None,
+                    (true, Some(percent)) => {
+                        pace.making.note(now, percent.into());
+                        pace.making.seconds_left(100)
+                    }
                 };
+                let bytes_per_second = pace.reading.per_second();
                 self.pace.set_value(pace);
+                let reading = Reading { bytes_per_second, seconds_left, progress };
                 self.reading.set(reading);
             }
             Event::Document(document) => {

@@ -110,6 +110,8 @@ pub struct Words {
 
     pub reading: &'static str,
     pub making_reports: &'static str,
+    /// Percent of the reports that are made.
+    pub making_percent: fn(u8) -> String,
     pub stopping: &'static str,
     pub stop: &'static str,
     pub discard: &'static str,
@@ -464,6 +466,7 @@ static ENGLISH: Words = Words {
 
     reading: "Reading",
     making_reports: "All is read; making the reports",
+    making_percent: |percent| format!("All is read; {percent} % of the reports made"),
     stopping: "Stopping; what was read is kept",
     stop: "Stop",
     discard: "Discard",

@@ -4,6 +4,7 @@ pub mod column;
 pub mod json;
 pub mod lines;
 pub mod pace;
+pub mod progress;
 pub mod python;
 pub mod strings;
 pub mod terminal_table;

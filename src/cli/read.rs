@@ -10,11 +10,11 @@ use std::path::Path;
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::archive::{self, Entry};
-use tracedrop::base::text;
 use tracedrop::base::units::group_digits;
+use tracedrop::base::{progress, text};
 use tracedrop::engine::{HandedOn, Linked, Session, Shown, folder, open_tracedrop_file};
 use tracedrop::export::tracedrop_file;
-use tracedrop::import::{FORMATS, FormatInfo};
+use tracedrop::import::{FORMATS, FormatInfo, ImportError};
 use tracedrop::index::{self, Index};
 use tracedrop::trace::Severity;
 use tracedrop::trace::args::Content;
@@ -149,19 +149,19 @@ pub fn open_any(
     let bar = progress_bar(size, &file_name);
     let result = loop {
         match fill(&mut input, &mut chunk, CHUNK_BYTES) {
-            Ok(false) => break session.finish(),
+            Ok(false) => break finish(&mut session, &bar),
             Ok(true) => {
                 session.feed(&chunk);
                 bar.inc(chunk.len() as u64);
                 if session.has_given_up() {
-                    break session.finish();
+                    break finish(&mut session, &bar);
                 }
                 if let Some(path) = path.as_deref().filter(|_| crew::is_worth_starting(size))
                     && let Some(import) = session.import()
                     && let Some(parts) = import.parts()
                 {
                     match crew::read_rest(path, size, import, parts, &|at| bar.set_position(at)) {
-                        Ok(()) => break session.finish(),
+                        Ok(()) => break finish(&mut session, &bar),
                         Err(error) => break session.stop(&error.to_string()),
                     }
                 }
@@ -221,6 +221,23 @@ pub fn fill(input: &mut dyn Read, chunk: &mut Vec<u8>, len: u64) -> io::Result<b
 }
 
 /// On a terminal only, and only once reading takes noticeable time.
+/// Makes the reports; `bar` shows how far that is, where that is known.
+fn finish(session: &mut Session, bar: &ProgressBar) -> Result<(), ImportError> {
+    let shown = bar.clone();
+    let mut is_told = false;
+    let each = move |share: f64| {
+        if !is_told
+            && let Ok(style) = ProgressStyle::with_template("{msg} [{wide_bar}] {percent} % of the reports")
+        {
+            is_told = true;
+            shown.set_style(style);
+            shown.set_length(1000);
+        }
+        shown.set_position((share * 1000.0) as u64);
+    };
+    progress::listening(each, || session.finish())
+}
+
 fn progress_bar(size: u64, file_name: &str) -> ProgressBar {
     let (bar, template) = if size > 0 {
         (ProgressBar::new(size), "{msg} [{wide_bar}] {bytes}/{total_bytes} {bytes_per_sec} {eta} left")

@@ -315,6 +315,8 @@ pub struct Progress {
     pub file: Option<FileProgress>,
     /// All bytes are read; the reports are being made.
     pub finishing: bool,
+    /// How much of them is made, in percent, where that is known.
+    pub made_percent: Option<u8>,
 }
 
 /// One of several files that are read together.

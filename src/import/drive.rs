@@ -378,6 +378,11 @@ impl Import {
             && self.builder.holds_all()
     }
 
+    /// Whether it reads accesses to memory, of which reports take longer than of anything else.
+    pub fn is_of_accesses(&self) -> bool {
+        self.builder.trace.accesses.is_expected()
+    }
+
     /// Whether there have been more events than are held, so that there is no partial trace to look at.
     pub fn is_folding(&self) -> bool {
         self.builder.is_folding()

@@ -15,6 +15,7 @@ use super::metrics::{Accumulator, Numbering, Row};
 use super::once::Distinct;
 use super::quality::Coverage;
 use super::view::{Labels, PhaseOf};
+use crate::base::progress;
 use crate::base::strings::{StringId, StringTable};
 use crate::base::threads::{self, Task};
 use crate::trace::accesses::{Access, AccessTable, Blocks, Op, Optional, PAGE_BITS, Wanted};
@@ -336,6 +337,7 @@ pub fn label_all(
     let (mut next, mut labelled) = (batch(), batch());
     let mut readers: Vec<Blocks<'_>> = (0..n_threads.max(1)).map(|_| accesses.blocks(wanted)).collect();
     for start in (0..n_blocks).step_by(n_of_batch) {
+        progress::tell(start as f64 / n_blocks as f64);
         let labeller = labelling.labeller.as_ref();
         let n_of_reader = n_of_batch.div_ceil(readers.len());
         let parts = readers.iter_mut().zip(next.chunks_mut(n_of_reader)).enumerate();

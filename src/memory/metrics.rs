@@ -10,6 +10,7 @@ use super::labeller::Region;
 use super::numbers::PairwiseSum;
 use super::once::{Distinct, Pass};
 use super::spread::Spread;
+use crate::base::progress;
 use crate::base::threads::n_threads;
 use crate::trace::accesses::{Op, PAGE_BITS};
 use std::hint::black_box;
@@ -577,9 +578,14 @@ pub fn measure_in_time(
     let mut found = Found::default();
     let mut walks = Walks::default();
     if n_threads == 1 {
-        rows.for_each_block(&mut |rows| walks.add(rows, all));
+        // Each looks at all rows; a pass takes about as long as the walks.
+        let part = |number: u64| number as f64 / (n + 1) as f64;
+        progress::within(0.0, part(1), || rows.for_each_block(&mut |rows| walks.add(rows, all)));
         walks.settle();
-        (0..n).for_each(|number| found.absorb(look(number)));
+        for number in 0..n {
+            let of_share = progress::within(part(number + 1), part(number + 2), || look(number));
+            found.absorb(of_share);
+        }
         return (walks, found);
     }
     let next = AtomicU64::new(0);

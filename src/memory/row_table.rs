@@ -2,7 +2,7 @@
 
 use super::kinds::Kind;
 use super::metrics::{Row, RowSource};
-use crate::base::tight;
+use crate::base::{progress, tight};
 use crate::trace::accesses::Op;
 
 /// Numbers of a row.
@@ -45,6 +45,7 @@ impl RowSource for RowTable {
         let mut rest = self.packed.as_slice();
         let mut lanes = [[0i64; tight::BLOCK]; LANES];
         let mut rows = Vec::with_capacity(tight::BLOCK);
+        let mut n_told = 0;
         for _ in 0..self.n_packed / tight::BLOCK {
             for lane in &mut lanes {
                 rest = tight::read_block(rest, lane).unwrap_or_default();
@@ -58,6 +59,8 @@ impl RowSource for RowTable {
                 region_id: lanes[3][at] as u32,
             }));
             each(&rows);
+            n_told += rows.len();
+            progress::tell(n_told as f64 / self.n_rows() as f64);
         }
         each(&self.open);
     }

@@ -19,6 +19,7 @@ use super::quality::Coverage;
 use super::ranges::AddressRange;
 use super::row_table;
 use super::rules::Rules;
+use crate::base::progress;
 use crate::base::strings::{StringId, StringTable};
 use crate::base::threads::n_threads;
 use crate::base::tight;
@@ -262,6 +263,10 @@ impl<'p> PhaseOf<'p> {
     }
 }
 
+/// What labelling takes of the time in which a view is made, and putting rows in order of what comes behind it: about.
+const LABELLING_SHARE: f64 = 0.4;
+const SORTING_SHARE: f64 = 0.4;
+
 impl<'a> View<'a> {
     pub fn new(trace: &'a Trace, options: &Options) -> View<'a> {
         let mut view = View {
@@ -279,13 +284,16 @@ impl<'a> View<'a> {
             pages: PageSet::default(),
             metrics: Metrics::default(),
         };
-        let (accumulator, distinct, births) = view.label(options);
-        let (walks, found) = if view.is_in_time_order() {
-            measure_in_time(&view.rows(), &distinct, &accumulator)
-        } else {
-            let sorted = row_table::in_time_order(&view.rows());
-            measure_in_time(&sorted, &distinct, &accumulator)
-        };
+        let (accumulator, distinct, births) = progress::within(0.0, LABELLING_SHARE, || view.label(options));
+        let (walks, found) = progress::within(LABELLING_SHARE, 1.0, || {
+            if view.is_in_time_order() {
+                measure_in_time(&view.rows(), &distinct, &accumulator)
+            } else {
+                let sorted = progress::within(0.0, SORTING_SHARE, || row_table::in_time_order(&view.rows()));
+                let measure = || measure_in_time(&sorted, &distinct, &accumulator);
+                progress::within(SORTING_SHARE, 1.0, measure)
+            }
+        });
         if let Some(births) = births {
             view.regions = births.into_regions(&accumulator);
         }
@@ -394,8 +402,11 @@ impl RowSource for Labelled<'_> {
             labels: self.labels.blocks(),
             rows: Vec::with_capacity(tight::BLOCK),
         };
+        let mut n_told = 0;
         while let Some(rows) = blocks.next_rows() {
             each(rows);
+            n_told += rows.len();
+            progress::tell(n_told as f64 / self.n_rows() as f64);
         }
     }
 

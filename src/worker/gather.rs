@@ -46,9 +46,8 @@ pub async fn open(state: Rc<State>, files: Vec<Given>, mut ports: Ports, query: 
         reporter.end(read, size);
     }
     drop(ports);
-    reporter.finishing_all();
     let mut ended = Ok(());
-    with_session(&state, |session| ended = gathering.finish(session));
+    with_session(&state, |session| ended = reporter.finishing_all(|| gathering.finish(session)));
     match ended {
         Ok(()) => {
             if reporter.has_read_much() {

@@ -429,10 +429,10 @@ async fn read_one(
     let result = reading::read(&state, blob, &mut ports, &begin, &mut reporter).await;
     drop(ports);
     let is_whole = result.is_ok() && !state.stop.get();
-    if let Some(session) = state.session.borrow().as_ref() {
-        reporter.finishing(session);
-    }
-    let ended = reading::end_in_steps(&state, result).await;
+    let Some(finishing) = state.session.borrow().as_ref().map(|session| reporter.finishing(session)) else {
+        return false;
+    };
+    let ended = reading::end_in_steps(&state, result, finishing).await;
     let guard = state.session.borrow();
     let Some(session) = guard.as_ref() else { return false };
     match ended {

@@ -3,14 +3,14 @@
 use crate::content::BlobContent;
 use crate::crew::{self, Helpers};
 use crate::helper::part_reader;
-use crate::reporter::Reporter;
+use crate::reporter::{self, Reporter};
 use crate::source::{self, Source};
 use crate::stretch::Stretch;
 use crate::unpacked::{self, Unpacked};
 use crate::{State, error_name, post_document, read_error};
 use std::rc::Rc;
 use tracedrop::engine::Session;
-use tracedrop::engine::protocol::HelperResponse;
+use tracedrop::engine::protocol::{HelperResponse, Progress};
 use tracedrop::import::crew::Next;
 use tracedrop::import::parts::PartsInfo;
 use tracedrop::import::unpack::{self, Packing};
@@ -94,17 +94,23 @@ pub fn end(state: &State, session: &mut Session, result: Result<(), JsValue>) ->
 
 /// The same for [`State::session`]. Of a large trace that took no harm, and whose reports take long, some are shown before the
 /// others are made, and the page gets the time to ask for their rows.
-pub async fn end_in_steps(state: &State, result: Result<(), JsValue>) -> Result<(), ImportError> {
+///
+/// `finishing` is what is told of progress meanwhile.
+pub async fn end_in_steps(
+    state: &State,
+    result: Result<(), JsValue>,
+    finishing: Progress,
+) -> Result<(), ImportError> {
     match state.session.borrow_mut().as_mut() {
         Some(session)
             if result.is_ok() && !state.stop.get() && session.progress().content_bytes >= LARGE_BYTES =>
         {
-            if !session.finish_early()? {
+            if !reporter::making(finishing, || session.finish_early())? {
                 return Ok(());
             }
             post_document(session);
         }
-        Some(session) => return end(state, session, result),
+        Some(session) => return reporter::making(finishing, || end(state, session, result)),
         None => return Ok(()),
     }
     finish_reports(state).await;

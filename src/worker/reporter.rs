@@ -2,6 +2,7 @@
 
 use crate::reading::LARGE_BYTES;
 use crate::{now_ms, post, post_document};
+use tracedrop::base::progress;
 use tracedrop::engine::Session;
 use tracedrop::engine::protocol::{FileProgress, Progress, Response};
 use tracedrop::import::ImportProgress;
@@ -12,14 +13,31 @@ const PROGRESS_EVERY_MS: f64 = 80.0;
 const FIRST_PARTIAL_MS: f64 = 60.0;
 /// Time between partial reports, at least.
 const NEXT_PARTIAL_MS: f64 = 400.0;
-/// What a partial report costs as long as none of a large part has been made, in milliseconds a byte.
-const PARTIAL_COST_MS: f64 = 3e-7;
+/// What a partial report costs as long as none of a large part has been made, in milliseconds: of accesses to memory a row, else
+/// a byte.
+const COST_OF_ACCESS_MS: f64 = 4e-4;
+const COST_OF_BYTE_MS: f64 = 3e-7;
 /// The cost of those of smaller parts says nothing.
 const LARGE_PART_BYTES: u64 = 32 << 20;
 /// A partial report may take one part in this many of the time that has gone by since the one before, and of the time
 /// that reading is going to take.
 const PARTIAL_SHARE: f64 = 4.0;
 const PARTIAL_SHARE_LEFT: f64 = 8.0;
+
+/// Tells the page meanwhile how far `make` is, as far as that says so; `finishing` is all else there is to tell.
+pub fn making<T>(finishing: Progress, make: impl FnOnce() -> T) -> T {
+    post(&Response::Progress(finishing.clone()));
+    let mut last = now_ms();
+    let each = move |share: f64| {
+        let now = now_ms();
+        if now - last >= PROGRESS_EVERY_MS {
+            last = now;
+            let made_percent = Some((share * 100.0) as u8);
+            post(&Response::Progress(Progress { made_percent, ..finishing.clone() }));
+        }
+    };
+    progress::listening(each, make)
+}
 
 /// Tells the page how reading goes, and now and then what has come of it.
 pub struct Reporter {
@@ -34,8 +52,8 @@ pub struct Reporter {
     /// When the next partial report is due.
     next_partial: f64,
     last_partial: f64,
-    /// What the last one has cost, in milliseconds for each byte that was read.
-    partial_cost: f64,
+    /// What the last one of a large part has cost, in milliseconds for each byte that was read.
+    partial_cost: Option<f64>,
 }
 
 impl Reporter {
@@ -49,7 +67,7 @@ impl Reporter {
             last_progress: now,
             next_partial: now + FIRST_PARTIAL_MS,
             last_partial: now,
-            partial_cost: PARTIAL_COST_MS,
+            partial_cost: None,
         }
     }
 
@@ -69,16 +87,20 @@ impl Reporter {
         self.before.content_bytes >= LARGE_BYTES
     }
 
-    /// All files are done with.
-    pub fn finishing_all(&self) {
-        post(&Response::Progress(self.add_up(ImportProgress::default(), None, true)));
+    /// All files are done with; tells of the reports that are made of them.
+    pub fn finishing_all<T>(&self, make: impl FnOnce() -> T) -> T {
+        making(self.add_up(ImportProgress::default(), None, true), make)
     }
 
     /// Whether a partial report is worth what it takes: soon after a file is opened, and where one would wait long.
-    fn wants_partial(&self, now: f64, read: ImportProgress) -> bool {
+    fn wants_partial(&self, now: f64, read: ImportProgress, is_of_accesses: bool) -> bool {
         // A partial report is on all files so far.
         let read = self.with_before(read);
-        let cost = self.partial_cost * read.content_bytes as f64;
+        let cost = match self.partial_cost {
+            Some(cost) => cost * read.content_bytes as f64,
+            None if is_of_accesses => COST_OF_ACCESS_MS * read.records as f64,
+            None => COST_OF_BYTE_MS * read.content_bytes as f64,
+        };
         let bytes_left = self.file_bytes.saturating_sub(read.file_bytes) as f64;
         let left = bytes_left * (now - self.start) / (read.file_bytes as f64).max(1.0);
         now >= self.next_partial
@@ -90,7 +112,8 @@ impl Reporter {
     pub fn tell(&mut self, session: &mut Session) -> bool {
         let start = now_ms();
         let read = session.progress();
-        let wants_partial = self.wants_partial(start, read);
+        let is_of_accesses = session.import().is_some_and(|import| import.is_of_accesses());
+        let wants_partial = self.wants_partial(start, read, is_of_accesses);
         let due = wants_partial || start - self.last_progress >= PROGRESS_EVERY_MS;
         if due {
             self.last_progress = start;
@@ -103,15 +126,16 @@ impl Reporter {
             let end = now_ms();
             let n_bytes = self.with_before(read).content_bytes;
             if n_bytes >= LARGE_PART_BYTES {
-                self.partial_cost = (end - start) / n_bytes as f64;
+                self.partial_cost = Some((end - start) / n_bytes as f64);
             }
             (self.last_partial, self.next_partial) = (end, end + NEXT_PARTIAL_MS);
         }
         due
     }
 
-    pub fn finishing(&self, session: &Session) {
-        post(&Response::Progress(self.progress(session, true)));
+    /// The file is read; how it is told that reports are made of it, by [`making`].
+    pub fn finishing(&self, session: &Session) -> Progress {
+        self.progress(session, true)
     }
 
     fn progress(&self, session: &Session, finishing: bool) -> Progress {
@@ -137,6 +161,7 @@ impl Reporter {
             format,
             file: self.file.clone(),
             finishing,
+            made_percent: None,
         }
     }
 }

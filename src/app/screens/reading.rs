@@ -5,6 +5,7 @@ use crate::app::state::{Phase, Reading, Tab};
 use crate::app::widgets::{Icon, Number, Shape};
 use crate::app::words::words;
 use leptos::prelude::*;
+use std::borrow::Cow;
 use tracedrop::base::text;
 
 /// Readers of the page hear of progress this often: at each such part of the whole.
@@ -22,13 +23,25 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
     let finishing = Memo::new(move |_| reading.with(|reading| reading.progress.finishing));
     let stopping = Memo::new(move |_| tab.phase.with(|phase| *phase == Phase::Stopping));
     let share = Memo::new(move |_| reading.with(part));
-    let spoken = Memo::new(move |_| share.get().map(|share| (share * SPOKEN_STEPS as f64) as u64));
+    // What the bar shows: of reading, or of the reports.
+    let done = Memo::new(move |_| {
+        if finishing.get() {
+            reading.with(|reading| reading.progress.made_percent.map(|percent| f64::from(percent) / 100.0))
+        } else {
+            share.get()
+        }
+    });
+    let spoken =
+        Memo::new(move |_| done.get().map(|done| (finishing.get(), (done * SPOKEN_STEPS as f64) as u64)));
     let format = Memo::new(move |_| reading.with(|reading| reading.progress.format.clone()));
     let file = Memo::new(move |_| reading.with(|reading| reading.progress.file.clone()));
     let title = move || match (stopping.get(), finishing.get()) {
-        (true, _) => words().stopping,
-        (_, true) => words().making_reports,
-        _ => words().reading,
+        (true, _) => Cow::Borrowed(words().stopping),
+        (_, true) => match reading.with(|reading| reading.progress.made_percent) {
+            Some(percent) => (words().making_percent)(percent).into(),
+            None => words().making_reports.into(),
+        },
+        _ => words().reading.into(),
     };
     let number = move |text: fn(&Reading) -> Option<String>| {
         move || {
@@ -54,15 +67,18 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
             </div>
             <div
                 class="progress"
-                class:progress-unknown=move || finishing.get() || share.get().is_none()
+                class:progress-unknown=move || done.get().is_none()
                 role="progressbar"
                 aria-label=words().reading
                 aria-valuemin="0"
                 aria-valuemax="100"
-                aria-valuenow=move || (!finishing.get()).then(|| share.get()).flatten().map(|share| format!("{:.0}", share * 100.0))
-                aria-valuetext=move || reading.with(|reading| (words().bytes_of)(reading.progress.file_bytes_read, reading.progress.file_bytes))
+                aria-valuenow=move || done.get().map(|done| format!("{:.0}", done * 100.0))
+                aria-valuetext=move || reading.with(|reading| match reading.progress.made_percent {
+                    Some(percent) => (words().making_percent)(percent),
+                    None => (words().bytes_of)(reading.progress.file_bytes_read, reading.progress.file_bytes),
+                })
             >
-                <div class="progress-bar" style=("--share", move || share.get().unwrap_or(0.0).to_string())></div>
+                <div class="progress-bar" style=("--share", move || done.get().or(share.get()).unwrap_or(0.0).to_string())></div>
             </div>
             <dl class="reading-facts">
                 <div>
@@ -75,8 +91,7 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
                 </div>
                 <div>
                     <dt>{words().time_left}</dt>
-                    // How long the reports take is not known.
-                    <dd>{number(|reading| reading.seconds_left.filter(|_| !reading.progress.finishing).map(words().seconds_left))}</dd>
+                    <dd>{number(|reading| reading.seconds_left.map(words().seconds_left))}</dd>
                 </div>
                 <div>
                     <dt>{words().records}</dt>
@@ -103,7 +118,10 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
             </Show>
             <p class="off-screen" role="status">
                 {move || {
-                    spoken.get().map(|step| (words().spoken_progress)(step * 100 / SPOKEN_STEPS))
+                    spoken.get().map(|(finishing, step)| match step * 100 / SPOKEN_STEPS {
+                        percent if finishing => (words().making_percent)(percent as u8),
+                        percent => (words().spoken_progress)(percent),
+                    })
                 }}
             </p>
         </section>

@@ -1,0 +1,72 @@
+//! How far work has come that nobody can ask, since it holds its thread: it tells whoever listens there.
+//!
+//! Work tells shares of itself from 0 to 1; who calls it says with [`within`] which part of the larger work that is. On other
+//! threads, and where nobody listens, telling does nothing.
+
+use std::cell::{Cell, RefCell};
+
+type Listener = Box<dyn FnMut(f64)>;
+
+thread_local! {
+    static LISTENER: RefCell<Option<Listener>> = RefCell::default();
+    /// What 0 and 1 are of the whole.
+    static RANGE: Cell<(f64, f64)> = const { Cell::new((0.0, 1.0)) };
+}
+
+/// Does `work`; `each` is told its shares meanwhile, from 0 to 1, in no regular steps and perhaps more than once.
+pub fn listening<T>(each: impl FnMut(f64) + 'static, work: impl FnOnce() -> T) -> T {
+    let before = LISTENER.with_borrow_mut(|listener| listener.replace(Box::new(each)));
+    let range = RANGE.replace((0.0, 1.0));
+    let made = work();
+    RANGE.set(range);
+    LISTENER.with_borrow_mut(|listener| *listener = before);
+    made
+}
+
+/// Does `work`, which is the part from `start` to `end` of what the caller does.
+pub fn within<T>(start: f64, end: f64, work: impl FnOnce() -> T) -> T {
+    let (from, to) = RANGE.get();
+    let at = |share: f64| from + (to - from) * share;
+    RANGE.set((at(start), at(end)));
+    let made = work();
+    RANGE.set((from, to));
+    made
+}
+
+/// Says that `share` of the work is done.
+pub fn tell(share: f64) {
+    let (from, to) = RANGE.get();
+    LISTENER.with_borrow_mut(|listener| {
+        if let Some(listener) = listener {
+            listener(from + (to - from) * share.clamp(0.0, 1.0));
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    #[test]
+    fn shares_of_parts_are_shares_of_the_whole() {
+        let heard = Rc::new(RefCell::new(Vec::new()));
+        let hears = heard.clone();
+        tell(0.3);
+        let made = listening(
+            move |share| hears.borrow_mut().push(share),
+            || {
+                tell(0.0);
+                within(0.5, 1.0, || {
+                    tell(0.5);
+                    within(0.5, 1.0, || tell(2.0));
+                });
+                std::thread::spawn(|| tell(0.1)).join().unwrap();
+                tell(0.25);
+                7
+            },
+        );
+        tell(0.9);
+        assert_eq!((made, heard.take()), (7, vec![0.0, 0.75, 1.0, 0.25]));
+    }
+}
