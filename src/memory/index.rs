@@ -8,11 +8,12 @@
 
 use rustc_hash::FxHashMap;
 
-/// Spreads keys evenly over 64 bits.
+/// Spreads keys evenly over 64 bits. (Products of 128 bits would be calls in WebAssembly.)
 #[inline]
 pub fn mixed(key: u64) -> u64 {
-    let product = u128::from(key ^ 0x2545_f491_4f6c_dd1d) * 0x9e37_79b9_7f4a_7c15;
-    product as u64 ^ (product >> 64) as u64
+    let mix = |key: u64| (key ^ (key >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let key = mix(mix(key ^ 0x2545_f491_4f6c_dd1d));
+    key ^ (key >> 32)
 }
 
 /// Fewest places of a table.

@@ -130,7 +130,7 @@ impl Pass {
             return;
         }
         let mixed = mixed(row.address >> PAGE_BITS);
-        if self.n > 1 && ((u128::from(mixed) * u128::from(self.n)) >> 64) as u64 != self.number {
+        if self.n > 1 && ((mixed >> 32) * self.n) >> 32 != self.number {
             return;
         }
         let number = (mixed >> 16) as usize % N_BUCKETS;

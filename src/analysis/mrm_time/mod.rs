@@ -121,7 +121,9 @@ impl Places {
 fn add_trace(view: &View<'_>, report: &mut Report) {
     let Some((start, end)) = view.trace.accesses.span() else { return };
     let span = i128::from(end) - i128::from(start) + 1;
-    let stretch_of = |ts: i64| ((i128::from(ts) - i128::from(start)) * N_TIMES as i128 / span) as usize;
+    // First time behind a stretch. Rows come in order of time, so none has to be divided by the width of one.
+    let end_of =
+        |at: usize| i128::from(start) + ((at as i128 + 1) * span + N_TIMES as i128 - 1) / N_TIMES as i128;
     let start_of = |at: usize| (at as i128 * span / N_TIMES as i128) as i64;
     let kinds = view.kinds.sorted();
     let numbers: FxHashMap<Kind, usize> = kinds.iter().enumerate().map(|(at, kind)| (*kind, at)).collect();
@@ -137,8 +139,12 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
     let mut place_kinds = vec![0u64; places.ranges.len() * kinds.len()];
     let mut in_stretch = (0, PageSet::default());
     let mut of_kinds = vec![PageSet::default(); kinds.len()];
+    let (mut at, mut end_of_stretch) = (0, end_of(0));
     view.for_each_in_time(|row| {
-        let at = stretch_of(row.ts);
+        while i128::from(row.ts) >= end_of_stretch && at < N_TIMES {
+            at += 1;
+            end_of_stretch = end_of(at);
+        }
         let page = row.address >> PAGE_BITS;
         let Some(stretch) = stretches.get_mut(at) else { return };
         if in_stretch.0 != at {
