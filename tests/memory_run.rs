@@ -116,7 +116,8 @@ fn digest(text: &str) -> String {
 }
 
 fn write_again(run: &RunDirectory) -> Vec<(String, Vec<u8>)> {
-    memory_run::write(Contents {
+    let mut files = Vec::new();
+    let contents = Contents {
         run_id: &run.run_id,
         rows: || run.accesses.as_ref().unwrap().iter(),
         strings: &run.strings,
@@ -127,7 +128,9 @@ fn write_again(run: &RunDirectory) -> Vec<(String, Vec<u8>)> {
         prompt_outputs: run.prompt_outputs.as_ref(),
         figures: Vec::new(),
         now_ms: 1_795_252_616_060,
-    })
+    };
+    memory_run::write(contents, &mut files).unwrap();
+    files
 }
 
 /// All that was read has to come back when it is written: tables as rows, texts byte for byte.
@@ -573,8 +576,9 @@ fn a_trace_without_rows_has_its_tables() {
         }
         assert!(of_empty.iter().all(|table| table.2 == 0), "{of_empty:?}");
         let trace = &empty.run().traces[0];
-        let run = mrm_run::files(trace, &MemoryQuery::default(), "r", 0, Vec::new()).expect("a directory");
-        let again = memory_run::read(&named(&run.files));
+        let mut files = Vec::new();
+        mrm_run::write_run(trace, &MemoryQuery::default(), "r", 0, Vec::new(), &mut files).unwrap();
+        let again = memory_run::read(&named(&files));
         assert_eq!(again.accesses.expect("a trace").len(), 0);
         assert!(again.checks.iter().all(|check| check.state == State::Same));
     }
@@ -607,11 +611,12 @@ fn a_capture_becomes_the_run_directory_of_the_reference() {
                 MemoryQuery { phases: expected["phase_boundaries"].to_string(), ..MemoryQuery::default() };
             assert_eq!(query.problem(), None, "{case}");
             let run_id = expected["run_id"].as_str().unwrap();
-            let written = mrm_run::files(&trace, &query, run_id, 0, Vec::new()).unwrap();
-            assert!(written.notes.is_empty(), "{case}: {:?}", written.notes);
+            let mut written = Vec::new();
+            let notes = mrm_run::write_run(&trace, &query, run_id, 0, Vec::new(), &mut written).unwrap();
+            assert!(notes.is_empty(), "{case}: {notes:?}");
             let golden_files = files_of(&golden);
             let ours: Vec<(&str, &[u8])> =
-                written.files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+                written.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
             let wanted = golden_files.iter().find(|file| file.0 == "metrics.csv").unwrap();
             let metrics = ours.iter().find(|file| file.0 == "metrics.csv").unwrap();
             assert_eq!(String::from_utf8_lossy(metrics.1), String::from_utf8_lossy(&wanted.1), "{case}");

@@ -7,6 +7,7 @@ use std::process::Command;
 use support::data_dirs;
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown};
+use tracedrop::export::mrm_run;
 use tracedrop::memory_run::dataset::{self, Dataset};
 use tracedrop::memory_run::{TRACE, file_beside, is_directory};
 use tracedrop::report::{Report, Table};
@@ -177,9 +178,10 @@ fn a_run_that_is_written_again_has_what_was_written_about_it() {
         for run in runs_in(&dir.join("runs")) {
             let session = open(&run);
             let (trace, query) = (&session.run().traces[0], &session.query().memory);
-            let written = tracedrop::export::mrm_run::files(trace, query, "again", 0, Vec::new()).unwrap();
+            let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+            mrm_run::write_run(trace, query, "again", 0, Vec::new(), &mut files).unwrap();
             for name in ["metadata.json", "metrics.csv"] {
-                let (_, bytes) = written.files.iter().find(|(other, _)| *other == name).expect(name);
+                let (_, bytes) = files.iter().find(|(other, _)| *other == name).expect(name);
                 assert!(*bytes == std::fs::read(run.join(name)).unwrap(), "{}: {name}", run.display());
             }
         }

@@ -16,6 +16,13 @@ pub enum Effort {
     Usual,
 }
 
+impl Effort {
+    /// Tables are packed already and lie in an archive as they are, so that they can be read where they lie.
+    pub fn of_file(path: &str) -> Effort {
+        if path.ends_with(".parquet") { Effort::None } else { Effort::Usual }
+    }
+}
+
 /// An archive that is written file by file.
 pub struct ArchiveWriter<W> {
     archive: ZipArchiveWriter<W>,
@@ -67,8 +74,7 @@ impl<W: Write> ArchiveWriter<W> {
     }
 }
 
-/// Writes a new archive with `files`, each with its path. Tables are packed already and lie in it as they are, so that they can be
-/// read where they lie. `now_ms` is in milliseconds since the Unix epoch.
+/// Writes a new archive with `files`, each with its path. `now_ms` is in milliseconds since the Unix epoch.
 pub fn write<'a, W: Write>(
     files: impl IntoIterator<Item = (String, &'a [u8])>,
     now_ms: u64,
@@ -76,8 +82,7 @@ pub fn write<'a, W: Write>(
 ) -> io::Result<W> {
     let mut archive = ArchiveWriter::new(out, now_ms);
     for (path, bytes) in files {
-        let effort = if path.ends_with(".parquet") { Effort::None } else { Effort::Usual };
-        archive.add(&path, effort, |out| out.write_all(bytes))?;
+        archive.add(&path, Effort::of_file(&path), |out| out.write_all(bytes))?;
     }
     archive.finish()
 }

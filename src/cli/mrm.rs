@@ -5,11 +5,13 @@ use clap::Subcommand;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tracedrop::archive;
+use tracedrop::archive::ArchiveWriter;
 use tracedrop::base::text;
 use tracedrop::engine::{Session, Shown, folder};
 use tracedrop::export;
+use tracedrop::export::mrm_run::InArchive;
 use tracedrop::memory_config::Config;
+use tracedrop::memory_run::{FILES, Files};
 
 /// What `--to` calls a run directory.
 pub const RUN_DIRECTORY: &str = export::mrm_run::INFO.id;
@@ -115,22 +117,27 @@ pub fn write_run(
         return Ok(crate::usage(what));
     };
     let Some(trace) = session.run().traces.first() else { return Ok(ExitCode::from(1)) };
-    let run_id = run_id.map_or_else(|| export::mrm_run::run_id(trace), str::to_string);
-    let figures = export::mrm_run::figures(session.reports(), 0);
-    let Some(run) = export::mrm_run::files(trace, &session.query().memory, &run_id, now_ms, figures) else {
+    if !export::mrm_run::applies_to(trace) {
         eprintln!("tracedrop: {name}: it holds no memory accesses");
         return Ok(ExitCode::from(1));
-    };
-    for note in &run.notes {
-        eprintln!("tracedrop: {name}: note: {note}");
     }
+    let run_id = run_id.map_or_else(|| export::mrm_run::run_id(trace), str::to_string);
+    let figures = export::mrm_run::figures(session.reports(), 0);
     let is_archive = output.file_name().is_some_and(|name| folder::may_be_archive(&name.to_string_lossy()));
+    let write = |files: &mut dyn Files| {
+        export::mrm_run::write_run(trace, &session.query().memory, &run_id, now_ms, figures, files)
+    };
     let written = match is_archive && !output.is_dir() {
-        true => write_archive(output, &export::mrm_run::folder_name(&run_id), &run.files, now_ms),
-        false => write_folder(output, &run.files),
+        true => write_archive(output, &export::mrm_run::folder_name(&run_id), write, now_ms),
+        false => write_folder(output, write),
     };
     Ok(match written {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(notes) => {
+            for note in &notes {
+                eprintln!("tracedrop: {name}: note: {note}");
+            }
+            ExitCode::SUCCESS
+        }
         Err(what) => {
             eprintln!("tracedrop: {what}");
             ExitCode::from(2)
@@ -138,23 +145,55 @@ pub fn write_run(
     })
 }
 
-fn write_archive(path: &Path, folder: &str, files: &[(String, Vec<u8>)], now_ms: u64) -> Result<(), String> {
+/// What there is to say of what was written.
+type Written = io::Result<Vec<String>>;
+
+fn write_archive(
+    path: &Path,
+    folder: &str,
+    write: impl FnOnce(&mut dyn Files) -> Written,
+    now_ms: u64,
+) -> Result<Vec<String>, String> {
     let failed = |error: io::Error| format!("cannot write {}: {error}", read::shown(path));
-    let files = files.iter().map(|(name, bytes)| (format!("{folder}/{name}"), bytes.as_slice()));
     let out = io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
-    archive::write(files, now_ms, out).and_then(|mut out| out.flush()).map_err(failed)
+    let mut archive = ArchiveWriter::new(out, now_ms);
+    let files = &mut InArchive { archive: &mut archive, folder: folder.to_string() };
+    let notes = write(files).map_err(failed)?;
+    archive.finish().and_then(|mut out| out.flush()).map_err(failed)?;
+    Ok(notes)
 }
 
-fn write_folder(dir: &Path, files: &[(String, Vec<u8>)]) -> Result<(), String> {
+fn write_folder(dir: &Path, write: impl FnOnce(&mut dyn Files) -> Written) -> Result<Vec<String>, String> {
     // A run is never mixed with another one.
-    if files.iter().any(|(name, _)| dir.join(name).exists()) {
+    if FILES.iter().any(|name| dir.join(name).exists()) {
         return Err(format!("{} already holds a run", read::shown(dir)));
     }
-    for (name, bytes) in files {
-        let path = dir.join(name);
-        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        made.and_then(|()| std::fs::write(&path, bytes))
-            .map_err(|error| format!("cannot write {}: {error}", read::shown(&path)))?;
+    let mut files = InFolder { dir, failed_at: None };
+    write(&mut files).map_err(|error| {
+        let path = files.failed_at.as_deref().unwrap_or(dir);
+        format!("cannot write {}: {error}", read::shown(path))
+    })
+}
+
+/// A directory on the disk.
+struct InFolder<'a> {
+    dir: &'a Path,
+    failed_at: Option<PathBuf>,
+}
+
+impl Files for InFolder<'_> {
+    fn file(
+        &mut self,
+        path: &str,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let path = self.dir.join(path);
+        let mut make = || {
+            path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+            let mut out = io::BufWriter::new(std::fs::File::create(&path)?);
+            write(&mut out)?;
+            out.flush()
+        };
+        make().inspect_err(|_| self.failed_at = Some(path.clone()))
     }
-    Ok(())
 }

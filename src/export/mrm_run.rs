@@ -4,13 +4,13 @@
 use super::{ExporterInfo, Input};
 use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::mrm_run::{metrics_rows, view_of};
-use crate::archive;
+use crate::archive::{ArchiveWriter, Effort};
 use crate::base::text;
 use crate::memory::labeller::Region;
 use crate::memory::labelling::Stopped;
 use crate::memory::{Kinds, kv};
 use crate::memory_run::tables::{KvRow, RegionRow};
-use crate::memory_run::{self, Contents};
+use crate::memory_run::{self, Contents, Files};
 use crate::report::{Chart, Report};
 use crate::scene::svg;
 use crate::trace::accesses::{Access, RegionType};
@@ -33,36 +33,50 @@ pub const INFO: ExporterInfo = ExporterInfo {
     takes_notes: false,
 };
 
-/// A directory, ready to be written.
-pub struct RunFiles {
-    /// Paths in the directory and contents; the manifest is the last one.
-    pub files: Vec<(String, Vec<u8>)>,
-    /// What whoever asked for it should know, in sentences.
-    pub notes: Vec<String>,
+fn applies(run: &Run) -> bool {
+    run.traces.iter().any(applies_to)
 }
 
-fn applies(run: &Run) -> bool {
-    run.traces.iter().any(|trace| trace.accesses.is_expected())
+/// Whether a trace is one of accesses to memory.
+pub fn applies_to(trace: &Trace) -> bool {
+    trace.accesses.is_expected()
 }
 
 /// Each trace with accesses is a folder in the archive.
 fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut written: Vec<(String, Vec<u8>)> = Vec::new();
+    let mut archive = ArchiveWriter::new(out, input.options.now_ms);
     let mut folders = BTreeSet::new();
     for (number, trace) in input.run.traces.iter().enumerate() {
         let run_id = run_id(trace);
         let figures = figures(input.document.reports, number);
-        let Some(run) = files(trace, &input.query.memory, &run_id, input.options.now_ms, figures) else {
+        if !applies_to(trace) {
             continue;
-        };
+        }
         let mut folder = folder_name(&run_id);
         if !folders.insert(folder.clone()) {
             folder = format!("{folder}-{}", number + 1);
         }
-        written.extend(run.files.into_iter().map(|(path, bytes)| (format!("{folder}/{path}"), bytes)));
+        let files = &mut InArchive { archive: &mut archive, folder };
+        write_run(trace, &input.query.memory, &run_id, input.options.now_ms, figures, files)?;
     }
-    let files = written.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice()));
-    archive::write(files, input.options.now_ms, out).map(drop)
+    archive.finish().map(drop)
+}
+
+/// A directory in an archive.
+pub struct InArchive<'a, W> {
+    pub archive: &'a mut ArchiveWriter<W>,
+    /// Its name.
+    pub folder: String,
+}
+
+impl<W: Write> Files for InArchive<'_, W> {
+    fn file(
+        &mut self,
+        path: &str,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.archive.add(&format!("{}/{path}", self.folder), Effort::of_file(path), |out| write(out))
+    }
 }
 
 /// What a run is called: as its trace says, else after its file.
@@ -96,18 +110,16 @@ pub fn figures(reports: &[Report], number: usize) -> Vec<(String, Vec<u8>)> {
     charts.filter_map(figure).collect()
 }
 
-/// Labels the accesses of a trace as `query` says and writes what mrm-trace would, with `figures` by their bare names. Tables of none
-/// are empty. `None` if the trace is of something else.
-pub fn files(
+/// Labels the accesses of a trace as `query` says and gives `files` what mrm-trace would write, with `figures` by their bare names.
+/// Tables of none are empty. Gives what whoever asked for it should know, in sentences.
+pub fn write_run(
     trace: &Trace,
     query: &MemoryQuery,
     run_id: &str,
     now_ms: u64,
     figures: Vec<(String, Vec<u8>)>,
-) -> Option<RunFiles> {
-    if !trace.accesses.is_expected() {
-        return None;
-    }
+    files: &mut dyn Files,
+) -> io::Result<Vec<String>> {
     let view = view_of(trace, query);
     let beside = memory_run::read_beside(&trace.beside);
     // Texts that were not in the file: kinds of rules, and phases that were given.
@@ -132,7 +144,7 @@ pub fn files(
         view.regions.regions().iter().map(|region| region_row(region, &view.kinds)).collect();
     let kv_blocks: Vec<KvRow> = view.kv_pages.pages().iter().map(kv_row).collect();
     let metrics = metrics_rows(&view, query);
-    let files = memory_run::write(Contents {
+    let contents = Contents {
         run_id,
         rows,
         strings: &strings,
@@ -143,7 +155,8 @@ pub fn files(
         prompt_outputs: beside.prompt_outputs.as_ref(),
         figures,
         now_ms,
-    });
+    };
+    memory_run::write(contents, files)?;
     let mut notes = Vec::new();
     if view.n_left_out > 0 {
         notes.push(format!("{} accesses of no known kind are left out", view.n_left_out));
@@ -164,7 +177,7 @@ pub fn files(
         notes
             .push(format!("there is no memory for all accesses; {n_left_out} behind the first are left out"));
     }
-    Some(RunFiles { files, notes })
+    Ok(notes)
 }
 
 /// Files hold times as unsigned numbers; what is before 0 is 0 there.

@@ -121,15 +121,15 @@ impl Manifest {
     }
 
     /// The manifest of `files`, which never lists itself.
-    pub fn of(run_id: &str, now_ms: u64, files: &[(&str, &[u8])]) -> Manifest {
+    pub fn of<'a>(run_id: &str, now_ms: u64, files: impl IntoIterator<Item = Fingerprint<'a>>) -> Manifest {
         let mut listed: Vec<ListedFile> = files
-            .iter()
-            .filter(|(name, _)| *name != MANIFEST)
-            .map(|(name, bytes)| ListedFile {
-                path: name.to_string(),
-                size_bytes: Some(bytes.len() as u64),
-                sha256: sha256(bytes),
-                schema_version: WITH_VERSION.contains(name).then(|| "1.0".to_string()),
+            .into_iter()
+            .filter(|file| file.path != MANIFEST)
+            .map(|file| ListedFile {
+                path: file.path.to_string(),
+                size_bytes: Some(file.n_bytes),
+                schema_version: WITH_VERSION.contains(&file.path).then(|| "1.0".to_string()),
+                sha256: file.sha256.into_owned(),
             })
             .collect();
         listed.sort_by(|a, b| a.path.cmp(&b.path));

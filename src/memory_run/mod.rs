@@ -17,7 +17,7 @@ pub mod schema;
 pub mod tables;
 pub mod trace_table;
 
-use self::manifest::{FileCheck, Fingerprint, Manifest};
+use self::manifest::{Checksum, FileCheck, Fingerprint, Manifest};
 use self::metrics::MetricsRow;
 use self::schema::{Check, Kind};
 use self::tables::{KvRow, RegionRow};
@@ -26,6 +26,7 @@ use crate::base::strings::StringTable;
 use crate::parquet::ParquetFile;
 use crate::trace::accesses::{Access, AccessTable};
 use crate::trace::beside::FileBeside;
+use std::io::{self, Write};
 
 pub const TRACE: &str = "trace.parquet";
 pub const REGION_MAP: &str = "region_map.parquet";
@@ -34,6 +35,8 @@ pub const METRICS: &str = "metrics.csv";
 pub const METADATA: &str = "metadata.json";
 pub const MANIFEST: &str = "manifest.json";
 pub const PROMPT_OUTPUTS: &str = "prompt_outputs.json";
+/// All of these, which are what makes a directory one of a run.
+pub const FILES: [&str; 7] = [TRACE, REGION_MAP, KV_BLOCKS, METRICS, METADATA, MANIFEST, PROMPT_OUTPUTS];
 /// The folder of pictures in a directory.
 pub const FIGURES: &str = "figures";
 
@@ -212,23 +215,84 @@ pub struct Contents<'a, R> {
     pub now_ms: u64,
 }
 
-/// The files of a directory, each with its path in it; the manifest is the last one.
-pub fn write<R: Fn() -> I, I: Iterator<Item = Access>>(contents: Contents<'_, R>) -> Vec<(String, Vec<u8>)> {
-    let mut files = vec![
-        (TRACE.to_string(), trace_table::write(contents.run_id, contents.rows, contents.strings)),
-        (REGION_MAP.to_string(), tables::write_regions(contents.regions)),
-        (KV_BLOCKS.to_string(), tables::write_kv_blocks(contents.kv_blocks)),
-        (METRICS.to_string(), metrics::write(contents.metrics).into_bytes()),
-    ];
+/// Takes the files of a directory one after the other.
+pub trait Files {
+    /// Takes the file with that path in the directory; `write` writes its bytes, and is called once.
+    fn file(&mut self, path: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>)
+    -> io::Result<()>;
+}
+
+/// In memory, in their order.
+impl Files for Vec<(String, Vec<u8>)> {
+    fn file(
+        &mut self,
+        path: &str,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        write(&mut bytes)?;
+        self.push((path.to_string(), bytes));
+        Ok(())
+    }
+}
+
+/// Looks at what is written.
+struct Watched<'a> {
+    out: &'a mut dyn Write,
+    checksum: Checksum,
+    n_bytes: u64,
+}
+
+impl Write for Watched<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.out.write(bytes)?;
+        self.checksum.take(&bytes[..n]);
+        self.n_bytes += n as u64;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Gives `files` those of a directory, each with its path in it; the manifest is the last one. No more than a row group of the trace
+/// is in memory at a time.
+pub fn write<R: Fn() -> I, I: Iterator<Item = Access>>(
+    contents: Contents<'_, R>,
+    files: &mut dyn Files,
+) -> io::Result<()> {
+    let mut written = Vec::new();
+    let mut add = |path: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>| {
+        files.file(path, &mut |out| {
+            let mut out = Watched { out, checksum: Checksum::default(), n_bytes: 0 };
+            write(&mut out)?;
+            let Watched { checksum, n_bytes, .. } = out;
+            written.push((path.to_string(), n_bytes, checksum.finish()));
+            Ok(())
+        })
+    };
+    add(TRACE, &mut |out| trace_table::write(contents.run_id, &contents.rows, contents.strings, out))?;
     let metadata = contents.metadata.map(|json| json.to_python_text(2));
-    files.extend(metadata.map(|text| (METADATA.to_string(), text.into_bytes())));
     // The reference escapes what is not ASCII in the one file and not in the other.
     let prompts = contents.prompt_outputs.map(|json| json.to_python_text_unescaped(2));
-    files.extend(prompts.map(|text| (PROMPT_OUTPUTS.to_string(), text.into_bytes())));
-    files.extend(contents.figures.into_iter().map(|(name, bytes)| (format!("{FIGURES}/{name}"), bytes)));
-    let named: Vec<(&str, &[u8])> =
-        files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
-    let manifest = Manifest::of(contents.run_id, contents.now_ms, &named);
-    files.push((MANIFEST.to_string(), manifest.to_json().to_python_text(2).into_bytes()));
-    files
+    let tables = [
+        (REGION_MAP, Some(tables::write_regions(contents.regions))),
+        (KV_BLOCKS, Some(tables::write_kv_blocks(contents.kv_blocks))),
+        (METRICS, Some(metrics::write(contents.metrics).into_bytes())),
+        (METADATA, metadata.map(String::into_bytes)),
+        (PROMPT_OUTPUTS, prompts.map(String::into_bytes)),
+    ];
+    let tables = tables.into_iter().filter_map(|(name, bytes)| Some((name.to_string(), bytes?)));
+    let figures = contents.figures.into_iter().map(|(name, bytes)| (format!("{FIGURES}/{name}"), bytes));
+    for (path, bytes) in tables.chain(figures) {
+        add(&path, &mut |out| out.write_all(&bytes))?;
+    }
+    let fingerprints = written.iter().map(|(path, n_bytes, sha256): &(String, u64, String)| Fingerprint {
+        path,
+        n_bytes: *n_bytes,
+        sha256: sha256.as_str().into(),
+    });
+    let manifest = Manifest::of(contents.run_id, contents.now_ms, fingerprints);
+    files.file(MANIFEST, &mut |out| out.write_all(manifest.to_json().to_python_text(2).as_bytes()))
 }

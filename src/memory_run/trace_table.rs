@@ -5,6 +5,7 @@ use crate::base::strings::{StringId, StringTable};
 use crate::parquet::{Column, ColumnSpec, Error, Kind, Memory, ParquetFile, Source, Values, Writer};
 use crate::trace::accesses::{Access, AccessColumns, AccessTable, Numbers, Op, Optional, RegionType};
 use std::cell::RefCell;
+use std::io::{self, Write};
 
 const N_COLUMNS: usize = 18;
 
@@ -315,7 +316,8 @@ pub fn write<I: Iterator<Item = Access>>(
     run_id: &str,
     rows: impl Fn() -> I,
     strings: &StringTable,
-) -> Vec<u8> {
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut max = [0u64; N_COLUMNS];
     for row in rows() {
         for (n, max) in max.iter_mut().enumerate() {
@@ -338,7 +340,7 @@ pub fn write<I: Iterator<Item = Access>>(
         group.clear();
         group.extend(rows.by_ref().take(GROUP_ROWS));
         if group.is_empty() {
-            return writer.finish();
+            return out.write_all(&writer.finish());
         }
         let columns: Vec<Column> = columns
             .iter()
@@ -349,6 +351,7 @@ pub fn write<I: Iterator<Item = Access>>(
             })
             .collect();
         writer.row_group(group.len(), &columns);
+        out.write_all(&writer.take())?;
     }
 }
 

@@ -70,6 +70,8 @@ pub struct Writer {
     columns: Vec<ColumnSpec>,
     key_values: Vec<(String, String)>,
     out: Vec<u8>,
+    /// Bytes that were taken away before those.
+    n_taken: u64,
     row_groups: Vec<Message>,
     n_rows: u64,
 }
@@ -81,6 +83,7 @@ impl Writer {
             columns: columns.to_vec(),
             key_values,
             out: MAGIC.to_vec(),
+            n_taken: 0,
             row_groups: Vec::new(),
             n_rows: 0,
         }
@@ -89,7 +92,8 @@ impl Writer {
     /// Adds a row group of `n_rows` rows; columns in the order of the specifications.
     /// A value that does not fit its column becomes null.
     pub fn row_group(&mut self, n_rows: usize, columns: &[Column]) {
-        let start = self.out.len() as u64;
+        let start = self.at();
+        let n_taken = self.n_taken;
         let mut n_unpacked = 0;
         let empty = Column::default();
         let chunks = self
@@ -99,12 +103,12 @@ impl Writer {
             .enumerate()
             .map(|(n, spec)| {
                 let chunk = Chunk::of(spec.kind, columns.get(n).unwrap_or(&empty), n_rows);
-                let (message, size) = chunk.write(spec, n_rows, &mut self.out);
+                let (message, size) = chunk.write(spec, n_rows, n_taken, &mut self.out);
                 n_unpacked += size;
                 message
             })
             .collect();
-        let n_bytes = self.out.len() as u64 - start;
+        let n_bytes = self.at() - start;
         let group = Message::default()
             .messages(1, chunks)
             .i64(2, n_unpacked as i64)
@@ -115,9 +119,20 @@ impl Writer {
         self.n_rows += n_rows as u64;
     }
 
-    /// The file.
+    /// Bytes so far.
+    fn at(&self) -> u64 {
+        self.n_taken + self.out.len() as u64
+    }
+
+    /// What has been written since the last time, so that a large file need not be in memory whole.
+    pub fn take(&mut self) -> Vec<u8> {
+        self.n_taken = self.at();
+        std::mem::take(&mut self.out)
+    }
+
+    /// The file, or the rest of it.
     pub fn finish(self) -> Vec<u8> {
-        let Writer { columns, key_values, mut out, row_groups, n_rows } = self;
+        let Writer { columns, key_values, mut out, n_taken: _, row_groups, n_rows } = self;
         let root = Message::default().binary(4, b"schema").i32(5, columns.len() as i32);
         let schema = std::iter::once(root).chain(columns.iter().map(|column| column.element())).collect();
         let key_values = key_values
@@ -278,9 +293,9 @@ impl Chunk {
         Chunk { levels, dictionary, n_dictionary: number_of.len(), body, bounds }
     }
 
-    /// Appends its pages; gives what the footer says of it, and its size without compression.
-    fn write(self, spec: &ColumnSpec, n_rows: usize, out: &mut Vec<u8>) -> (Message, u64) {
-        let start = out.len();
+    /// Appends its pages to `out`, which `n_before` bytes come before; gives what the footer says of it, and its size without compression.
+    fn write(self, spec: &ColumnSpec, n_rows: usize, n_before: u64, out: &mut Vec<u8>) -> (Message, u64) {
+        let start = n_before + out.len() as u64;
         let mut n_unpacked = 0;
         let mut page = |kind: i32, id: i16, header: Message, content: &[u8]| {
             let packed = codec::pack_zstd(content);
@@ -293,7 +308,7 @@ impl Chunk {
             n_unpacked += (header.len() + content.len()) as u64;
             out.extend_from_slice(&header);
             out.extend_from_slice(&packed);
-            out.len()
+            n_before + out.len() as u64
         };
         let has_dictionary = self.n_dictionary > 0;
         let mut first_page = start;
@@ -322,7 +337,7 @@ impl Chunk {
             .i32(4, codec::ZSTD)
             .i64(5, n_rows as i64)
             .i64(6, n_unpacked as i64)
-            .i64(7, (out.len() - start) as i64)
+            .i64(7, (n_before + out.len() as u64 - start) as i64)
             .i64(9, first_page as i64);
         if has_dictionary {
             data = data.i64(11, start as i64);
