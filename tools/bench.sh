@@ -34,8 +34,13 @@ if [ ! "$dir/mrm.parquet" -nt "$dir/mrm.txt" ]; then
 fi
 TRACEDROP_BENCH_DIR=$dir cargo bench --bench memory
 # The reference package takes about 0.1 ms a line, so it gets the first of them only; Tracedrop gets the same.
-head -n 200000 "$dir/mrm.txt" > "$dir/mrm-200k.txt"
-TRACEDROP_BENCH_DIR=$dir TRACEDROP_BENCH_FILES=mrm-200k.txt cargo bench --bench memory
+[ "$dir/mrm-200k.txt" -nt "$dir/mrm.txt" ] || head -n 200000 "$dir/mrm.txt" > "$dir/mrm-200k.txt"
+if [ ! "$dir/mrm-200k.parquet" -nt "$dir/mrm-200k.txt" ]; then
+  rm -rf "$dir/mrm-run"
+  cargo run --quiet --release -- export "$dir/mrm-200k.txt" --to mrm-run -o "$dir/mrm-run" --quiet
+  mv "$dir/mrm-run/trace.parquet" "$dir/mrm-200k.parquet"
+fi
+TRACEDROP_BENCH_DIR=$dir TRACEDROP_BENCH_FILES=mrm-200k.txt:mrm-200k.parquet cargo bench --bench memory
 reference=$root/target/peers/mrm
 if ! cmp -s tools/peers/mrm-requirements.txt "$reference/mrm-requirements.txt"; then
   rm -rf "$reference"
@@ -43,7 +48,9 @@ if ! cmp -s tools/peers/mrm-requirements.txt "$reference/mrm-requirements.txt"; 
   "$reference/bin/pip" --disable-pip-version-check install --quiet -r tools/peers/mrm-requirements.txt >&2 &&
     cp tools/peers/mrm-requirements.txt "$reference"
 fi
-"$reference/bin/python" tools/peers/mrm.py "$dir/mrm-200k.txt" || say "bench: mrm-trace could not be measured"
+for file in mrm-200k.txt mrm-200k.parquet; do
+  "$reference/bin/python" tools/peers/mrm.py "$dir/$file" || say "bench: mrm-trace could not be measured"
+done
 
 echo "bench: the scanner as WebAssembly"
 tools/wasm.sh cargo build --quiet --release --target wasm32-unknown-unknown --no-default-features --features bench --bin scanner
