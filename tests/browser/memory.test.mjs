@@ -1,7 +1,8 @@
 // Accesses to memory: how they are labelled and judged is changed on the page, with the effect seen at once.
 import assert from 'node:assert/strict';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { accessibilityProblems, pageTests, siteAndBrowser } from './support.mjs';
+import { OUTPUT, accessibilityProblems, pageTests, siteAndBrowser } from './support.mjs';
 
 const given = siteAndBrowser();
 const pageTest = pageTests(given);
@@ -32,4 +33,31 @@ pageTest('rules, policy and thresholds are given on the page; what can not be re
   await report(page).getByRole('button', { name: 'Apply' }).first().click();
   await report(page).getByText('What was asked for can not be read and counts for nothing: rules: ').waitFor();
   assert.deepEqual(await accessibilityProblems(page), []);
+});
+
+pageTest('of many accesses the page says how much of the reports is made', async (page) => {
+  const path = `${OUTPUT}/many.perf.txt`;
+  await mkdir(OUTPUT, { recursive: true });
+  await writeFile(path, Array.from({ length: 1_000_000 }, (_, i) => lines[i % lines.length].replace('10.', `${10 + i}.`)).join('\n') + '\n');
+  try {
+    await page.evaluate(() => {
+      globalThis.said = [];
+      const look = () => {
+        const bar = document.querySelector('[role=progressbar]');
+        const what = document.querySelector('.reading-what')?.textContent;
+        if (/reports made/.test(what)) globalThis.said.push([what, bar.ariaValueNow, bar.ariaValueText]);
+      };
+      new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+    });
+    await page.getByTestId('file-input').setInputFiles(path);
+    await panel(page).locator('.file-head').waitFor();
+    const said = await page.evaluate(() => globalThis.said);
+    assert.ok(said.length > 0);
+    const percents = said.map(([what]) => Number(/^All is read; (\d+) % of the reports made$/.exec(what)[1]));
+    assert.deepEqual(percents, [...percents].sort((a, b) => a - b));
+    assert.ok(said.some(([what, now, text]) => text === what && what.includes(` ${now} %`)), JSON.stringify(said));
+    await report(page).getByText('1,000,000').first().waitFor();
+  } finally {
+    await rm(path, { force: true });
+  }
 });
