@@ -72,12 +72,12 @@ const MAX_LAYERS: usize = 4;
 /// A file that starts with more white space than this is given up.
 const MAX_BLANK_BYTES: usize = 16 << 20;
 
-/// Events that a 32-bit program holds. With everything that is made of them they take some 130 bytes each.
-pub const MAX_EVENTS_32_BIT: usize = 20_000_000;
+/// Events that a 32-bit program holds. With everything that is made of them they take some 70 bytes each.
+pub const MAX_EVENTS_32_BIT: usize = 28_000_000;
 /// What a 32-bit program packs away of further ones, at most.
 const MAX_PACKED_BYTES_32_BIT: usize = 1500 << 20;
 /// Events of one thread that it puts together, at most.
-const MAX_TOGETHER_32_BIT: u64 = 20_000_000;
+const MAX_TOGETHER_32_BIT: u64 = MAX_EVENTS_32_BIT as u64;
 
 /// Memory accesses that it holds, and what they take at most. With everything that is made of them they take about twice as much.
 const MAX_ACCESSES_32_BIT: usize = 220_000_000;
