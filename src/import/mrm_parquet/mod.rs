@@ -3,7 +3,8 @@
 //! What a Parquet file holds is said at its end. Where the file can be read at any place, its bytes are let by and the row groups
 //! are read one after the other when the last byte has come, so no more than one is in memory as it lies in the file; where it
 //! can not (it was packed, or comes from a pipe), it is kept until then, up to `MAX_KEPT_BYTES`.
-//! Several may read it at the same time, one group each: a row group belongs to the part of the file in which it starts.
+//! Several may read it at the same time: a row group belongs to the part of the file in which it starts, and is decoded as soon as its
+//! bytes have come.
 //! Columns and their meaning: [`crate::memory_run::trace_table`].
 
 mod groups;
