@@ -196,11 +196,6 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Whether there are accesses to memory.
-    fn has_memory(&self) -> bool {
-        self.run.traces.iter().any(|trace| trace.accesses.is_expected())
-    }
-
     /// Times of slices by name.
     pub fn sums(&self) -> &slices::SliceSums<'a> {
         self.sums.get_or_init(|| slices::SliceSums::new(self.run))
@@ -226,7 +221,7 @@ pub fn listed() -> Vec<(&'static str, &'static str)> {
 /// All reports that `run` has data for.
 pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
     let context = Context::new(run, query);
-    let reports = applying(run).map(|analysis| (analysis.run)(&context)).collect();
+    let reports = make(&context, applying(run));
     with_conclusions(run, reports)
 }
 
@@ -237,34 +232,41 @@ pub fn wanted_reports(run: &Run, query: &Query, wanted: &[String]) -> Vec<Report
         reports(run, query)
     } else {
         let context = Context::new(run, query);
-        let wanted = applying(run).filter(|analysis| is_wanted(analysis.id));
-        wanted.map(|analysis| (analysis.run)(&context)).collect()
+        make(&context, applying(run).filter(|analysis| is_wanted(analysis.id)))
     };
     reports.retain(|report| is_wanted(&report.id));
     reports
 }
 
-/// What labelling accesses and measuring them takes of the time in which their reports are made, about.
-const MEMORY_SHARE: f64 = 0.85;
-
 /// The reports that cost little beside reading, for as long as reading goes on and while the others are made; and what was
 /// found for them that the others need as well.
 pub fn early_reports(run: &Run, query: &Query) -> (Vec<Report>, Found) {
     let context = Context::new(run, query);
-    let reports = if context.has_memory() {
-        progress::within(0.0, MEMORY_SHARE, || context.memory());
-        let early: Vec<_> = applying(run).filter(|analysis| !analysis.is_late).collect();
-        let part = |at: usize| MEMORY_SHARE + (1.0 - MEMORY_SHARE) * at as f64 / early.len() as f64;
-        let make = |(at, analysis): (usize, &&AnalysisInfo)| {
-            progress::within(part(at), part(at + 1), || (analysis.run)(&context))
-        };
-        early.iter().enumerate().map(make).collect()
-    } else {
-        // They take no time worth telling.
-        let early = applying(run).filter(|analysis| !analysis.is_late);
-        early.map(|analysis| (analysis.run)(&context)).collect()
-    };
+    let reports = make(&context, applying(run).filter(|analysis| !analysis.is_late));
     (reports, context.into_found())
+}
+
+/// What labelling accesses to memory and measuring them takes of the time in which reports on them are made, about.
+const MEMORY_SHARE: f64 = 0.85;
+
+/// Makes reports. How far that is, is told where accesses to memory are labelled for them; nothing else takes long enough.
+fn make(context: &Context<'_>, analyses: impl Iterator<Item = &'static AnalysisInfo>) -> Vec<Report> {
+    let analyses: Vec<_> = analyses.collect();
+    let Some(labels) = analyses.iter().position(|analysis| analysis.id.starts_with("mrm")) else {
+        return analyses.iter().map(|analysis| (analysis.run)(context)).collect();
+    };
+    // The first of them is the one that labels.
+    let share = |at: usize| match at == labels {
+        true => MEMORY_SHARE,
+        false => (1.0 - MEMORY_SHARE) / (analyses.len() - 1) as f64,
+    };
+    let mut done = 0.0;
+    let make = |(at, analysis): (usize, &&AnalysisInfo)| {
+        let from = done;
+        done += share(at);
+        progress::within(from, done, || (analysis.run)(context))
+    };
+    analyses.iter().enumerate().map(make).collect()
 }
 
 /// Adds one of those that are no [`early_reports`] to `reports`, at its place; `false` if none is missing. After the last one

@@ -11,7 +11,7 @@ use tracedrop::engine::{Session, Shown, folder};
 use tracedrop::export;
 use tracedrop::export::mrm_run::InArchive;
 use tracedrop::memory_config::Config;
-use tracedrop::memory_run::{FILES, Files};
+use tracedrop::memory_run::{FIGURES, FILES, Files};
 
 /// What `--to` calls a run directory.
 pub const RUN_DIRECTORY: &str = export::mrm_run::INFO.id;
@@ -123,13 +123,14 @@ pub fn write_run(
     }
     let run_id = run_id.map_or_else(|| export::mrm_run::run_id(trace), str::to_string);
     let figures = export::mrm_run::figures(session.reports(), 0);
+    let names: Vec<String> = figures.iter().map(|(name, _)| format!("{FIGURES}/{name}")).collect();
     let is_archive = output.file_name().is_some_and(|name| folder::may_be_archive(&name.to_string_lossy()));
     let write = |files: &mut dyn Files| {
         export::mrm_run::write_run(trace, &session.query().memory, &run_id, now_ms, figures, files)
     };
     let written = match is_archive && !output.is_dir() {
         true => write_archive(output, &export::mrm_run::folder_name(&run_id), write, now_ms),
-        false => write_folder(output, write),
+        false => write_folder(output, &names, write),
     };
     Ok(match written {
         Ok(notes) => {
@@ -154,31 +155,50 @@ fn write_archive(
     write: impl FnOnce(&mut dyn Files) -> Written,
     now_ms: u64,
 ) -> Result<Vec<String>, String> {
-    let failed = |error: io::Error| format!("cannot write {}: {error}", read::shown(path));
-    let out = io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
-    let mut archive = ArchiveWriter::new(out, now_ms);
-    let files = &mut InArchive { archive: &mut archive, folder: folder.to_string() };
-    let notes = write(files).map_err(failed)?;
-    archive.finish().and_then(|mut out| out.flush()).map_err(failed)?;
-    Ok(notes)
+    // What lies there is replaced once all is written, which may take long.
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".part");
+    let unfinished = Path::new(&unfinished);
+    let make = || {
+        let out = io::BufWriter::new(std::fs::File::create(unfinished)?);
+        let mut archive = ArchiveWriter::new(out, now_ms);
+        let notes = write(&mut InArchive { archive: &mut archive, folder: folder.to_string() })?;
+        archive.finish()?.flush()?;
+        std::fs::rename(unfinished, path)?;
+        Ok(notes)
+    };
+    make().map_err(|error: io::Error| {
+        let _ = std::fs::remove_file(unfinished);
+        format!("cannot write {}: {error}", read::shown(path))
+    })
 }
 
-fn write_folder(dir: &Path, write: impl FnOnce(&mut dyn Files) -> Written) -> Result<Vec<String>, String> {
+fn write_folder(
+    dir: &Path,
+    figures: &[String],
+    write: impl FnOnce(&mut dyn Files) -> Written,
+) -> Result<Vec<String>, String> {
     // A run is never mixed with another one.
-    if FILES.iter().any(|name| dir.join(name).exists()) {
+    if FILES.into_iter().chain(figures.iter().map(String::as_str)).any(|name| dir.join(name).exists()) {
         return Err(format!("{} already holds a run", read::shown(dir)));
     }
-    let mut files = InFolder { dir, failed_at: None };
+    let mut files = InFolder { dir, begun: Vec::new() };
     write(&mut files).map_err(|error| {
-        let path = files.failed_at.as_deref().unwrap_or(dir);
-        format!("cannot write {}: {error}", read::shown(path))
+        let path = files.begun.last().map_or(dir, PathBuf::as_path);
+        let what = format!("cannot write {}: {error}", read::shown(path));
+        // Half a run is of no use, and in the way of the next try.
+        for path in &files.begun {
+            let _ = std::fs::remove_file(path);
+        }
+        what
     })
 }
 
 /// A directory on the disk.
 struct InFolder<'a> {
     dir: &'a Path,
-    failed_at: Option<PathBuf>,
+    /// Files that are there, or were to be.
+    begun: Vec<PathBuf>,
 }
 
 impl Files for InFolder<'_> {
@@ -188,12 +208,10 @@ impl Files for InFolder<'_> {
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
         let path = self.dir.join(path);
-        let mut make = || {
-            path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-            let mut out = io::BufWriter::new(std::fs::File::create(&path)?);
-            write(&mut out)?;
-            out.flush()
-        };
-        make().inspect_err(|_| self.failed_at = Some(path.clone()))
+        self.begun.push(path.clone());
+        path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+        let mut out = io::BufWriter::new(std::fs::File::create(&path)?);
+        write(&mut out)?;
+        out.flush()
     }
 }

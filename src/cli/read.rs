@@ -220,7 +220,6 @@ pub fn fill(input: &mut dyn Read, chunk: &mut Vec<u8>, len: u64) -> io::Result<b
     Ok(!chunk.is_empty())
 }
 
-/// On a terminal only, and only once reading takes noticeable time.
 /// Makes the reports; `bar` shows how far that is, where that is known.
 fn finish(session: &mut Session, bar: &ProgressBar) -> Result<(), ImportError> {
     let shown = bar.clone();
@@ -238,6 +237,7 @@ fn finish(session: &mut Session, bar: &ProgressBar) -> Result<(), ImportError> {
     progress::listening(each, || session.finish())
 }
 
+/// On a terminal only, and only once reading takes noticeable time.
 fn progress_bar(size: u64, file_name: &str) -> ProgressBar {
     let (bar, template) = if size > 0 {
         (ProgressBar::new(size), "{msg} [{wide_bar}] {bytes}/{total_bytes} {bytes_per_sec} {eta} left")

@@ -25,7 +25,7 @@ use std::rc::Rc;
 pub struct PartsInfo {
     /// A reader of parts. It may read one after the other.
     pub reader: fn() -> Box<dyn PartReader>,
-    /// Below so many who read, the one who joins included, reading from front to back is quicker.
+    /// Below so many who read, the one who joins included, reading from front to back is quicker on the page; threads have no such limit.
     pub min_readers: usize,
 }
 

@@ -75,6 +75,9 @@ const WINDOW_ROWS: u64 = 1 << 23;
 /// Parts of a stretch of time in which rows are counted to find out where windows end.
 const N_PARTS: u64 = 1 << 16;
 
+/// What finding windows takes of the time in which rows are put in order, about.
+const WINDOWS_SHARE: f64 = 0.4;
+
 /// All rows in order of time, those of one time in the order in which `rows` gives them. They are gone through again for each window of
 /// time, and no window has more than some million rows, however times lie, so that no more than these are held as they are.
 pub fn in_time_order(rows: &impl RowSource) -> RowTable {
@@ -84,16 +87,21 @@ pub fn in_time_order(rows: &impl RowSource) -> RowTable {
 fn in_windows(rows: &impl RowSource, window_rows: u64) -> RowTable {
     let mut table = RowTable::default();
     let mut window = Vec::new();
-    for (first, last) in windows(rows, window_rows) {
+    let windows = progress::within(0.0, WINDOWS_SHARE, || windows(rows, window_rows));
+    let part = |at: usize| WINDOWS_SHARE + (1.0 - WINDOWS_SHARE) * at as f64 / windows.len() as f64;
+    for (at, &(first, last)) in windows.iter().enumerate() {
+        let go_through = |each: &mut dyn FnMut(&[Row])| {
+            progress::within(part(at), part(at + 1), || rows.for_each_block(each));
+        };
         let is_inside = |row: &Row| first <= row.ts && row.ts <= last;
         if first == last {
             // All of one time: they are in order, however many.
-            rows.for_each_block(&mut |rows| {
+            go_through(&mut |rows| {
                 rows.iter().filter(|row| is_inside(row)).for_each(|row| table.push(*row));
             });
             continue;
         }
-        rows.for_each_block(&mut |rows| window.extend(rows.iter().filter(|row| is_inside(row))));
+        go_through(&mut |rows| window.extend(rows.iter().filter(|row| is_inside(row))));
         window.sort_by_key(|row: &Row| row.ts);
         window.drain(..).for_each(|row| table.push(row));
     }

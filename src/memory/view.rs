@@ -353,7 +353,8 @@ impl<'a> View<'a> {
         if self.is_in_time_order() {
             self.rows().for_each_block(&mut each);
         } else {
-            row_table::in_time_order(&self.rows()).for_each_block(&mut each);
+            let sorted = progress::within(0.0, SORTING_SHARE, || row_table::in_time_order(&self.rows()));
+            progress::within(SORTING_SHARE, 1.0, || sorted.for_each_block(&mut each));
         }
     }
 

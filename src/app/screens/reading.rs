@@ -74,8 +74,8 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
                 aria-valuemax="100"
                 aria-valuenow=move || done.get().map(|done| format!("{:.0}", done * 100.0))
                 aria-valuetext=move || reading.with(|reading| match reading.progress.made_percent {
-                    Some(percent) => (words().making_percent)(percent),
-                    None => (words().bytes_of)(reading.progress.file_bytes_read, reading.progress.file_bytes),
+                    Some(percent) if !stopping.get() => (words().making_percent)(percent),
+                    _ => (words().bytes_of)(reading.progress.file_bytes_read, reading.progress.file_bytes),
                 })
             >
                 <div class="progress-bar" style=("--share", move || done.get().or(share.get()).unwrap_or(0.0).to_string())></div>
@@ -119,6 +119,7 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
             <p class="off-screen" role="status">
                 {move || {
                     spoken.get().map(|(finishing, step)| match step * 100 / SPOKEN_STEPS {
+                        _ if finishing && stopping.get() => words().stopping.to_string(),
                         percent if finishing => (words().making_percent)(percent as u8),
                         percent => (words().spoken_progress)(percent),
                     })
