@@ -313,10 +313,10 @@ pub struct Progress {
     pub format: Option<String>,
     /// Which of several files is being read; the numbers above are of all of them.
     pub file: Option<FileProgress>,
+    /// How much of the reports is made, in percent, where that is known.
+    pub made_percent: Option<u8>,
     /// All bytes are read; the reports are being made.
     pub finishing: bool,
-    /// How much of them is made, in percent, where that is known.
-    pub made_percent: Option<u8>,
 }
 
 /// One of several files that are read together.
