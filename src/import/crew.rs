@@ -32,18 +32,28 @@ enum State {
     Rest,
 }
 
+/// The first stretch is no longer than this, so that there is soon something to show.
+const FIRST_BYTES: u64 = 4 << 20;
+
 /// Shares out one file.
 pub struct Crew {
     /// Not joined yet, in the order of the file.
     stretches: VecDeque<Stretch>,
     unshared: Range<u64>,
     stretch_bytes: u64,
+    /// Nothing has been shared out yet.
+    is_first: bool,
 }
 
 impl Crew {
     /// Shares out the bytes `rest` of a file.
     pub fn new(rest: Range<u64>, stretch_bytes: u64) -> Crew {
-        Crew { stretches: VecDeque::new(), unshared: rest, stretch_bytes: stretch_bytes.max(1) }
+        Crew {
+            stretches: VecDeque::new(),
+            unshared: rest,
+            stretch_bytes: stretch_bytes.max(1),
+            is_first: true,
+        }
     }
 
     /// The next stretch for someone who has nothing to do. `None` if all are shared out.
@@ -51,7 +61,11 @@ impl Crew {
         if self.unshared.is_empty() {
             return None;
         }
-        let end = self.unshared.end.min(self.unshared.start.saturating_add(self.stretch_bytes));
+        let n_bytes = match std::mem::replace(&mut self.is_first, false) {
+            true => self.stretch_bytes.min(FIRST_BYTES),
+            false => self.stretch_bytes,
+        };
+        let end = self.unshared.end.min(self.unshared.start.saturating_add(n_bytes));
         let bytes = self.unshared.start..end;
         self.unshared.start = end;
         self.stretches.push_back(Stretch { bytes: bytes.clone(), state: State::Out });

@@ -11,6 +11,8 @@ use tracedrop::import::ImportProgress;
 const PROGRESS_EVERY_MS: f64 = 80.0;
 /// The first partial report is due after this time.
 const FIRST_PARTIAL_MS: f64 = 60.0;
+/// What the first one may cost.
+const FIRST_COST_MS: f64 = 250.0;
 /// Time between partial reports, at least.
 const NEXT_PARTIAL_MS: f64 = 400.0;
 /// What a partial report costs as long as none of a large part has been made, in milliseconds: of accesses to memory a row, else
@@ -54,6 +56,8 @@ pub struct Reporter {
     last_partial: f64,
     /// What the last one of a large part has cost, in milliseconds for each byte that was read.
     partial_cost: Option<f64>,
+    /// There has been no partial report.
+    is_first: bool,
 }
 
 impl Reporter {
@@ -68,6 +72,7 @@ impl Reporter {
             next_partial: now + FIRST_PARTIAL_MS,
             last_partial: now,
             partial_cost: None,
+            is_first: true,
         }
     }
 
@@ -103,9 +108,10 @@ impl Reporter {
         };
         let bytes_left = self.file_bytes.saturating_sub(read.file_bytes) as f64;
         let left = bytes_left * (now - self.start) / (read.file_bytes as f64).max(1.0);
-        now >= self.next_partial
-            && cost * PARTIAL_SHARE <= now - self.last_partial
-            && cost * PARTIAL_SHARE_LEFT <= left
+        // Something shows soon, though it may cost more than later ones may.
+        let is_early = self.is_first && cost <= FIRST_COST_MS;
+        let is_cheap = cost * PARTIAL_SHARE <= now - self.last_partial && cost * PARTIAL_SHARE_LEFT <= left;
+        now >= self.next_partial && read.records > 0 && (is_early || is_cheap)
     }
 
     /// Whether the page was told of progress, and should be listened to.
@@ -122,6 +128,7 @@ impl Reporter {
         if wants_partial {
             if session.make_partial() {
                 post_document(session);
+                self.is_first = false;
             }
             let end = now_ms();
             let n_bytes = self.with_before(read).content_bytes;
