@@ -110,7 +110,7 @@ fn text_or_null(trace: &Trace, id: StringId) -> Value {
 fn key_value(key: Key) -> Value {
     match key {
         Key::Number(number) => json!(number),
-        Key::Text(_) => json!(ANY_NUMBER),
+        Key::Text(_) | Key::Digits(_) => json!(ANY_NUMBER),
     }
 }
 
@@ -484,6 +484,10 @@ fn agrees_with_perfetto() {
     for dir in data_dirs(SYSTEM) {
         for path in inputs(&dir) {
             let name = stem(&path);
+            // Of those that we have made, the reference has said nothing.
+            if name.starts_with("own_") {
+                continue;
+            }
             let bytes = std::fs::read(&path).unwrap();
             let expected_text = std::fs::read_to_string(dir.join(format!("expected/{name}.json")))
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -1000,6 +1004,14 @@ fn deceptive_event() -> impl Strategy<Value = String> {
         // Cut in the middle, and over several lines.
         Just(r#"{"name":"cut","ph":"X","ts":1,"args":{"a":["#.to_string()),
         Just(EVENT.replace(',', ",\n ")),
+        // A quote too many, or brackets too few, in arguments so long that they are looked through for what they have swallowed.
+        (0..60i64, 0..3usize, any::<bool>()).prop_map(|(ts, n_closed, is_quoted)| {
+            let text = "x".repeat(250 + ts as usize);
+            let (quote, end) = (if is_quoted { "\"" } else { "" }, "}".repeat(n_closed));
+            format!(
+                r#"{{"name":"open","ph":"X","ts":{ts},"dur":1,"pid":1,"tid":1,"args":{{"k":"{text}{quote}{text}"{end}"#
+            )
+        }),
         Just(r#"{"ph":"i","name":"l","ts":3,"pid":1,"tid":1,"args":{"l":[
 {"ph":"i","name":"no"}
 {"ph":"i"}]}}"#.to_string()),

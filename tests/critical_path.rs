@@ -179,7 +179,7 @@ fn a_range_can_be_chosen() {
         assert!(says(&report_of(format!("{annotation} @ 99999")), "none has number 99999"));
         n_checked += 1;
     }
-    assert!(n_checked >= 3, "{n_checked}");
+    assert!(n_checked >= 2, "{n_checked}");
 }
 
 /// What must hold of every path.

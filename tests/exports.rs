@@ -11,7 +11,7 @@ use tracedrop::parquet::{ParquetFile, Values};
 use tracedrop::report::{Cells, Column, Document, Facts, Report, Table, Value};
 use tracedrop::trace::slices::Class;
 use tracedrop::trace::slices::SliceKind;
-use tracedrop::trace::tracks::TrackKind;
+use tracedrop::trace::tracks::{Key, TrackKind};
 use tracedrop::trace::{Run, Trace};
 
 /// Text that wants to be a formula, markup, a table cell, a control sequence.
@@ -284,7 +284,7 @@ fn check_round_trip(what: &str, trace: &Trace, same_slices: bool) {
     if same_slices {
         assert_same_text(what, &slices(&again).join("\n"), &slices(trace).join("\n"));
         assert_same_text(what, &tables(&again, "slices", &[]), &tables(trace, "slices", &[]));
-        let but = ["process", "key", "name", "labels"];
+        let but = ["name", "labels"];
         // What comes after the threads is of the file, not of the trace.
         let head = |text: String| {
             let end = ["kinds\n", "metadata\n"].iter().filter_map(|id| text.find(id)).min();
@@ -347,6 +347,72 @@ fn chrome_traces_read_back_the_same() {
     }
     assert!(failed.is_empty(), "{failed:?}");
 }
+
+/// All that the GPU reports of a trace say.
+fn gpu_reports(trace: &Trace) -> String {
+    let mut reports = analysis::reports(&Run::single(trace.clone()), &Query::default());
+    reports.retain(|report| report.id.starts_with("gpu"));
+    write("json", &document(&reports))
+}
+
+#[test]
+fn exports_have_the_same_gpus_and_streams() {
+    let mut n = 0;
+    let mut failed = Vec::new();
+    for (name, trace) in traces("pytorch", &[".json.gz"]) {
+        // Large ones take long and show nothing else.
+        if trace.slices.len() > MAX_GPU_SLICES {
+            continue;
+        }
+        n += 1;
+        let same = || {
+            let exported = chrome(&trace);
+            let mut again = import("again.json", &exported, None).unwrap();
+            // Whether the file was whole is of the file.
+            again.ledger = trace.ledger.clone();
+            assert_same_text(&name, &gpu_reports(&again), &gpu_reports(&trace));
+            let twice = chrome(&again);
+            assert_same_text(&name, &String::from_utf8_lossy(&twice), &String::from_utf8_lossy(&exported));
+        };
+        if std::panic::catch_unwind(AssertUnwindSafe(same)).is_err() {
+            failed.push(name);
+        }
+    }
+    assert!(n >= 13 && failed.is_empty(), "{failed:?} of {n}");
+}
+
+#[test]
+fn gpus_of_several_traces_stay_apart_in_one_file() {
+    let of = |kernel: &str| {
+        let text = format!(
+            r#"{{"schemaVersion":1,"traceEvents":[{{"ph":"X","cat":"kernel","name":"{kernel}","pid":0,"tid":0,"ts":1,"dur":2}}]}}"#
+        );
+        import("rank.json", text.as_bytes(), None).unwrap()
+    };
+    let run = Run { traces: vec![of("a"), of("b")] };
+    let mut first = Vec::new();
+    export::chrome_trace::write(&run, &Options::default(), &mut |bytes| first.extend_from_slice(bytes));
+    let again = import("again.json", &first, None).unwrap();
+    assert_eq!(again.processes.key, [Key::Number(0), Key::Number(2)]);
+    assert_eq!(again.threads.key, [Key::Number(0), Key::Number(0)]);
+    assert_same_text("twice", &String::from_utf8_lossy(&chrome(&again)), &String::from_utf8_lossy(&first));
+}
+
+#[test]
+fn what_an_earlier_export_said_is_kept() {
+    let text = r#"{"traceEvents":[{"ph":"X","name":"a","pid":5,"tid":6,"ts":-1,"dur":2}],"metadata":{"tracedrop":
+        {"origin_ns":7000,"flows_left_out":2,"clock":"unix","renumbered":[{"pid":5,"was":"x"},{"pid":5,"tid":6,"was":-3},
+        {"pid":"5","was":1},{"pid":5,"tid":6,"was":null},{"was":2},7],"renumbered_left_out":3}}}"#;
+    let trace = import("odd.json", text.as_bytes(), None).unwrap();
+    let said = "\"tracedrop\":{\"origin_ns\":6000,\"flows_left_out\":2,\"clock\":\"unix\",\"renumbered\":[{\"pid\":1,\"was\":\"x\"}],\
+                \"renumbered_left_out\":3}";
+    let exported = String::from_utf8(chrome(&trace)).unwrap();
+    assert!(exported.contains(said), "{exported}");
+    check_round_trip("odd", &trace, false);
+}
+
+/// Slices of a trace whose export is read again for its GPU reports, at most.
+const MAX_GPU_SLICES: usize = 30_000;
 
 #[test]
 fn marks_of_overlaps_lose_nothing_however_they_are_set() {

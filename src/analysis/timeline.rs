@@ -71,6 +71,7 @@ pub fn key_text(trace: &Trace, key: Key) -> String {
     match key {
         Key::Number(number) => number.to_string(),
         Key::Text(id) => format!("\"{}\"", trace.strings.get(id)),
+        Key::Digits(id) => trace.strings.get(id).to_string(),
     }
 }
 

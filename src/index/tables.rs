@@ -137,7 +137,7 @@ pub fn are_sound(trace: &Trace) -> bool {
     let keys = |keys: &[Key]| {
         keys.iter().all(|key| match key {
             Key::Number(_) => true,
-            Key::Text(id) => (id.0 as usize) < n_strings,
+            Key::Text(id) | Key::Digits(id) => (id.0 as usize) < n_strings,
         })
     };
     let Trace { processes, threads, tracks, slices, counter_series, counters, flows, objects, .. } = trace;
@@ -341,10 +341,12 @@ pair_cells! {
         |key| match key {
             Key::Number(number) => [0, number],
             Key::Text(id) => [1, one(id)],
+            Key::Digits(id) => [2, one(id)],
         },
         |[kind, value, _]| match kind {
             0 => Some(Key::Number(value)),
-            _ => StringId::from_lanes([value, 0, 0]).map(Key::Text),
+            1 => StringId::from_lanes([value, 0, 0]).map(Key::Text),
+            _ => StringId::from_lanes([value, 0, 0]).map(Key::Digits),
         };
     Option<i32>: 2, |value| [value.is_some().into(), value.unwrap_or(0).into()],
         |[is_some, value, _]| if is_some == 0 { Some(None) } else { Some(Some(value.try_into().ok()?)) };

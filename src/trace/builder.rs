@@ -14,6 +14,7 @@ mod nesting;
 mod order;
 mod pairing;
 mod range;
+mod renumbered;
 mod samples;
 
 use super::event_table::EventTable;
@@ -27,6 +28,7 @@ pub use members::{find_member, for_each_element, for_each_member};
 pub use metadata::OVERLAP_EVENT;
 pub(super) use nesting::compute_self_times;
 pub use range::TimeRange;
+pub use renumbered::{OWN_FACT, Renumbered};
 pub use samples::{add_named_frame, add_named_frames};
 
 /// Events for which room is made ahead, at most.
@@ -175,6 +177,7 @@ impl TraceBuilder {
         pair(self);
         samples::finish(self);
         nesting::compute_self_times(&mut self.trace);
+        renumbered::undo(self);
         self.leave_out_accesses();
         self.leave_out_rest();
     }

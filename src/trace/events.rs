@@ -107,6 +107,8 @@ pub enum EventKey {
     None,
     Int(i64),
     Text(StringId),
+    /// The digits of a whole number that [`EventKey::Int`] can not hold.
+    Digits(StringId),
 }
 
 /// An id and within what it counts.

@@ -50,14 +50,16 @@ impl Numbers {
     fn key(&self, key: Key) -> Key {
         match key {
             Key::Text(text) => Key::Text(self.text(text)),
-            number => number,
+            Key::Digits(text) => Key::Digits(self.text(text)),
+            number @ Key::Number(_) => number,
         }
     }
 
     fn event_key(&self, key: EventKey) -> EventKey {
         match key {
             EventKey::Text(text) => EventKey::Text(self.text(text)),
-            other => other,
+            EventKey::Digits(text) => EventKey::Digits(self.text(text)),
+            other @ (EventKey::None | EventKey::Int(_)) => other,
         }
     }
 

@@ -238,9 +238,8 @@ impl Counts {
                 }
                 if on_thread && class == Class::Thread {
                     activity.max_depth = activity.max_depth.max(slices.depth[i].saturating_add(1));
-                    if slices.depth[i] == 0 {
-                        activity.work(ts, end);
-                    }
+                    // Not the outermost ones alone: one without an end outlasts what it began in.
+                    activity.work(ts, end);
                 }
             }
         }

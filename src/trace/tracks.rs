@@ -22,6 +22,8 @@ pub struct TrackId(pub u32);
 pub enum Key {
     Number(i64),
     Text(StringId),
+    /// The digits of a whole number that [`Key::Number`] can not hold.
+    Digits(StringId),
 }
 
 /// Processes in order of first appearance.

@@ -504,7 +504,7 @@ pub fn label_of(number: Option<i64>) -> String {
 pub fn number_of(trace: &Trace, process: ProcessId) -> Option<i64> {
     match trace.processes.key.get(process.0 as usize)? {
         Key::Number(number) => Some(*number),
-        Key::Text(_) => None,
+        Key::Text(_) | Key::Digits(_) => None,
     }
 }
 
@@ -513,5 +513,6 @@ fn stream_number(trace: &Trace, key: Key) -> Option<i64> {
     match key {
         Key::Number(number) => Some(number),
         Key::Text(id) => trace.strings.get(id).trim().strip_prefix("stream ")?.trim().parse().ok(),
+        Key::Digits(_) => None,
     }
 }

@@ -1,5 +1,7 @@
 //! Numbers for processes and threads that every reader takes for what they are.
 
+use crate::base::json::Json;
+use crate::trace::builder::Renumbered;
 use crate::trace::tracks::Key;
 use crate::trace::{Run, Trace};
 use rustc_hash::FxHashSet;
@@ -64,44 +66,89 @@ impl Numbers {
         self.tids.free()
     }
 
-    /// Pids of a trace's processes, in their order.
-    pub fn pids(&mut self, trace: &Trace, renumbered: &mut Vec<String>) -> Vec<u64> {
-        trace
-            .processes
-            .key
-            .iter()
-            .map(|key| {
-                self.pids.keep(*key).unwrap_or_else(|| {
-                    let pid = self.pids.free();
-                    renumbered.push(format!("{{\"pid\":{pid},\"was\":{}}}", key_json(trace, *key)));
-                    pid
-                })
-            })
-            .collect()
-    }
-
-    /// Tids of a trace's threads, in their order.
-    pub fn tids(&mut self, trace: &Trace, pids: &[u64], renumbered: &mut Vec<String>) -> Vec<u64> {
-        let keys = trace.threads.key.iter().zip(&trace.threads.process);
-        keys.map(|(key, process)| {
-            self.tids.keep(*key).unwrap_or_else(|| {
-                let tid = self.tids.free();
-                let pid = pids.get(process.0 as usize).copied().unwrap_or(0);
-                renumbered.push(format!("{{\"pid\":{pid},\"tid\":{tid},\"was\":{}}}", key_json(trace, *key)));
-                tid
-            })
+    /// Pids of a trace's processes, in their order. `was` is what they were before the export that the trace was read from.
+    pub fn pids(&mut self, trace: &Trace, was: &Renumbered, notes: &mut RenumberedNotes) -> Vec<u64> {
+        let keys = trace.processes.key.iter();
+        keys.map(|key| {
+            let was = was.process(*key).and_then(was_json);
+            let own = self.pids.keep(*key);
+            let pid = own.unwrap_or_else(|| self.pids.free());
+            if let Some(was) = was.or_else(|| own.is_none().then(|| key_json(trace, *key))) {
+                notes.pids.push(format!("{{\"pid\":{pid},\"was\":{was}}}"));
+            }
+            pid
         })
         .collect()
+    }
+
+    /// Tids of a trace's threads; they are given in `order`, in which threads are written too, so that they do not change when
+    /// the file is read and written again.
+    pub fn tids(
+        &mut self,
+        trace: &Trace,
+        order: impl Iterator<Item = usize>,
+        pids: &[u64],
+        was: &Renumbered,
+        notes: &mut RenumberedNotes,
+    ) -> Vec<u64> {
+        let mut tids = vec![0; trace.threads.len()];
+        for thread in order {
+            let (process, key) = (trace.threads.process[thread].0 as usize, trace.threads.key[thread]);
+            let pid_key = trace.processes.key.get(process);
+            let was = pid_key.and_then(|pid| was.thread(*pid, key)).and_then(was_json);
+            let own = self.tids.keep(key);
+            let tid = own.unwrap_or_else(|| self.tids.free());
+            if let Some(was) = was.or_else(|| own.is_none().then(|| key_json(trace, key))) {
+                let pid = pids.get(process).copied().unwrap_or(0);
+                notes.tids.push(format!("{{\"pid\":{pid},\"tid\":{tid},\"was\":{was}}}"));
+            }
+            tids[thread] = tid;
+        }
+        tids
+    }
+}
+
+/// What renumbered processes and threads were: JSON objects, one of each.
+#[derive(Default)]
+pub struct RenumberedNotes {
+    pids: Vec<String>,
+    tids: Vec<String>,
+}
+
+impl RenumberedNotes {
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn len(&self) -> usize {
+        self.pids.len() + self.tids.len()
+    }
+
+    /// Processes first: of many threads, the last ones may be left out.
+    pub fn iter(&self) -> impl Iterator<Item = &String> {
+        self.pids.iter().chain(&self.tids)
+    }
+}
+
+/// An id that was noted before.
+fn was_json(was: &Json) -> Option<String> {
+    match was {
+        Json::String(text) => Some(text_json(text)),
+        Json::Number(digits) => Some(digits.clone()),
+        _ => None,
     }
 }
 
 fn key_json(trace: &Trace, key: Key) -> String {
     match key {
         Key::Number(number) => number.to_string(),
-        Key::Text(text) => {
-            let mut out = Vec::new();
-            crate::base::json::write::push_string(trace.strings.get(text), &mut out);
-            String::from_utf8_lossy(&out).into_owned()
-        }
+        Key::Text(text) => text_json(trace.strings.get(text)),
+        Key::Digits(digits) => trace.strings.get(digits).to_string(),
     }
+}
+
+fn text_json(text: &str) -> String {
+    let mut out = Vec::new();
+    crate::base::json::write::push_string(text, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
 }

@@ -5,7 +5,7 @@
 //!
 //! What changes on the way:
 //! - Pids and tids that no reader takes for what they are (text, 0, negative, beyond 32 bits, one tid in two processes)
-//!   get free numbers; `metadata.tracedrop.renumbered` says what they were.
+//!   get free numbers; `metadata.tracedrop.renumbered` says what they were, so that they are so again when it is read back.
 //! - Times that are negative, or too large for doubles to hold their nanoseconds, are given from the start of the
 //!   trace; `metadata.tracedrop.origin_ns` says where that was.
 //! - Slices that partly overlap others of their thread go to threads of their own, `name (overlap 2)`.
@@ -24,10 +24,13 @@ mod writer;
 pub use calls::MAX_CALL_FLOWS;
 
 use super::{ExporterInfo, Input, Options};
+use crate::base::json::{Number, unescape_to_string};
 use crate::trace::args::ArgsTable;
+use crate::trace::builder::{OWN_FACT, for_each_member};
 use crate::trace::{Run, Trace};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use ids::RenumberedNotes;
 use rustc_hash::FxHashSet;
 use std::io::{self, Write};
 use writer::Writer;
@@ -107,13 +110,14 @@ const ARGUMENTS_MISSING: &str = "\"left out: they are in the trace that the inde
 pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) {
     let mut w = Writer::new(sink);
     w.raw("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
-    let mut facts = OwnFacts { origin_ns: origin(run), ..OwnFacts::default() };
+    let mut facts = OwnFacts::before(run);
+    let origin = origin(run);
+    facts.origin_ns = facts.origin_ns.saturating_add(origin);
     let mut numbers = ids::Numbers::reserve(run);
     let mut states = Vec::with_capacity(run.traces.len());
     let mut first_stack = 1;
     for trace in &run.traces {
-        let state =
-            tracks::Layout::new(trace, facts.origin_ns, first_stack, &mut numbers, &mut facts.renumbered);
+        let state = tracks::Layout::new(trace, origin, first_stack, &mut numbers, &mut facts.renumbered);
         first_stack += trace.stacks.len() as u64;
         state.write_names(&mut w);
         states.push(state);
@@ -138,28 +142,57 @@ pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) {
 struct OwnFacts {
     /// Subtracted from all times.
     origin_ns: i64,
-    /// JSON objects, one a renumbered process or thread.
-    renumbered: Vec<String>,
+    renumbered: RenumberedNotes,
+    /// Those that were left out of the list of an earlier export.
+    renumbered_left_out: u64,
     /// Arrows that could not be written.
     flows_left_out: u64,
     /// Counter values that are no finite numbers.
     values_left_out: u64,
     /// Further members: name and JSON value.
     notes: Vec<(&'static str, String)>,
+    /// Those of an earlier export.
+    notes_before: Vec<(String, String)>,
 }
 
 impl OwnFacts {
+    /// What an earlier export said, from which the traces were read. Renumbered processes and threads are not in it: those
+    /// that still are renumbered are found again.
+    fn before(run: &Run) -> OwnFacts {
+        let mut all = OwnFacts::default();
+        for (n, source) in run.traces.iter().map(|trace| &trace.source).enumerate() {
+            let Some((_, own)) = source.metadata.iter().find(|(name, _)| name == OWN_FACT) else { continue };
+            for_each_member(own.as_bytes(), |name, value| {
+                let count = Number::as_u64(value).unwrap_or(0);
+                match name.bytes {
+                    // Times of several files have no origin in common.
+                    b"origin_ns" if n == 0 => all.origin_ns = Number::as_i64(value).unwrap_or(0),
+                    b"origin_ns" | b"renumbered" => {}
+                    b"flows_left_out" => all.flows_left_out = all.flows_left_out.saturating_add(count),
+                    b"values_left_out" => all.values_left_out = all.values_left_out.saturating_add(count),
+                    b"renumbered_left_out" => {
+                        all.renumbered_left_out = all.renumbered_left_out.saturating_add(count);
+                    }
+                    _ => {
+                        let value = String::from_utf8_lossy(value).into_owned();
+                        all.notes_before.push((unescape_to_string(name), value));
+                    }
+                }
+            });
+        }
+        all
+    }
+
+    /// Whether there is nothing to say beyond what an earlier export noted.
     fn is_empty(&self) -> bool {
         self.origin_ns == 0
             && self.renumbered.is_empty()
+            && self.renumbered_left_out == 0
             && self.flows_left_out == 0
             && self.values_left_out == 0
             && self.notes.is_empty()
     }
 }
-
-/// Name of our member of `metadata`, as a fact of a file that is read back.
-const OWN: &str = "metadata.tracedrop";
 
 /// Members whose members readers list as facts of their own: `otherData.version`.
 const NESTED: [&str; 2] = ["otherData", "metadata"];
@@ -207,7 +240,7 @@ fn write_metadata(run: &Run, facts: &OwnFacts, w: &mut Writer<'_>) {
             w.string(nested);
             w.raw(":{");
         };
-        for (name, value) in metadata.iter().filter(|(name, _)| *name != OWN) {
+        for (name, value) in metadata.iter().filter(|(name, _)| *name != OWN_FACT) {
             if let Some(len) = inner(name, nested) {
                 open(w);
                 write_fact(&name[name.len() - len..], value, w);
@@ -223,7 +256,7 @@ fn write_metadata(run: &Run, facts: &OwnFacts, w: &mut Writer<'_>) {
                     write_fact(name, value, w);
                 }
             }
-            let own = metadata.iter().find(|(name, _)| *name == OWN);
+            let own = metadata.iter().find(|(name, _)| *name == OWN_FACT);
             if !facts.is_empty() {
                 open(w);
                 write_own(facts, w);
@@ -262,11 +295,19 @@ fn write_own(facts: &OwnFacts, w: &mut Writer<'_>) {
         w.raw(":");
         w.raw(value);
     }
+    for (i, (name, value)) in facts.notes_before.iter().enumerate() {
+        let is_new = facts.notes.iter().all(|(other, _)| other != name);
+        if is_new && facts.notes_before[..i].iter().all(|(other, _)| other != name) {
+            w.raw(",");
+            write_fact(name, value, w);
+        }
+    }
+    let mut n_left_out = facts.renumbered_left_out;
     if !facts.renumbered.is_empty() {
         w.raw(",\"renumbered\":[");
         let mut n_bytes = 0;
         let mut n_written = 0;
-        for entry in &facts.renumbered {
+        for entry in facts.renumbered.iter() {
             n_bytes += entry.len();
             if n_bytes > MAX_RENUMBERED_BYTES {
                 break;
@@ -276,10 +317,11 @@ fn write_own(facts: &OwnFacts, w: &mut Writer<'_>) {
             w.raw(entry);
         }
         w.raw("]");
-        if n_written < facts.renumbered.len() {
-            w.raw(",\"renumbered_left_out\":");
-            w.unsigned((facts.renumbered.len() - n_written) as u64);
-        }
+        n_left_out = n_left_out.saturating_add((facts.renumbered.len() - n_written) as u64);
+    }
+    if n_left_out > 0 {
+        w.raw(",\"renumbered_left_out\":");
+        w.unsigned(n_left_out);
     }
     w.raw("}");
 }

@@ -12,13 +12,13 @@
 //! ```
 
 use super::OwnFacts;
-use super::ids::Numbers;
+use super::ids::{Numbers, RenumberedNotes};
 use super::writer::Writer;
 use crate::base::json::write::{push_merged, push_value};
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::args::ArgsPlace;
-use crate::trace::builder::OVERLAP_EVENT;
+use crate::trace::builder::{OVERLAP_EVENT, Renumbered};
 use crate::trace::objects::ObjectEvent;
 use crate::trace::samples::StackId;
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
@@ -100,14 +100,15 @@ impl<'a> Layout<'a> {
         origin: i64,
         first_stack: u64,
         numbers: &mut Numbers,
-        renumbered: &mut Vec<String>,
+        renumbered: &mut RenumberedNotes,
     ) -> Layout<'a> {
-        let pids = numbers.pids(trace, renumbered);
-        let tids = numbers.tids(trace, &pids, renumbered);
-        let mut thread_order: Vec<u32> = (0..trace.threads.len() as u32)
-            .filter(|thread| trace.threads.overlap_of[*thread as usize].is_none())
-            .collect();
+        let was = Renumbered::of(&trace.source);
+        let pids = numbers.pids(trace, &was, renumbered);
+        let (mut thread_order, overlaps): (Vec<u32>, Vec<u32>) = (0..trace.threads.len() as u32)
+            .partition(|thread| trace.threads.overlap_of[*thread as usize].is_none());
         thread_order.sort_by_key(|thread| trace.threads.process[*thread as usize]);
+        let all_threads = thread_order.iter().chain(&overlaps).map(|thread| *thread as usize);
+        let tids = numbers.tids(trace, all_threads, &pids, &was, renumbered);
         let mut main_threads = vec![u32::MAX; pids.len()];
         for (thread, process) in trace.threads.process.iter().enumerate().rev() {
             if let Some(main) = main_threads.get_mut(process.0 as usize) {

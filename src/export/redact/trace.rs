@@ -48,8 +48,11 @@ impl Texts<'_> {
 
     fn keys(&mut self, keys: &mut [Key]) {
         for key in keys {
-            if let Key::Text(id) = key {
-                *id = self.id(*id, Role::Text);
+            match key {
+                Key::Number(_) => {}
+                Key::Text(id) => *id = self.id(*id, Role::Text),
+                // A number like others, of which none is taken out.
+                Key::Digits(id) => *id = self.new.intern(self.old.get(*id)),
             }
         }
     }

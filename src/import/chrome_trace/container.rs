@@ -18,6 +18,7 @@ use super::issues::*;
 use super::layouts::Layouts;
 use super::part::Notes;
 use super::rows::{Place, Rows};
+use super::salvage::{MAX_INTACT_BYTES, next_event, swallowed};
 use super::scanner::{RawEvent, skip_value};
 use super::sniff;
 use crate::base::json::{JsonError, RawStr, unescape_to_string};
@@ -98,6 +99,14 @@ enum Back {
 }
 
 impl Back {
+    /// The same in front of an event that is to be read, whatever stands before it.
+    fn at_event(self) -> State {
+        match self {
+            Back::List { kind, in_object } => State::List { kind, in_object, comma: Comma::One },
+            other => other.state(),
+        }
+    }
+
     fn state(self) -> State {
         match self {
             Back::List { kind, in_object } => State::List { kind, in_object, comma: Comma::None },
@@ -529,6 +538,11 @@ impl Container {
                     event.clear();
                     match self.layouts.scan(bytes, at, &mut event) {
                         Ok(end) if end - at <= self.max_element => {
+                            if kind == ListKind::Events
+                                && let Some(len) = swallowed(&event, &bytes[at..end])
+                            {
+                                return self.go_to_event(bytes, at, at + len, back, out);
+                            }
                             let place = self.place(bytes, at, end);
                             match kind {
                                 ListKind::Events => self.rows.add(&event, place, out),
@@ -543,7 +557,7 @@ impl Container {
                         problem => return self.bad_element(bytes, at, eof, problem.err(), back, out),
                     }
                 }
-                Some(_) => return self.other_element(bytes, at, back, out),
+                Some(_) => return self.other_element(bytes, at, eof, back, out),
             }
         }
     }
@@ -563,6 +577,9 @@ impl Container {
                     event.clear();
                     match self.layouts.scan(bytes, at, &mut event) {
                         Ok(end) if end - at <= LONG_LINE_BYTES.min(self.max_element) => {
+                            if let Some(len) = swallowed(&event, &bytes[at..end]) {
+                                return self.go_to_event(bytes, at, at + len, Back::Lines, out);
+                            }
                             let place = self.place(bytes, at, end);
                             self.rows.add(&event, place, out);
                             at = end;
@@ -590,7 +607,7 @@ impl Container {
                         }
                     }
                 }
-                Some(_) => return self.other_element(bytes, at, Back::Lines, out),
+                Some(_) => return self.other_element(bytes, at, eof, Back::Lines, out),
             }
         }
     }
@@ -607,8 +624,16 @@ impl Container {
     ) -> Step {
         match problem {
             None => self.skip_long(at, back),
-            Some(JsonError::Cut) if bytes.len() - at > self.max_element => self.skip_long(at, back),
-            Some(JsonError::Cut) => Step::NeedMore(at),
+            Some(JsonError::Cut) => {
+                if let Some(next) = self.event_in_open(bytes, at, eof) {
+                    return self.go_to_event(bytes, at, next, back, out);
+                }
+                if bytes.len() - at > self.max_element {
+                    self.skip_long(at, back)
+                } else {
+                    Step::NeedMore(at)
+                }
+            }
             Some(JsonError::Syntax { at: error_at, .. }) => {
                 // What looking for the ends of broken events costs is kept in proportion to the file.
                 let position = self.offset + at as u64;
@@ -618,21 +643,46 @@ impl Container {
                 let limit = bytes.len().min(error_at + RECOVERY_BYTES);
                 let is_whole = eof || limit == error_at + RECOVERY_BYTES;
                 let end = skip_value(&bytes[..limit], at);
-                let follows = end.map(|end| bytes[..limit].get(skip_space(&bytes[..limit], end)));
-                let need_more = matches!((&end, &follows), (Ok(_), Ok(None)) | (Err(JsonError::Cut), _));
-                if need_more && !is_whole {
+                let is_end = match end {
+                    Ok(end) => may_follow(&bytes[..limit], end),
+                    Err(JsonError::Cut) => None,
+                    Err(JsonError::Syntax { .. }) => Some(false),
+                };
+                if is_end != Some(true) && !is_whole {
                     return Step::NeedMore(at);
                 }
                 self.searched_bytes += (end.as_ref().map_or(limit, |end| *end) - at) as u64;
-                match (end, follows) {
-                    (Ok(end), Ok(Some(b',' | b']' | b'{'))) => self.skip_broken(bytes, at, end, back, out),
-                    (Ok(end), Ok(None)) if limit == bytes.len() => {
-                        self.skip_broken(bytes, at, end, back, out)
-                    }
-                    _ => self.lose_sync(bytes, at, error_at, back),
+                let end = end.ok().filter(|_| is_end.unwrap_or(limit == bytes.len()));
+                // A quote too many makes of brackets what they are not, so that the end is behind other events, or in one.
+                let next = next_event(&bytes[..end.unwrap_or(limit)], at + 1);
+                match (next, end) {
+                    (Some(next), _) => self.go_to_event(bytes, at, next, back, out),
+                    (None, Some(end)) => self.skip_broken(bytes, at, end, back, out),
+                    (None, None) => self.lose_sync(bytes, at, error_at, back),
                 }
             }
         }
+    }
+
+    /// Where the first event starts in a value that does not end, though so much of it is there that it should have, or all that
+    /// there is.
+    fn event_in_open(&self, bytes: &[u8], at: usize, eof: bool) -> Option<usize> {
+        let limit = bytes.len().min(at + MAX_INTACT_BYTES);
+        if eof || limit == at + MAX_INTACT_BYTES { next_event(&bytes[..limit], at + 1) } else { None }
+    }
+
+    /// Leaves out the element at `at`, in which another event starts at `next`.
+    fn go_to_event(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        next: usize,
+        back: Back,
+        out: &mut TraceBuilder,
+    ) -> Step {
+        let step = self.skip_broken(bytes, at, next, back, out);
+        self.state = back.at_event();
+        step
     }
 
     /// The element at `at` is broken at `error_at`, and where it ends is not to be told.
@@ -667,8 +717,31 @@ impl Container {
     }
 
     /// A list element that is no object.
-    fn other_element(&mut self, bytes: &[u8], at: usize, back: Back, out: &mut TraceBuilder) -> Step {
-        match skip_value(bytes, at) {
+    fn other_element(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        eof: bool,
+        back: Back,
+        out: &mut TraceBuilder,
+    ) -> Step {
+        let end = skip_value(bytes, at);
+        if let Some(b'"' | b'[') = bytes.get(at) {
+            // Quotes and brackets that belong to nothing end where others start.
+            let is_stray = match end {
+                Ok(end) => match ends_element(bytes, end, eof) {
+                    None => return Step::NeedMore(at),
+                    Some(is_end) => {
+                        !is_end && (bytes[at] == b'"' || next_event(&bytes[..end], at + 1).is_some())
+                    }
+                },
+                Err(_) => self.event_in_open(bytes, at, eof).is_some(),
+            };
+            if is_stray {
+                return self.stray(bytes, at, out);
+            }
+        }
+        match end {
             Ok(end) if end - at <= self.max_element => {
                 let place = self.place(bytes, at, end);
                 self.rows.seen.n_elements += 1;
@@ -714,7 +787,9 @@ impl Container {
         value: usize,
         out: &mut TraceBuilder,
     ) -> Step {
-        self.has_rows |= matches!(key.bytes, b"traceEvents" | b"samples" | b"stackFrames");
+        let written = unescape_to_string(key);
+        let known = written.as_bytes();
+        self.has_rows |= matches!(known, b"traceEvents" | b"samples" | b"stackFrames");
         if self.first_keys.len() < MAX_LISTED_KEYS {
             let name = text::example(key.bytes, 24);
             // A member that is not whole yet comes by again.
@@ -722,7 +797,7 @@ impl Container {
                 self.first_keys.push(name);
             }
         }
-        let list = match key.bytes {
+        let list = match known {
             b"traceEvents" => Some(ListKind::Events),
             b"samples" => Some(ListKind::Samples),
             _ => None,
@@ -733,7 +808,7 @@ impl Container {
                 self.state = State::List { kind, in_object: true, comma: Comma::AtStart };
                 return Step::At(value + 1);
             }
-            (None, Some(b'{')) if key.bytes == b"stackFrames" => {
+            (None, Some(b'{')) if known == b"stackFrames" => {
                 self.state = State::Frames;
                 return Step::At(value + 1);
             }
@@ -747,7 +822,7 @@ impl Container {
                     self.file(&NOT_AN_ARRAY, &bytes[..end], value, out);
                 } else {
                     self.foreign_key |=
-                        matches!(key.bytes, b"traces" | b"spans" | b"projectId" | b"resourceSpans");
+                        matches!(known, b"traces" | b"spans" | b"projectId" | b"resourceSpans");
                     let position = Position { byte: self.offset + value as u64, line: None };
                     self.facts.member(key, &bytes[value..end], position, out);
                 }
@@ -845,10 +920,7 @@ impl Container {
                     self.rows.seen.n_elements += 1;
                     let position = Position { byte: start, line: None };
                     out.trace.ledger.skip_record(&BROKEN_EVENT, position, end - start, &self.broken_example);
-                    self.state = match back {
-                        Back::List { kind, in_object } => State::List { kind, in_object, comma: Comma::One },
-                        other => other.state(),
-                    };
+                    self.state = back.at_event();
                     return Step::At(index);
                 }
                 b'\n' if back == Back::Lines => ready = true,
@@ -888,6 +960,40 @@ pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
         at += 1;
     }
     at
+}
+
+/// Whether what comes from `at` on may stand behind an event in a list; `None` if that is not to be told yet.
+fn may_follow(bytes: &[u8], at: usize) -> Option<bool> {
+    let at = skip_space(bytes, at);
+    let next = if *bytes.get(at)? == b',' { skip_space(bytes, at + 1) } else { at };
+    match *bytes.get(next)? {
+        b']' => Some(true),
+        b'{' => Some(matches!(*bytes.get(skip_space(bytes, next + 1))?, b'"' | b'}')),
+        _ => Some(false),
+    }
+}
+
+/// Whether an element of a list may end before `at`; `None` if that is not to be told yet.
+fn ends_element(bytes: &[u8], at: usize, eof: bool) -> Option<bool> {
+    let at = skip_space(bytes, at);
+    match bytes.get(at) {
+        None => eof.then_some(false),
+        Some(b',') => match bytes.get(skip_space(bytes, at + 1)) {
+            None => eof.then_some(true),
+            // A key would be one of the object around the list.
+            Some(byte) => Some(*byte != b'"' || !is_key(bytes, skip_space(bytes, at + 1), eof)?),
+        },
+        Some(byte) => Some(*byte == b']'),
+    }
+}
+
+/// Whether the text at `at` is a key; `None` if that is not to be told yet.
+fn is_key(bytes: &[u8], at: usize, eof: bool) -> Option<bool> {
+    match key_and_value(bytes, at) {
+        Ok(_) => Some(true),
+        Err(JsonError::Cut) => eof.then_some(false),
+        Err(JsonError::Syntax { .. }) => Some(false),
+    }
 }
 
 /// The key that starts at `at`, and where its value starts.
@@ -954,6 +1060,62 @@ mod tests {
             }
         }
     }
+    #[test]
+    fn what_is_swallowed_comes_out_again() {
+        let event = r#"{"name":"n","ph":"X","ts":1,"dur":1,"args":{"a":"],[","b":[{},{"c":1}]}}"#;
+        let long = "x".repeat(2000);
+        for (broken, n_skipped) in [
+            // A quote too many.
+            (r#"{"name":"q","ph":"X","ts":1,"args":{"a":"b"c"}}"#.to_string(), 1),
+            (r#"{"name":"q"r","ph":"X","ts":1,"args":{"a":"],["}}"#.to_string(), 1),
+            (format!(r#"{{"name":"q","ph":"X","ts":1,"args":{{"a":"b"{long}"}}}}"#), 1),
+            (
+                format!(
+                    r#"{{"name":"q","ph":"X","ts":1,"args":{{"a":"b"{long}"}}}},{{"name":"q","ph":"X","ts":1,"args":{{"a":"b"c"}}}}"#
+                ),
+                2,
+            ),
+            // A bracket too few.
+            (r#"{"name":"q","ph":"X","ts":1,"args":{"a":1"#.to_string(), 1),
+            (r#"{"name":"q","ph":"X","ts":1,"args":{"a":[1"#.to_string(), 1),
+            (r#"{"name":"q","ph":"X","ts":1,"args":{"a":{"b":2}"#.to_string(), 1),
+            // What belongs to nothing.
+            (r#"""#.to_string(), 0),
+            (r#"["#.to_string(), 0),
+        ] {
+            for text in [
+                format!("[\n{event},\n{event},\n{broken},\n{event},{event},\n{event}\n]"),
+                format!(
+                    r#"{{"traceEvents":[{event},{event},{broken},{event},{event},{event}],"otherData":{{"a":1}}}}"#
+                ),
+                format!("[{event},{event},{broken},{event},{event},{event}"),
+            ] {
+                let whole = read(text.as_bytes(), 1 << 20, text.len());
+                assert_eq!((whole.0, whole.1), (5, n_skipped), "{text}: {whole:?}");
+                for step in (1..text.len()).step_by(1 + text.len() / 300) {
+                    assert_eq!(read(text.as_bytes(), 1 << 20, step), whole, "{text} {step}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_sound_swallows_nothing() {
+        let event = r#"{"name":"n","ph":"X","ts":1,"dur":1}"#;
+        let many = format!("{event},\n").repeat(100);
+        for sound in [
+            format!(r#"{{"name":"q","ph":"i","ts":1,"args":{{"a":[{many}{event}]}}}}"#),
+            format!(r#"[{many}{event}]"#),
+            format!(r#""{}""#, many.replace('"', "\\\"")),
+        ] {
+            let text = format!("[{event},{sound},{event}]");
+            for step in [1, 7, 1000, text.len()] {
+                let (kept, skipped, _) = read(text.as_bytes(), 1 << 20, step);
+                assert_eq!(kept + skipped, 3, "{sound} {step}");
+            }
+        }
+    }
+
     #[test]
     fn a_line_that_was_cut_costs_no_other_line() {
         let event = r#"{"name":"n","ph":"X","ts":1,"dur":1}"#;

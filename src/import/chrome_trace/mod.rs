@@ -15,6 +15,7 @@ mod layouts;
 mod links;
 mod part;
 mod rows;
+mod salvage;
 mod scanner;
 mod sniff;
 

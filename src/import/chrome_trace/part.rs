@@ -7,6 +7,7 @@
 use super::container::{Carry, LONG_LINE_BYTES, skip_space};
 use super::layouts::Layouts;
 use super::rows::{Place, Rows, Seen};
+use super::salvage::swallowed;
 use super::scanner::RawEvent;
 use crate::base::json::JsonError;
 use crate::import::parts::{Part, PartReader, PartRows};
@@ -270,7 +271,10 @@ impl ChromePart {
                     }
                     event.clear();
                     match self.layouts.scan(bytes, at, &mut event) {
-                        Ok(end) if end - at <= MAX_EVENT_BYTES => {
+                        Ok(end)
+                            if end - at <= MAX_EVENT_BYTES
+                                && swallowed(&event, &bytes[at..end]).is_none() =>
+                        {
                             let place = Place { offset: start + at as u64, bytes: &bytes[at..end] };
                             self.rows.add(&event, place, &mut self.out);
                             self.after_comma = false;

@@ -327,6 +327,7 @@ impl Rows {
             RawId::Absent => EventKey::None,
             RawId::Int(value) => EventKey::Int(value),
             RawId::Text(text) => EventKey::Text(self.text(text, &mut out.trace.strings)),
+            RawId::Digits(digits) => EventKey::Digits(self.text(digits, &mut out.trace.strings)),
         }
     }
 
@@ -335,7 +336,7 @@ impl Rows {
         match id {
             RawId::Absent => StringId::NONE,
             RawId::Int(value) => out.trace.strings.intern(&value.to_string()),
-            RawId::Text(text) => self.text(text, &mut out.trace.strings),
+            RawId::Text(text) | RawId::Digits(text) => self.text(text, &mut out.trace.strings),
         }
     }
 
@@ -408,6 +409,7 @@ impl Rows {
             RawId::Absent => Key::Number(0),
             RawId::Int(value) => Key::Number(value),
             RawId::Text(text) => Key::Text(self.text(text, &mut out.trace.strings)),
+            RawId::Digits(digits) => Key::Digits(self.text(digits, &mut out.trace.strings)),
         }
     }
 

@@ -24,9 +24,11 @@ pub enum Time {
 pub enum RawId<'a> {
     #[default]
     Absent,
-    /// Values from 2^63 up wrap around; a fraction is cut off.
+    /// A fraction is cut off.
     Int(i64),
     Text(RawStr<'a>),
+    /// A whole number that 64 bits with a sign do not hold, as written.
+    Digits(RawStr<'a>),
 }
 
 impl RawId<'_> {
@@ -206,8 +208,8 @@ impl Field {
 
     /// A bit for [`RawEvent::seen`]; none for unknown keys.
     #[inline(always)]
-    pub(super) fn bit(self) -> u32 {
-        if self == Field::Unknown { 0 } else { 1 << self as u32 }
+    pub(super) const fn bit(self) -> u32 {
+        if let Field::Unknown = self { 0 } else { 1 << self as u32 }
     }
 
     /// Four bits for [`RawEvent::key_order`].
@@ -218,7 +220,6 @@ impl Field {
 }
 
 /// Reads the object whose `{` is at `start`; gives it and the place after its `}`.
-#[cfg(test)]
 pub fn scan_event(bytes: &[u8], start: usize) -> Result<(RawEvent<'_>, usize), JsonError> {
     let mut scan = Scan::new(bytes, start + 1);
     let mut event = RawEvent::default();
@@ -231,7 +232,6 @@ pub fn scan_event(bytes: &[u8], start: usize) -> Result<(RawEvent<'_>, usize), J
     }
 }
 
-#[cfg(test)]
 fn scan_members<'a>(scan: &mut Scan<'a>, event: &mut RawEvent<'a>) -> Result<(), Stop> {
     let mut last = scan.next()?;
     while last != b'}' {
@@ -448,6 +448,18 @@ impl<'a> Scan<'a> {
         Ok(&self.bytes[start..self.at])
     }
 
+    /// The same of an object. Where a square bracket ends it, one is missing in it, and what comes behind it is in it.
+    #[inline(always)]
+    fn object(&mut self) -> Result<&'a [u8], Stop> {
+        let start = self.at;
+        let object = self.skip_container()?;
+        if object.last() != Some(&b'}') {
+            self.at = start;
+            return self.syntax("'}'");
+        }
+        Ok(object)
+    }
+
     /// A text; `None` for a value of another type.
     #[inline(always)]
     fn text_value(&mut self) -> Result<Option<RawStr<'a>>, Stop> {
@@ -596,11 +608,11 @@ impl<'a> Scan<'a> {
     #[cold]
     fn odd_number(&mut self) -> Result<RawId<'a>, Stop> {
         let literal = self.literal()?;
-        let value = parse_int(literal);
+        let id = number_id(literal);
         let is_whole = literal.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-')
             || Number::as_f64(literal).is_some_and(|value| value.fract() == 0.0);
-        self.odd_id |= literal != b"null" && !(value.is_some() && is_whole);
-        Ok(value.map_or(RawId::Absent, RawId::Int))
+        self.odd_id |= literal != b"null" && (id.is_absent() || !is_whole);
+        Ok(id)
     }
 
     fn flag(&mut self) -> Result<bool, Stop> {
@@ -646,8 +658,7 @@ impl<'a> Scan<'a> {
                     event.phase = *phase;
                     self.at += 3;
                 } else {
-                    event.phase =
-                        self.text_value()?.and_then(|text| text.bytes.first().copied()).unwrap_or(0);
+                    event.phase = self.text_value()?.map_or(0, first_byte);
                 }
             }
             Field::Ts => {
@@ -670,7 +681,7 @@ impl<'a> Scan<'a> {
             }
             Field::Args => {
                 event.args = match self.next()? {
-                    b'{' => Some(self.skip_container()?),
+                    b'{' => Some(self.object()?),
                     first => {
                         event.wrong_type |= first != b'n';
                         self.skip()?;
@@ -733,19 +744,30 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// An integer, or a number with a fraction cut off; `None` for other words.
-fn parse_int(literal: &[u8]) -> Option<i64> {
-    if literal.len() <= 18 && literal.iter().all(u8::is_ascii_digit) {
-        return Some(literal.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0')));
+/// The first byte of a text; 0 of an empty one.
+fn first_byte(text: RawStr<'_>) -> u8 {
+    let first =
+        if text.escaped { unescape_to_string(text).bytes().next() } else { text.bytes.first().copied() };
+    first.unwrap_or(0)
+}
+
+/// An integer, or a number with a fraction cut off; absent for other words.
+fn number_id(literal: &[u8]) -> RawId<'_> {
+    if let Some(value) = std::str::from_utf8(literal).ok().and_then(|text| text.parse::<i64>().ok()) {
+        return RawId::Int(value);
     }
-    let text = std::str::from_utf8(literal).ok()?;
-    if let Ok(value) = text.parse::<i64>() {
-        return Some(value);
+    // Beyond this, doubles are no numbers of 64 bits.
+    const LIMIT: f64 = (1u64 << 63) as f64;
+    match Number::as_f64(literal) {
+        // Digits alone that were not taken above do not fit, even where the nearest double does.
+        Some(value)
+            if (-LIMIT..LIMIT).contains(&value) && literal.iter().any(|byte| b".eE".contains(byte)) =>
+        {
+            RawId::Int(value as i64)
+        }
+        Some(_) => RawId::Digits(RawStr { bytes: literal, escaped: false }),
+        None => RawId::Absent,
     }
-    if let Ok(value) = text.parse::<u64>() {
-        return Some(value as i64);
-    }
-    Number::as_f64(literal).map(|value| value as i64)
 }
 
 #[cfg(test)]
@@ -838,9 +860,30 @@ mod tests {
 
     #[test]
     fn integers() {
-        for (text, value) in [("7", 7), ("-3", -3), ("7.9", 7), ("1e3", 1000), ("18446744073709551615", -1)] {
-            assert_eq!(parse_int(text.as_bytes()), Some(value));
+        let largest = (i64::MAX, i64::MIN);
+        for (text, value) in [
+            ("7", 7),
+            ("-3", -3),
+            ("7.9", 7),
+            ("1e3", 1000),
+            ("9223372036854775807", largest.0),
+            ("-9223372036854775808", largest.1),
+            ("-9223372036854775808.0", largest.1),
+        ] {
+            assert_eq!(number_id(text.as_bytes()), RawId::Int(value));
         }
-        assert_eq!(parse_int(b"null"), None);
+        for text in [
+            "9223372036854775808",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-9223372036854775809",
+            "1e19",
+        ] {
+            assert_eq!(
+                number_id(text.as_bytes()),
+                RawId::Digits(RawStr { bytes: text.as_bytes(), escaped: false })
+            );
+        }
+        assert_eq!(number_id(b"null"), RawId::Absent);
     }
 }

@@ -1,7 +1,7 @@
 //! Telling the format by its beginning.
 
 use super::scanner::skip_value;
-use crate::base::json::JsonError;
+use crate::base::json::{JsonError, RawStr, unescape_to_string};
 use crate::import::Confidence;
 use memchr::memmem;
 
@@ -13,8 +13,11 @@ const MAX_ELEMENTS: usize = 8;
 struct Keys {
     n: usize,
     has_phase: bool,
-    /// `ts`, `pid`, `tid`, `name` or `cat`.
-    has_event_key: bool,
+    /// `ts`, `dur`, `pid`, `tid`, `name` or `cat`.
+    n_event_keys: usize,
+    /// One of the first four of them.
+    has_place: bool,
+    has_args: bool,
     has_trace_events: bool,
     /// A top-level key that goes with `traceEvents`.
     has_container_key: bool,
@@ -48,7 +51,8 @@ fn walk(bytes: &[u8], mut at: usize, keys: &mut Keys) -> Result<Option<usize>, J
             Some(_) => return Err(JsonError::Syntax { at, expected: "a key" }),
         }
         let end = skip_value(bytes, at)?;
-        let key = &bytes[at + 1..end - 1];
+        let key = RawStr { bytes: &bytes[at + 1..end - 1], escaped: bytes[at..end].contains(&b'\\') };
+        let key = unescape_to_string(key);
         at = skip_space(bytes, end);
         match bytes.get(at) {
             None => return Err(JsonError::Cut),
@@ -56,18 +60,23 @@ fn walk(bytes: &[u8], mut at: usize, keys: &mut Keys) -> Result<Option<usize>, J
             Some(_) => return Err(JsonError::Syntax { at, expected: "':'" }),
         }
         keys.n += 1;
-        match key {
+        match key.as_bytes() {
             b"traceEvents" => {
                 keys.has_trace_events = true;
                 return Ok(None);
             }
             b"ph" => keys.has_phase = true,
-            b"ts" | b"pid" | b"tid" | b"name" | b"cat" => keys.has_event_key = true,
+            b"ts" | b"pid" | b"tid" | b"dur" => {
+                keys.has_place = true;
+                keys.n_event_keys += 1;
+            }
+            b"name" | b"cat" => keys.n_event_keys += 1,
+            b"args" => keys.has_args = true,
             key if is_container_key(key) => keys.has_container_key = true,
             b"traces" | b"spans" | b"projectId" | b"resourceSpans" => keys.has_foreign_key = true,
             _ => {}
         }
-        if keys.has_phase && keys.has_event_key {
+        if keys.has_phase && keys.n_event_keys > 0 {
             return Ok(None);
         }
         at = skip_value(bytes, skip_space(bytes, at + 1))?;
@@ -98,8 +107,14 @@ pub fn is_event(window: &[u8], complete: bool) -> Option<bool> {
     }
     match keys.end {
         None => Some(true),
-        Some(Ok(_)) => Some(keys.has_phase),
-        Some(Err(JsonError::Cut)) => complete.then_some(keys.has_phase),
+        // One without a phase is counted as such.
+        Some(Ok(_)) => {
+            Some(keys.has_phase || (keys.n_event_keys > 1 && keys.has_place && !keys.has_container_key))
+        }
+        // Long arguments may come before all else.
+        Some(Err(JsonError::Cut)) => {
+            complete.then_some(keys.has_phase || (keys.has_args && !keys.has_container_key))
+        }
         // Broken: take it for an event if it has the look of one.
         Some(Err(JsonError::Syntax { .. })) => complete.then(|| looks_like_events(window)),
     }
@@ -168,6 +183,7 @@ fn sniff_list(bytes: &[u8], mut at: usize) -> Confidence {
                     Some(Ok(end)) => at = end,
                     Some(Err(JsonError::Cut)) if keys.has_phase => return Confidence::Likely,
                     Some(Err(JsonError::Cut)) if keys.n == 0 => break,
+                    Some(Err(JsonError::Cut)) if keys.has_args => return Confidence::Possible,
                     _ if looks_like_events(bytes) => return Confidence::Likely,
                     _ => return Confidence::No,
                 }
@@ -209,6 +225,8 @@ mod tests {
             (r#"{"name":"a","ph":"X","ts":1}"#, Confidence::Certain),
             (r#"{"displayTimeUnit":"ns"}"#, Confidence::Likely),
             (r#"[{"name":"q" "ph":"X"},"#, Confidence::Likely),
+            (r#"[{"args":{"a":[1,"#, Confidence::Possible),
+            (r#"{"trac\u0065Events":[]}"#, Confidence::Certain),
             (r#"{"ts":1.5,"op":"x","hit":true}"#, Confidence::No),
             (r#"[{"a":1}]"#, Confidence::No),
             ("[1,2,3]", Confidence::No),

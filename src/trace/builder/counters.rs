@@ -23,7 +23,7 @@ impl Counters {
         let args = walk.place(i).args();
         let process = walk.process_of(i);
         let id = match walk.events.id_of(i).key {
-            EventKey::Text(text) => text,
+            EventKey::Text(text) | EventKey::Digits(text) => text,
             EventKey::Int(number) => walk.trace().strings.intern(&number.to_string()),
             _ => StringId::NONE,
         };

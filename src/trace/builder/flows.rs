@@ -22,6 +22,9 @@ struct FlowKey {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum FlowId {
     Number(u64),
+    Negative(i64),
+    /// A number beyond 64 bits.
+    Digits(StringId),
     Text(StringId),
 }
 
@@ -148,7 +151,15 @@ impl Flows {
 fn flow_id(walk: &Walk<'_>, id: EventKey) -> Option<FlowId> {
     match id {
         EventKey::None => None,
-        EventKey::Int(value) => Some(FlowId::Number(value as u64)),
+        EventKey::Int(value) => {
+            let number = u64::try_from(value);
+            Some(number.map_or(FlowId::Negative(value), FlowId::Number))
+        }
+        // Programs count in 64 bits without a sign too.
+        EventKey::Digits(id) => {
+            let number = walk.builder.trace.strings.get(id).parse();
+            Some(number.map_or(FlowId::Digits(id), FlowId::Number))
+        }
         EventKey::Text(id) => {
             let text = walk.builder.trace.strings.get(id);
             let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);

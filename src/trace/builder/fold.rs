@@ -4,7 +4,7 @@
 //! slices themselves do not stay, but for the longest ones. What joins slices of different threads (arrows) and what few
 //! slices have (stacks, CPU times) is given up, and said to be.
 
-use super::{TraceBuilder, issues, nesting, pairing, samples};
+use super::{TraceBuilder, issues, nesting, pairing, renumbered, samples};
 use crate::base::column;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
@@ -285,6 +285,7 @@ impl TraceBuilder {
             fold(&mut self, &events);
         }
         folder.finish(&mut self.trace, cold.n_flow_events);
+        renumbered::undo(&mut self);
         self.note_left_out();
         (self.trace, found)
     }

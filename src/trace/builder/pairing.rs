@@ -636,7 +636,7 @@ impl<'a> Walk<'a> {
         let id = match id {
             EventKey::None => StringId::NONE,
             EventKey::Int(value) => trace.strings.intern(&value.to_string()),
-            EventKey::Text(text) => text,
+            EventKey::Text(text) | EventKey::Digits(text) => text,
         };
         let objects = &mut trace.objects;
         objects.event.push(what);
