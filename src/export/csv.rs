@@ -5,6 +5,7 @@
 //! Numbers are never changed.
 
 use super::{ExporterInfo, Input, always};
+use crate::base::units::Unit;
 use crate::report::{Block, Cells, Column, Findings, Report, RowsOf, Table, Value};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -176,12 +177,15 @@ impl Sheet<'_> {
     }
 }
 
-/// `id`, with the unit where the number has one: `total_ns`.
+/// `id`, with the unit where the number has one that `id` does not tell: `total_ns`.
 fn header(column: &Column) -> String {
     let symbol = column.unit.symbol();
+    // What a ratio is called for people is its unit as well, wherever it stands: `write_once_ratio_mean`.
+    let tells_ratio = |word: &str| matches!(word, "ratio" | "fraction" | "frac");
     let has_unit = symbol.is_empty()
         || !column.cells.is_numeric()
-        || column.id.strip_suffix(symbol).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'));
+        || column.id.strip_suffix(symbol).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
+        || column.unit == Unit::Ratio && column.id.split('_').any(tells_ratio);
     if has_unit { column.id.to_string() } else { format!("{}_{symbol}", column.id) }
 }
 
