@@ -9,6 +9,8 @@
 //! ```
 //! All numbers are little-endian.
 
+use std::hint::black_box;
+
 /// Values of a block, at the most.
 pub const BLOCK: usize = 1024;
 
@@ -74,7 +76,7 @@ impl Factor {
         let mut factor = Factor::new(shift, first >> first.trailing_zeros());
         let mut from = 0;
         while factor.odd > 1 {
-            let limit = u64::MAX / factor.odd;
+            let limit = factor.largest_quotient();
             let divides = |value: &u64| (value >> shift).wrapping_mul(factor.inverse) <= limit;
             let Some(at) = values[from..].iter().position(|value| !divides(value)) else { break };
             from += at;
@@ -89,6 +91,12 @@ impl Factor {
 
     fn value(self) -> u64 {
         self.odd << self.shift
+    }
+
+    /// What `odd` goes into is this at the most, divided by it. (Who knows that it is a quotient compares by products of 128 bits, which
+    /// are calls in WebAssembly.)
+    fn largest_quotient(self) -> u64 {
+        black_box(u64::MAX / self.odd)
     }
 
     fn divide(self, value: u64) -> u64 {
@@ -106,7 +114,7 @@ fn divide_all(values: &mut [u64]) -> Factor {
     let mut all = 0;
     let mut is_common = true;
     if !is_one(factor) {
-        let limit = u64::MAX / factor.odd;
+        let limit = factor.largest_quotient();
         for value in &*values {
             all |= value;
             is_common &= (value >> factor.shift).wrapping_mul(factor.inverse) <= limit;
@@ -431,12 +439,7 @@ pub fn read_block<'a>(bytes: &'a [u8], values: &mut [i64]) -> Option<&'a [u8]> {
     if head.bits == 0 {
         values.fill(head.base);
     } else {
-        // One more than there are at most, so that each value may look at two.
-        let mut words = [0u64; BLOCK + 1];
-        for (word, bytes) in words.iter_mut().zip(packed.as_chunks::<8>().0) {
-            *word = u64::from_le_bytes(*bytes);
-        }
-        read_bits(&words, &head, values);
+        read_bits(packed, &head, values);
     }
     if head.ways & DIFFERENCES > 0 {
         let mut value = head.more[1].wrapping_sub(*values.first()?);
@@ -448,15 +451,38 @@ pub fn read_block<'a>(bytes: &'a [u8], values: &mut [i64]) -> Option<&'a [u8]> {
     Some(behind)
 }
 
-fn read_bits(words: &[u64; BLOCK + 1], head: &Head, values: &mut [i64]) {
+fn read_bits(packed: &[u8], head: &Head, values: &mut [i64]) {
+    // One word more than there are at most, so that each value may look at all of it.
+    let mut bytes = [0u8; MAX_PACKED_BYTES + 8];
+    let n_bytes = packed.len().min(MAX_PACKED_BYTES);
+    bytes[..n_bytes].copy_from_slice(&packed[..n_bytes]);
+    let word = |bit: usize| {
+        let at = bit / 8 % MAX_PACKED_BYTES;
+        bytes[at..at + 8].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
+    };
     let bits = head.bits as usize;
     let mask = u64::MAX >> (64 - bits);
-    let raw = |at: usize| {
-        let (low, shift) = (at * bits / 64, at * bits % 64);
-        let word = |at: usize| words.get(at).copied().unwrap_or(0);
+    if bits <= MAX_BITS_OF_WORD {
+        restore(head, values, |at| word(at * bits) >> (at * bits % 8) & mask);
+    } else {
         // Shifted twice, as shifting by 64 at once would do nothing.
-        (word(low) >> shift | word(low + 1) << 1 << (63 - shift)) & mask
-    };
+        let raw = |at: usize| {
+            let shift = at * bits % 8;
+            (word(at * bits) >> shift | word(at * bits + 8) >> 56 << 1 << (63 - shift)) & mask
+        };
+        restore(head, values, raw);
+    }
+}
+
+/// Those of a block.
+const MAX_PACKED_BYTES: usize = BLOCK * 8;
+
+/// Values of so many bits lie in the eight bytes from the one on in which they start.
+const MAX_BITS_OF_WORD: usize = 57;
+
+/// The values of which `raw` gives the bits.
+#[inline(always)]
+fn restore(head: &Head, values: &mut [i64], raw: impl Fn(usize) -> u64) {
     if head.ways & BASES > 0 {
         for (at, value) in values.iter_mut().enumerate() {
             let raw = raw(at);
