@@ -9,7 +9,7 @@ use crate::trace::args;
 use crate::trace::builder::TimeRange;
 use crate::trace::ledger::Position;
 use crate::trace::{SourceInfo, Trace, TraceBuilder};
-use issues::{READ_STOPPED, SIZE_CHANGED};
+use issues::{READ_STOPPED, SIZE_CHANGED, UNREADABLE};
 use std::rc::Rc;
 
 /// Why there is nothing to show for a file.
@@ -56,6 +56,9 @@ pub mod issues {
         /// Reading stopped before the end of the file, for the reason in the example.
         READ_STOPPED = "read-stopped", Skipped,
             "reading stopped before the end of the file; the report covers what was read", "open the file again";
+        /// A reader could make nothing of a file that lies beside others, for the reason in the example.
+        UNREADABLE = "unreadable", Skipped,
+            "the file could not be read; the reports cover what lies beside it", "write it again, or copy it from where it came from";
         /// The file had another size at its end than at its start.
         SIZE_CHANGED = "size-changed", Skipped,
             "the file changed its size while it was read; the report covers what was read",
@@ -102,6 +105,8 @@ pub struct Import {
     progress: ImportProgress,
     /// Room has been made for the rest of the file.
     reserved: bool,
+    /// See [`Import::keep_unreadable`].
+    keeps_unreadable: bool,
     problem: Option<ImportError>,
 }
 
@@ -147,8 +152,14 @@ impl Import {
             builder,
             progress: ImportProgress::default(),
             reserved: false,
+            keeps_unreadable: false,
             problem: None,
         }
+    }
+
+    /// A file that its reader can make nothing of is an empty trace with the reason, as there is more to be shown beside it.
+    pub fn keep_unreadable(&mut self) {
+        self.keeps_unreadable = true;
     }
 
     /// The file can be read again by `content`. To be said before the first byte comes.
@@ -456,8 +467,13 @@ impl Import {
         } else if why.is_some() {
             // What is cut off here was cut by no fault of the file.
             reader.snapshot(&mut self.builder);
-        } else {
-            reader.finish(&mut self.builder)?;
+        } else if let Err(problem) = reader.finish(&mut self.builder) {
+            if !self.keeps_unreadable {
+                return Err(problem);
+            }
+            let ledger = &mut self.builder.trace.ledger;
+            ledger.skip_records(0, self.progress.content_bytes);
+            ledger.file(&UNREADABLE, Position::default(), problem.what.as_bytes());
         }
         if let Some(why) = why {
             self.builder.trace.ledger.file(&READ_STOPPED, at, why.as_bytes());
@@ -471,23 +487,28 @@ impl Import {
         Ok(self.builder.finish())
     }
 
-    /// Content that was still waiting for its format to be known.
+    /// What layers still hold, and content that was still waiting for its format to be known.
     fn drain(&mut self) -> Result<(), ImportError> {
-        // Settling may reveal another layer, whose content then has a head of its own.
-        while let Content::Head { head, .. } = &self.content {
+        let mut depth = 0;
+        loop {
+            while depth < self.layers.len() {
+                if let Some(mut layer) = self.layers[depth].take() {
+                    let result = layer.finish(&mut |piece| self.push(depth + 1, piece));
+                    self.layers[depth] = Some(layer);
+                    result?;
+                }
+                depth += 1;
+            }
+            // Settling may reveal another layer, whose content then has a head of its own.
+            let Content::Head { head, .. } = &self.content else { return Ok(()) };
             if head.is_empty() && !self.layers.is_empty() {
-                break;
+                return Ok(());
             }
-            let layers = self.layers.len();
             self.settle()?;
-            if self.layers.len() == layers {
-                break;
+            if self.layers.len() == depth {
+                return Ok(());
             }
         }
-        for layer in self.layers.iter_mut().flatten() {
-            layer.finish();
-        }
-        Ok(())
     }
 }
 

@@ -19,6 +19,7 @@ pub mod python_sampling;
 pub mod sway;
 pub mod unpack;
 
+pub use drive::issues::UNREADABLE;
 pub use drive::{Import, ImportError, ImportProgress, MAX_EVENTS_32_BIT};
 
 use crate::trace::args::Content;

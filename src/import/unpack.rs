@@ -152,12 +152,23 @@ impl Unpacker {
         };
         if let Some((kind, byte)) = outcome {
             self.problem = Some(Problem { kind, byte });
+            if kind.code == DAMAGED.code {
+                return self.give_rest(emit);
+            }
         }
         Ok(())
     }
 
-    /// The file is over.
-    pub fn finish(&mut self) {
+    /// Emits what is held for what might have followed.
+    fn give_rest<E>(&mut self, emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        match &mut self.codec {
+            Codec::Zstd(zstd) => zstd.give_rest(emit),
+            Codec::Gzip(_) | Codec::Lz4(_) => Ok(()),
+        }
+    }
+
+    /// The file is over: emits what there still is of content that was cut off. An error of `emit` is passed on.
+    pub fn finish<E>(&mut self, emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let inside = match &self.codec {
             Codec::Gzip(gzip) => gzip.member.is_some() || !gzip.head.is_empty() || !gzip.any_member_done,
             Codec::Zstd(zstd) => {
@@ -167,7 +178,9 @@ impl Unpacker {
         };
         if inside && self.problem.is_none() {
             self.problem = Some(Problem { kind: &CUT_OFF, byte: self.consumed });
+            return self.give_rest(emit);
         }
+        Ok(())
     }
 }
 
@@ -359,6 +372,20 @@ impl Zstd {
         }
     }
 
+    /// Emits what the decoder holds of a frame that does not end: as much as its window, as what follows could refer to that.
+    fn give_rest<E>(&mut self, emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        /// A block without content that is the last, and a checksum.
+        const END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
+        let end = &END[..if self.has_checksum { 7 } else { 3 }];
+        if self.place == Place::Block
+            && self.decoder.decode_blocks(end, BlockDecodingStrategy::UptoBlocks(1)).is_ok()
+            && let Some(content) = self.decoder.collect().filter(|content| !content.is_empty())
+        {
+            emit(&content)?;
+        }
+        Ok(())
+    }
+
     fn block<E>(&mut self, rest: &[u8], emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<Step, E> {
         let Some((header, _)) = rest.split_first_chunk::<3>() else {
             return Ok(Step::More);
@@ -484,7 +511,11 @@ mod tests {
             });
             fed.unwrap();
         }
-        unpacker.finish();
+        let finished: Result<(), ()> = unpacker.finish(&mut |piece| {
+            out.extend_from_slice(piece);
+            Ok(())
+        });
+        finished.unwrap();
         (out, unpacker.problem())
     }
 
@@ -492,6 +523,27 @@ mod tests {
         (0..60_000u32)
             .flat_map(|i| format!("{} {}\n", i, i.wrapping_mul(2_654_435_761)).into_bytes())
             .collect()
+    }
+
+    /// A frame that is cut off or damaged gives all blocks before that, though the decoder keeps a window of them.
+    #[test]
+    fn nothing_before_a_cut_is_lost() {
+        let text = text();
+        for (name, packing, packed) in [
+            ("zstd", Packing::Zstd, zstd(&text)),
+            ("gzip", Packing::Gzip, gzip(&text)),
+            ("lz4", Packing::Lz4, lz4(&text)),
+        ] {
+            for percent in [20, 50, 95] {
+                let len = packed.len() * percent / 100;
+                let (out, problem) = unpack_at(packing, &packed[..len], 10_000);
+                assert!(text.starts_with(&out), "{name}");
+                // Blocks have 128 KiB, those of LZ4 up to 4 MiB.
+                let least = (text.len() * percent / 100).saturating_sub(300 << 10);
+                assert!(packing == Packing::Lz4 || out.len() >= least, "{name}: {} of {least}", out.len());
+                assert_eq!(problem.map(|problem| problem.kind.code), Some(CUT_OFF.code), "{name}");
+            }
+        }
     }
 
     #[test]

@@ -225,7 +225,11 @@ async fn unpack(blob: Blob, packing: Packing, sender: Rc<Sender>) {
             }
         }
     }
-    unpacker.finish();
+    let kept = unpacker.finish(&mut |piece| {
+        content.extend_from_slice(piece);
+        Ok::<(), std::convert::Infallible>(())
+    });
+    kept.unwrap_or_default();
     let problem = unpacker.problem().map(|problem| (problem.kind.code.to_string(), problem.byte));
     sender.send(&mut content, &HelperResponse::Unpacked { file_bytes, is_over: true, problem }).await;
 }
