@@ -13,6 +13,7 @@ use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::base::json::Json;
 use tracedrop::base::strings::StringTable;
 use tracedrop::engine::{Session, Shown};
+use tracedrop::export::csv::table_csv;
 use tracedrop::export::mrm_run;
 use tracedrop::import::crew::{Crew, Next};
 use tracedrop::import::{Import, perf_text};
@@ -539,6 +540,100 @@ fn row_groups_are_read_by_several() {
     }
 }
 
+/// A trace of three rows, one column of which is another than the format's.
+fn with_column(name: &'static str, kind: parquet::Kind, column: Column) -> Vec<u8> {
+    let specs: Vec<ColumnSpec> = trace_table::COLUMNS
+        .iter()
+        .map(|spec| if spec.name == name { ColumnSpec { kind, ..spec.clone() } } else { spec.clone() })
+        .collect();
+    let columns: Vec<Column> = specs
+        .iter()
+        .map(|spec| match &*spec.name {
+            other if other == name => column.clone(),
+            "run_id" => Column::of_texts([Some("run"); 3]),
+            "op_type" => Column::of_texts([Some("load"); 3]),
+            "sample_id" | "timestamp_ns" => Column::of_ints([Some(0), Some(1), Some(2)]),
+            "address" => Column::of_ints([Some(4096); 3]),
+            _ => Column::default(),
+        })
+        .collect();
+    let mut writer = Writer::new(&specs, &[]);
+    writer.row_group(3, &columns);
+    writer.finish()
+}
+
+/// Nothing becomes a number that it is not: what does not fit is missing, its row is left out where it can not be without, and
+/// the account says so.
+#[test]
+fn what_does_not_fit_its_column_is_said() {
+    let unsigned = parquet::Kind::Int { bits: 64, signed: false };
+    let signed = parquet::Kind::Int { bits: 64, signed: true };
+    let float = parquet::Kind::Float { bits: 64 };
+    let ints = |values: [i64; 3]| Column::of_ints(values.map(Some));
+    let texts = || Column::of_texts([Some("1"), Some("2"), Some("3")]);
+    let floats = |values: [f64; 3]| Column { valid: None, values: Values::Floats(values.to_vec()) };
+    let flags = || Column { valid: None, values: Values::Bools(vec![true, false, true]) };
+    let (odd, range) = (Some("mrm-odd-columns"), Some("mrm-out-of-range"));
+    const HALF: i64 = i64::MIN;
+    let cases = [
+        ("address", parquet::Kind::Text, texts(), 0, odd, ""),
+        ("timestamp_ns", parquet::Kind::Text, texts(), 0, odd, ""),
+        ("address", unsigned, ints([1, -1, HALF]), 3, None, "1 18446744073709551615 9223372036854775808"),
+        ("address", signed, ints([1, -1, HALF]), 3, None, "1 18446744073709551615 9223372036854775808"),
+        ("timestamp_ns", unsigned, ints([7, HALF, -1]), 1, range, "7"),
+        ("timestamp_ns", signed, ints([-7, 8, HALF]), 3, None, "-7 8 -9223372036854775808"),
+        ("timestamp_ns", float, floats([5.0, 1.5, f64::NAN]), 1, None, "5"),
+        ("op_type", signed, ints([0, 1, -1]), 3, odd, "0 1 -1"),
+        ("op_type", parquet::Kind::Bool, flags(), 3, odd, "1 0 1"),
+        ("sample_id", signed, ints([5, -3, 9]), 3, range, "5 1 9"),
+        ("sample_id", parquet::Kind::Text, texts(), 3, odd, "0 1 2"),
+        ("thread_id", signed, ints([-1, 4, -1]), 3, None, "-1 4 -1"),
+        ("thread_id", unsigned, ints([1, HALF, -1]), 3, range, "1  "),
+        ("thread_id", parquet::Kind::Text, texts(), 3, odd, "  "),
+        ("access_latency_ns", signed, ints([-1, 3, 0]), 3, range, " 3 0"),
+        ("access_latency_ns", unsigned, ints([-1, 3, 0]), 3, None, "18446744073709551615 3 0"),
+        ("access_latency_ns", float, floats([-1.0, 3.0, f64::NAN]), 3, range, " 3 "),
+        ("cpu_id", signed, ints([-1, 1 << 32, 3]), 3, range, "  3"),
+        ("numa_node", unsigned, ints([-1, 1, 0]), 3, range, " 1 0"),
+        ("region_id", signed, ints([-1, 1 << 32, 3]), 3, range, "0 0 3"),
+        ("token_index", signed, ints([-1, 2, 3]), 3, None, "-1 2 3"),
+        ("symbol", signed, ints([1, 2, 3]), 3, odd, "  "),
+    ];
+    for (name, kind, column, n_rows, code, wanted) in cases {
+        let what = format!("{name} {kind:?}");
+        let bytes = with_column(name, kind, column);
+        let trace = import("trace.parquet", &bytes, None).unwrap();
+        let place = trace_table::COLUMNS.iter().position(|spec| spec.name == name).unwrap();
+        let field = |text: String| -> Vec<String> {
+            text.lines().map(|line| line.split('\t').nth(place).unwrap().to_string()).collect()
+        };
+        let got = field(lines("run", &trace.accesses, &trace.strings));
+        assert_eq!((got.len(), got.join(" ").as_str()), (n_rows, wanted), "{what}");
+        assert_eq!(trace.ledger.skipped.records, 3 - n_rows as u64, "{what}");
+        for other in ["mrm-odd-columns", "mrm-out-of-range"] {
+            assert_eq!(trace.ledger.count_of(other), u64::from(code == Some(other)), "{what}: {other}");
+        }
+        assert_eq!(trace.ledger.count_of("mrm-row-without-address"), u64::from(n_rows < 3), "{what}");
+        // What was read comes back when it is written.
+        let mut written = Vec::new();
+        trace_table::write("run", || trace.accesses.iter(), &trace.strings, &mut written).unwrap();
+        let again = import("trace.parquet", &written, None).unwrap();
+        assert_eq!(field(lines("run", &again.accesses, &again.strings)), got, "{what}");
+        assert_eq!(again.ledger.count_of("mrm-out-of-range"), 0, "{what}");
+    }
+}
+
+/// Libraries make timestamps of the column of nanoseconds, and of the unit they like. The files are of pyarrow.
+#[test]
+fn timestamps_of_any_unit_are_nanoseconds() {
+    for unit in ["ms", "us", "ns"] {
+        let path = format!("tests/data/mrm/timestamps/timestamp-{unit}.parquet");
+        let trace = import("trace.parquet", &std::fs::read(path).unwrap(), None).unwrap();
+        let times: Vec<i64> = trace.accesses.iter().map(|row| row.ts).collect();
+        assert_eq!(times, [1_000_000_000, 2_500_000_000, -1_000_000], "{unit}");
+    }
+}
+
 /// The tables of a trace without rows are those of any other, with their columns; and it becomes a run directory.
 #[test]
 fn a_trace_without_rows_has_its_tables() {
@@ -568,13 +663,19 @@ fn a_trace_without_rows_has_its_tables() {
         .into_iter()
         .chain(["working_set_summary", "locality_per_region", "locality_summary", "iai"])
         .chain(["suitability", "metrics", "region_map"]);
-        for id in results {
+        for id in results.clone() {
             let columns = |tables: &[(String, Vec<String>, usize)]| {
                 tables.iter().find(|table| table.0 == id).unwrap_or_else(|| panic!("no {id}")).1.clone()
             };
             assert_eq!(columns(&of_empty), columns(&of_full), "{id}");
         }
         assert!(of_empty.iter().all(|table| table.2 == 0), "{of_empty:?}");
+        // Columns of results are called the same wherever they are written, as the reference fixes their names.
+        let report = full.reports().iter().find(|report| report.id == "mrm").expect("the report");
+        for table in report.tables().filter(|table| results.clone().any(|id| id == table.id)) {
+            let ids: Vec<&str> = table.columns.iter().map(|column| &*column.id).collect();
+            assert_eq!(table_csv(table, &[]).trim_end(), ids.join(","));
+        }
         let trace = &empty.run().traces[0];
         let mut files = Vec::new();
         mrm_run::write_run(trace, &MemoryQuery::default(), "r", 0, Vec::new(), &mut files).unwrap();

@@ -36,7 +36,7 @@ fn unpacked(bytes: &[u8]) -> Vec<u8> {
             Ok(())
         })
         .unwrap();
-    unpacker.finish();
+    unpacker.finish(&mut |_| -> Result<(), ()> { Ok(()) }).unwrap();
     assert!(unpacker.problem().is_none());
     out
 }

@@ -7,7 +7,7 @@
 use super::index::Places;
 use super::kinds::Kind;
 use super::labeller::Region;
-use super::numbers::PairwiseSum;
+use super::numbers::IntegerSum;
 use super::once::{Distinct, Pass};
 use super::spread::Spread;
 use crate::base::progress;
@@ -197,7 +197,7 @@ struct Steps {
     strides: Spread,
     /// Of the strides, once all have come; they are not kept then.
     median: Option<f64>,
-    sum: PairwiseSum,
+    sum: IntegerSum,
 }
 
 impl Walk {
@@ -209,7 +209,7 @@ impl Walk {
         }
         let n_still = self.n_still;
         let steps = self.steps.get_or_insert_with(|| {
-            let sum = PairwiseSum::new(n_accesses().saturating_sub(1));
+            let sum = IntegerSum::new(n_accesses().saturating_sub(1));
             let mut steps = Box::new(Steps { strides: Spread::default(), median: None, sum });
             (0..n_still).for_each(|_| steps.add(0));
             steps
@@ -578,13 +578,27 @@ pub fn measure_in_time(
     let mut found = Found::default();
     let mut walks = Walks::default();
     if n_threads == 1 {
+        // Unpacking rows takes about as long as what is done with them.
+        let is_one_look = rows.n_rows() <= MAX_ROWS_FOR_ONE_LOOK;
         // Each looks at all rows; a pass takes about as long as the walks.
-        let part = |number: u64| number as f64 / (n + 1) as f64;
-        progress::within(0.0, part(1), || rows.for_each_block(&mut |rows| walks.add(rows, all)));
+        let n_looks = n + u64::from(!is_one_look);
+        let part = |number: u64| number as f64 / n_looks as f64;
+        let mut first = is_one_look.then(|| Pass::new(0, n, distinct.n_addresses()));
+        progress::within(0.0, part(1), || {
+            rows.for_each_block(&mut |rows| {
+                walks.add(rows, all);
+                if let Some(pass) = &mut first {
+                    rows.iter().for_each(|row| pass.add(row, all, &mut found));
+                }
+            });
+        });
+        if let Some(pass) = first {
+            pass.finish(all, &mut found);
+        }
         walks.settle();
-        for number in 0..n {
-            let of_share = progress::within(part(number + 1), part(number + 2), || look(number));
-            found.absorb(of_share);
+        for number in u64::from(is_one_look)..n {
+            let at = number + n_looks - n;
+            found.absorb(progress::within(part(at), part(at + 1), || look(number)));
         }
         return (walks, found);
     }
@@ -610,6 +624,9 @@ pub fn measure_in_time(
     });
     (walks, found)
 }
+
+/// Of more rows, what is kept of their strides would take too much room beside addresses.
+const MAX_ROWS_FOR_ONE_LOOK: usize = 1 << 25;
 
 /// Fewer rows are not worth a thread.
 pub const MIN_ROWS_FOR_THREADS: usize = 1 << 18;

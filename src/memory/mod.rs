@@ -34,4 +34,4 @@ pub use labeller::{Labeller, UnknownPolicy};
 pub use metrics::Metrics;
 pub use phases::Phases;
 pub use rules::Rules;
-pub use view::{Options, View};
+pub use view::{Measured, Options, View};

@@ -58,6 +58,13 @@ impl PairwiseSum {
         sum
     }
 
+    /// Begins anew with `n` values.
+    fn restart(&mut self, n: u64) {
+        self.pending.clear();
+        self.total = 0.0;
+        self.descend(n);
+    }
+
     fn descend(&mut self, mut n: u64) {
         while n > LEAF {
             let first = n / 2 - n / 2 % 8;
@@ -89,6 +96,50 @@ impl PairwiseSum {
             }
         }
         self.total = sum;
+    }
+
+    /// The sum of all values, once they have come.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+}
+
+/// Integers that numpy turns into floats at a time when it sums them.
+const BUFFER: u64 = 8192;
+
+/// Sum of a known number of integers that come one after the other, as numpy takes the mean of an array of them: what it turns into
+/// floats at a time is summed pairwise, and such sums are added one after the other.
+#[derive(Clone, Debug)]
+pub struct IntegerSum {
+    total: f64,
+    buffer: PairwiseSum,
+    /// Values that are still to come, those of the buffer and those behind it.
+    n_in_buffer: u64,
+    n_behind: u64,
+}
+
+impl IntegerSum {
+    /// Of `n` values.
+    pub fn new(n: u64) -> IntegerSum {
+        let n_in_buffer = n.min(BUFFER);
+        let buffer = PairwiseSum::new(n_in_buffer);
+        IntegerSum { total: 0.0, buffer, n_in_buffer, n_behind: n - n_in_buffer }
+    }
+
+    /// Adds the next value; those beyond the number that was said are added at the end.
+    pub fn add(&mut self, value: f64) {
+        if self.n_in_buffer == 0 {
+            self.total += value;
+            return;
+        }
+        self.buffer.add(value);
+        self.n_in_buffer -= 1;
+        if self.n_in_buffer == 0 {
+            self.total += self.buffer.total();
+            self.n_in_buffer = self.n_behind.min(BUFFER);
+            self.n_behind -= self.n_in_buffer;
+            self.buffer.restart(self.n_in_buffer);
+        }
     }
 
     /// The sum of all values, once they have come.
@@ -181,6 +232,21 @@ mod tests {
             values[..n].iter().for_each(|value| sum.add(*value));
             assert_eq!(sum.total().to_bits(), pairwise(&values[..n]).to_bits(), "{n}");
         }
+    }
+
+    #[test]
+    fn sums_of_integers_are_those_of_buffers() {
+        // Large enough that it shows in which order they are added.
+        let integer = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 4;
+        let values: Vec<f64> = (0..40_000).map(|i| integer(i) as f64).collect();
+        let of_buffers = |values: &[f64]| values.chunks(8192).fold(0.0, |sum, part| sum + pairwise(part));
+        for n in [0, 1, 7, 8, 129, 8191, 8192, 8193, 16_383, 16_384, 16_391, 25_000, 40_000] {
+            let mut sum = IntegerSum::new(n as u64);
+            values[..n].iter().for_each(|value| sum.add(*value));
+            assert_eq!(sum.total().to_bits(), of_buffers(&values[..n]).to_bits(), "{n}");
+        }
+        let differs = |n: usize| of_buffers(&values[..n]).to_bits() != pairwise(&values[..n]).to_bits();
+        assert!((8193..40_000).step_by(97).any(differs));
     }
 
     #[test]

@@ -103,9 +103,8 @@ impl Phases {
                 events.push(EngineEvent { event, ns });
                 return Ok(());
             }
-            let needed = |name: &str| {
-                object.integer(name)?.ok_or_else(|| Problem::new(format!("a phase has no {name}")))
-            };
+            let needed =
+                |name: &str| object.time(name)?.ok_or_else(|| Problem::new(format!("a phase has no {name}")));
             let phase =
                 object.text("phase")?.ok_or_else(|| Problem::new("a stretch of time has no phase"))?;
             let (start_ns, end_ns) = (needed("start_ns")?, needed("end_ns")?);
@@ -237,6 +236,14 @@ mod tests {
             let json = format!(r#"{{"clock": "wall", "offset_ns": 7, "{member}": {events}}}"#);
             assert_eq!(of(&json), (vec![(1012, 1015)], 7, Some(EngineClock::Wall)));
         }
+        // Of times with a fraction, the whole ones between them.
+        for (times, wanted) in [
+            (r#""start_ns": 1e11, "end_ns": 103000000000.0"#, (100_000_000_000, 103_000_000_000)),
+            (r#""start_ns": 1.5, "end_ns": 3.0001"#, (2, 4)),
+            (r#""start_ns": -1.5, "end_ns": 1e30"#, (-1, i64::MAX)),
+        ] {
+            assert_eq!(of(&format!(r#"[{{"phase": "a", {times}}}]"#)).0, [wanted], "{times}");
+        }
         let latest = format!(r#"{{"offset_ns": {}, "phases": {stretch}}}"#, i64::MAX);
         assert_eq!(of(&latest).0, [(i64::MAX, i64::MAX)]);
         for wrong in [
@@ -244,6 +251,10 @@ mod tests {
             r#"{"phases": 1}"#,
             r#"{"clock": "sun", "phases": []}"#,
             r#"{"offset_ns": "x", "phases": []}"#,
+            r#"[{"phase": "a", "start_ns": "1", "end_ns": 2}]"#,
+            r#"[{"phase": "a", "start_ns": NaN, "end_ns": 2}]"#,
+            r#"[{"phase": "a", "start_ns": 1}]"#,
+            r#"[{"phase": "a", "start_ns": 3.5, "end_ns": 3}]"#,
             "{",
         ] {
             assert!(Phases::parse(wrong).is_err(), "{wrong}");

@@ -12,6 +12,18 @@ pub enum Collector {
     Other,
 }
 
+impl Collector {
+    /// By the `collector.type` of `metadata.json`.
+    pub fn of_name(name: &str) -> Collector {
+        match name {
+            "perf_mem" => Collector::PerfMem,
+            "perf_mem_labelled" => Collector::PerfMemLabelled,
+            "memray" => Collector::Memray,
+            _ => Collector::Other,
+        }
+    }
+}
+
 /// How a trace fares.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Grade {

@@ -7,6 +7,7 @@ use super::settings::{self, Problem};
 use crate::base::strings::StringId;
 use crate::trace::accesses::{Op, RegionType};
 use regex_lite::{Regex, RegexBuilder};
+use std::borrow::Cow;
 
 /// One rule. What it does not name fits always.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub struct Rule {
 #[derive(Clone, Debug)]
 pub struct Rules {
     pub rules: Vec<Rule>,
+    /// Whether they are those that come along.
+    is_builtin: bool,
 }
 
 /// Phase, operation, expression for the symbol, kind of memory.
@@ -53,6 +56,23 @@ const BUILTIN: [BuiltinRule; 7] = [
     (None, None, Some(r"^(?:malloc|calloc|realloc|free|mmap|munmap|brk)\n?$"), RegionType::Runtime),
 ];
 
+/// A symbol in which letters and digits beyond ASCII are such of ASCII that the rules that come along take them for what Python does:
+/// its expressions know the words and the cases of all scripts, those here only of ASCII.
+fn in_ascii(symbol: &str) -> Cow<'_, str> {
+    if symbol.is_ascii() {
+        return Cow::Borrowed(symbol);
+    }
+    let plain = |letter: char| match letter {
+        'İ' | 'ı' => 'i',
+        'ſ' => 's',
+        '\u{212a}' => 'k',
+        // No rule has this digit, so it is part of a word and nothing else.
+        other if !other.is_ascii() && other.is_alphanumeric() => '0',
+        other => other,
+    };
+    Cow::Owned(symbol.chars().map(plain).collect())
+}
+
 /// Patterns are given by people, so they may cost only so much.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
@@ -69,7 +89,7 @@ impl Default for Rules {
             symbol: symbol.and_then(expression),
             dso: None,
         });
-        Rules { rules: rules.collect() }
+        Rules { rules: rules.collect(), is_builtin: true }
     }
 }
 
@@ -99,15 +119,16 @@ impl Rules {
             });
             Ok(())
         })?;
-        Ok(Rules { rules })
+        Ok(Rules { rules, is_builtin: false })
     }
 
     /// What the first rule that fits says; `None` if none does.
     pub fn classify(&self, symbol: &str, dso: &str, phase: Option<&str>, op: &str) -> Option<&str> {
+        let symbol = if self.is_builtin { in_ascii(symbol) } else { Cow::Borrowed(symbol) };
         let fits = |rule: &&Rule| {
             rule.phase.as_deref().is_none_or(|wanted| Some(wanted) == phase)
                 && rule.op.as_deref().is_none_or(|wanted| wanted == op)
-                && rule.symbol.as_ref().is_none_or(|wanted| wanted.is_match(symbol))
+                && rule.symbol.as_ref().is_none_or(|wanted| wanted.is_match(&symbol))
                 && rule.dso.as_ref().is_none_or(|wanted| wanted.is_match(dso))
         };
         self.rules.iter().find(fits).map(|rule| rule.region.as_str())
@@ -116,3 +137,36 @@ impl Rules {
 
 /// What a classification depends on, for remembering it.
 pub type Question = (Option<StringId>, Option<StringId>, u32, Op, Option<StringId>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What Python's expressions say of these, which know letters of all scripts.
+    #[test]
+    fn words_and_cases_are_those_of_all_scripts() {
+        assert!(BUILTIN.iter().all(|(.., pattern, _)| pattern.is_none_or(|pattern| !pattern.contains('0'))));
+        let rules = Rules::default();
+        for (symbol, wanted) in [
+            ("ggml_q4", Some("weight")),
+            ("ggml_q4é", None),
+            ("ggml_q4字", None),
+            ("ggml_q8٣", None),
+            ("ggml_q8\u{fffd}", Some("weight")),
+            ("ggml_q4 é", Some("weight")),
+            ("ggml_q4→", Some("weight")),
+            ("ggml_ſet_x", Some("weight")),
+            ("ggml_İnit", Some("weight")),
+            ("ggml_sılu", Some("activation")),
+            ("\u{212a}v_cache", Some("kv_cache")),
+            ("br\u{212a}", Some("runtime")),
+            ("mallocé", None),
+            ("émalloc", None),
+        ] {
+            assert_eq!(rules.classify(symbol, "", None, "load"), wanted, "{symbol}");
+        }
+        let own = Rules::parse(r#"[{"region_type": "own", "symbol_re": "q4é"}]"#).unwrap();
+        assert_eq!(own.classify("ggml_q4é", "", None, "load"), Some("own"));
+        assert_eq!(own.classify("ggml_q40", "", None, "load"), None);
+    }
+}

@@ -50,6 +50,19 @@ impl<'a> Object<'a> {
         Number::as_i64(value).map(Some).ok_or_else(|| Problem::new(format!("{name} is no integer")))
     }
 
+    /// A time in nanoseconds, if it is there: of one with a fraction the next whole one, as no earlier whole time is behind it.
+    pub fn time(&self, name: &str) -> Result<Option<i64>, Problem> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let no_number = || Problem::new(format!("{name} is no number"));
+        if let Some(ns) = Number::as_i64(value) {
+            return Ok(Some(ns));
+        }
+        let text = std::str::from_utf8(value).ok().filter(|_| Number::parse(value).is_some());
+        let ns: f64 = text.and_then(|text| text.parse().ok()).ok_or_else(no_number)?;
+        // What is beyond all times is as good as the last one.
+        Ok(Some(ns.ceil() as i64))
+    }
+
     /// An integer that is not negative, if it is there.
     pub fn unsigned(&self, name: &str) -> Result<Option<u64>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };

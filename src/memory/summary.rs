@@ -29,7 +29,6 @@ pub struct KindSummary {
     pub mean_stride_bytes: f64,
     pub median_stride_bytes: f64,
     pub same_page_fraction: f64,
-    pub intervals: Option<IntervalSummary>,
     pub suitability: Suitability,
 }
 
@@ -44,20 +43,32 @@ pub struct IntervalSummary {
     pub mean_ns: f64,
 }
 
+/// Of kinds that have any, in order of name: also of those without a region, as a region is of the kind of its first access.
+pub fn intervals(metrics: &Metrics, kinds: &Kinds) -> Vec<(Kind, IntervalSummary)> {
+    let of = |kind| {
+        let spread = metrics.intervals_of(kind)?;
+        let [p50, p90, p99] = spread.quantiles([0.5, 0.9, 0.99])?;
+        let summary = IntervalSummary {
+            n_intervals: spread.len(),
+            p50_ns: p50 as i64,
+            p90_ns: p90 as i64,
+            p99_ns: p99 as i64,
+            mean_ns: spread.mean()?,
+        };
+        Some((kind, summary))
+    };
+    kinds.sorted().into_iter().filter_map(of).collect()
+}
+
 /// A row a kind, in order of name.
 pub fn by_kind(metrics: &Metrics, kinds: &Kinds, thresholds: &Thresholds) -> Vec<KindSummary> {
     let mut regions: FxHashMap<Kind, Vec<&RegionMetrics>> = FxHashMap::default();
     metrics.regions.iter().for_each(|region| regions.entry(region.kind).or_default().push(region));
-    let of = |kind| of_kind(metrics, kind, regions.get(&kind)?, thresholds);
+    let of = |kind| of_kind(kind, regions.get(&kind)?, thresholds);
     kinds.sorted().into_iter().filter_map(of).collect()
 }
 
-fn of_kind(
-    metrics: &Metrics,
-    kind: Kind,
-    regions: &[&RegionMetrics],
-    thresholds: &Thresholds,
-) -> Option<KindSummary> {
+fn of_kind(kind: Kind, regions: &[&RegionMetrics], thresholds: &Thresholds) -> Option<KindSummary> {
     let group_mean = |value: &dyn Fn(&RegionMetrics) -> Option<f64>| {
         let mut mean = GroupMean::default();
         regions.iter().filter_map(|region| value(region)).for_each(|value| mean.add(value));
@@ -71,16 +82,6 @@ fn of_kind(
     let (p50, p90, p99) = (quantile(0.5), quantile(0.9), quantile(0.99));
     let write_once_ratio_mean = group_mean(&RegionMetrics::write_once_ratio);
     let pages: Vec<f64> = regions.iter().map(|region| region.unique_pages as f64).collect();
-    let intervals = metrics.intervals_of(kind).and_then(|spread| {
-        let [p50, p90, p99] = spread.quantiles([0.5, 0.9, 0.99])?;
-        Some(IntervalSummary {
-            n_intervals: spread.len(),
-            p50_ns: p50 as i64,
-            p90_ns: p90 as i64,
-            p99_ns: p99 as i64,
-            mean_ns: spread.mean()?,
-        })
-    });
     Some(KindSummary {
         kind,
         n_regions: regions.len() as u64,
@@ -98,7 +99,36 @@ fn of_kind(
         mean_stride_bytes: group_mean(&|region| Some(region.mean_stride_bytes)).unwrap_or(0.0),
         median_stride_bytes: group_mean(&|region| Some(region.median_stride_bytes)).unwrap_or(0.0),
         same_page_fraction: group_mean(&|region| Some(region.same_page_fraction)).unwrap_or(0.0),
-        intervals,
         suitability: thresholds.judge(write_once_ratio_mean.unwrap_or(0.0), p99, p50),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::spread::Spread;
+
+    /// Accesses of two kinds to one page may be to one region, which is of the first kind.
+    #[test]
+    fn kinds_without_a_region_have_their_intervals() {
+        let mut kinds = Kinds::default();
+        let scratch = kinds.of_name("scratch");
+        let spread = |values: &[u64]| {
+            let mut spread = Spread::default();
+            values.iter().for_each(|value| spread.add(*value));
+            spread
+        };
+        let intervals = vec![(Kind::KV_CACHE, spread(&[7])), (scratch, spread(&[4, 5]))];
+        let metrics = Metrics { intervals, ..Metrics::default() };
+        assert_eq!(by_kind(&metrics, &kinds, &Thresholds::default()), []);
+        let summary = |n_intervals, [p50_ns, p90_ns, p99_ns]: [i64; 3], mean_ns| IntervalSummary {
+            n_intervals,
+            p50_ns,
+            p90_ns,
+            p99_ns,
+            mean_ns,
+        };
+        let wanted = [(Kind::KV_CACHE, summary(1, [7; 3], 7.0)), (scratch, summary(2, [4; 3], 4.5))];
+        assert_eq!(super::intervals(&metrics, &kinds), wanted);
+    }
 }

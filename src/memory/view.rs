@@ -25,6 +25,7 @@ use crate::base::threads::n_threads;
 use crate::base::tight;
 use crate::trace::Trace;
 use crate::trace::accesses::{Access, AccessTable, Blocks, Wanted};
+use std::ops::Deref;
 
 /// What the person gave.
 #[derive(Clone, Debug, Default)]
@@ -207,6 +208,12 @@ impl RowBlocks<'_> {
 /// A trace with its labels.
 pub struct View<'a> {
     pub trace: &'a Trace,
+    measured: Measured,
+}
+
+/// What was found by labelling a trace.
+#[derive(Default)]
+pub struct Measured {
     pub kinds: Kinds,
     pub labels: Labels,
     pub phases: Phases,
@@ -224,6 +231,14 @@ pub struct View<'a> {
     /// Distinct pages that rows touch.
     pub pages: PageSet,
     pub metrics: Metrics,
+}
+
+impl Deref for View<'_> {
+    type Target = Measured;
+
+    fn deref(&self) -> &Measured {
+        &self.measured
+    }
 }
 
 /// Phases of rows: their own, else those of the person. Rows mostly are in the phase of the one before.
@@ -264,26 +279,13 @@ impl<'p> PhaseOf<'p> {
 }
 
 /// What labelling takes of the time in which a view is made, and putting rows in order of what comes behind it: about.
-const LABELLING_SHARE: f64 = 0.4;
+const LABELLING_SHARE: f64 = 0.3;
 const SORTING_SHARE: f64 = 0.4;
 
 impl<'a> View<'a> {
     pub fn new(trace: &'a Trace, options: &Options) -> View<'a> {
-        let mut view = View {
-            trace,
-            kinds: Kinds::default(),
-            labels: Labels::default(),
-            phases: options.phases.clone(),
-            regions: RegionMap::default(),
-            kv_pages: KvPages::default(),
-            kv_blocks: KvBlocks::default(),
-            n_left_out: 0,
-            stopped: None,
-            n_registered_pages: 0,
-            coverage: Coverage::default(),
-            pages: PageSet::default(),
-            metrics: Metrics::default(),
-        };
+        let measured = Measured { phases: options.phases.clone(), ..Measured::default() };
+        let mut view = View { trace, measured };
         let (accumulator, distinct, births) = progress::within(0.0, LABELLING_SHARE, || view.label(options));
         let (walks, found) = progress::within(LABELLING_SHARE, 1.0, || {
             if view.is_in_time_order() {
@@ -295,25 +297,37 @@ impl<'a> View<'a> {
             }
         });
         if let Some(births) = births {
-            view.regions = births.into_regions(&accumulator);
+            view.measured.regions = births.into_regions(&accumulator);
         }
-        view.metrics = accumulator.finish(walks, found);
+        view.measured.metrics = accumulator.finish(walks, found);
         view
+    }
+
+    /// That of a trace of which this was found before.
+    pub fn again(trace: &'a Trace, measured: Measured) -> View<'a> {
+        View { trace, measured }
+    }
+
+    /// What was found, for another look at the same trace.
+    pub fn into_measured(self) -> Measured {
+        self.measured
     }
 
     /// Labels all rows, and counts what does not depend on their order in time.
     fn label(&mut self, options: &Options) -> (Accumulator, Distinct, Option<Births>) {
         let trace = self.trace;
         let mut labeller = Labeller::new(options.rules.clone().unwrap_or_default(), options.unknown);
-        self.n_registered_pages = labeller.register(&options.ranges, &mut self.kinds);
+        let is_in_time_order = self.is_in_time_order();
+        let measured = &mut self.measured;
+        measured.n_registered_pages = labeller.register(&options.ranges, &mut measured.kinds);
         let (labeller, numbering) = match trace.accesses.is_labelled() {
             true => (None, Numbering::Source),
-            false => (Some(labeller), Numbering::Own { is_in_time_order: self.is_in_time_order() }),
+            false => (Some(labeller), Numbering::Own { is_in_time_order }),
         };
         let mut labelling = Labelling {
             strings: &trace.strings,
             labeller,
-            kinds: std::mem::take(&mut self.kinds),
+            kinds: std::mem::take(&mut measured.kinds),
             phase_of: PhaseOf::new(&options.phases),
             n_left_out: 0,
             max_regions: options.max_regions.unwrap_or(match usize::BITS {
@@ -329,14 +343,15 @@ impl<'a> View<'a> {
         // Where nothing follows, nothing is missing.
         let is_all = tables.labels.len() == trace.accesses.len();
         let stopped = stopped.filter(|stopped| *stopped != Stopped::Full || !is_all);
-        (self.kinds, self.n_left_out, self.stopped) = (kinds, n_left_out, stopped);
+        (measured.kinds, measured.n_left_out, measured.stopped) = (kinds, n_left_out, stopped);
         let Tables { labels, mut accumulator, regions, cache, coverage, pages, distinct, .. } = tables;
-        (self.labels, self.coverage, self.pages, self.regions) = (labels, coverage, pages, regions);
-        (self.kv_pages, self.kv_blocks) = (cache.pages, cache.blocks);
-        self.kv_blocks.settle();
+        (measured.labels, measured.coverage, measured.pages, measured.regions) =
+            (labels, coverage, pages, regions);
+        (measured.kv_pages, measured.kv_blocks) = (cache.pages, cache.blocks);
+        measured.kv_blocks.settle();
         let births = labeller.map(|labeller| {
-            accumulator.set_pages(self.pages.len(), labeller.n_weight_pages());
-            self.pages.absorb(labeller.pages());
+            accumulator.set_pages(measured.pages.len(), labeller.n_weight_pages());
+            measured.pages.absorb(labeller.pages());
             labeller.into_births()
         });
         (accumulator, distinct, births)

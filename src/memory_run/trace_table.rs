@@ -66,6 +66,8 @@ pub struct TraceInfo {
     pub has_several_runs: bool,
     /// Rows that have no number of their own, and got that of their position.
     pub n_numbered: u64,
+    /// Numbers that no row can have, which count as missing.
+    pub n_out_of_range: u64,
 }
 
 /// The name of a region type, as files have it; that of [`RegionType::Other`] stands in its row.
@@ -113,22 +115,142 @@ impl Texts {
     }
 
     /// The texts of the rows for which `is_wanted` of the text's number in the column; `None` if there are none.
-    fn only(&self, is_wanted: impl Fn(usize) -> bool, n_rows: usize) -> Option<(Numbers, Option<Vec<bool>>)> {
-        if !(0..self.ids.len()).any(&is_wanted) {
+    fn only(&self, is_wanted: impl Fn(usize) -> bool) -> Option<(Numbers, Option<Vec<bool>>)> {
+        let Column { valid, values: Values::Texts(ids, _) } = &self.column else { return None };
+        let is_wanted: Vec<bool> = (0..self.ids.len()).map(is_wanted).collect();
+        if !is_wanted.contains(&true) {
             return None;
         }
-        let value = |row| {
-            self.get(row).filter(|_| self.column.text_id(row).is_some_and(|id| is_wanted(id.0 as usize)))
+        let meaning = |(id, is_wanted): (&StringId, &bool)| if *is_wanted { id.0.into() } else { 0 };
+        let meanings: Vec<i64> = self.ids.iter().zip(&is_wanted).map(meaning).collect();
+        let has = |id: &StringId| is_wanted.get(id.0 as usize).copied().unwrap_or(false);
+        let (there, texts): (Vec<bool>, _) = match valid {
+            None => (ids.iter().map(has).collect(), Numbers::Texts(ids.clone(), meanings)),
+            Some(valid) => {
+                let there: Vec<bool> =
+                    ids.iter().zip(valid).map(|(id, is_valid)| *is_valid && has(id)).collect();
+                let number = |(id, is_there): (&StringId, &bool)| {
+                    meanings.get(id.0 as usize).copied().filter(|_| *is_there).unwrap_or(0)
+                };
+                let numbers = ids.iter().zip(&there).map(number).collect();
+                (there, Numbers::Each(numbers))
+            }
         };
-        let (valid, values): (Vec<bool>, Vec<i64>) =
-            (0..n_rows).map(value).map(|id| (id.is_some(), id.map_or(0, |id| id.0.into()))).unzip();
-        let has_any = valid.contains(&true);
-        has_any.then(|| (Numbers::Each(values), Some(valid).filter(|valid| valid.contains(&false))))
+        there.contains(&true).then(|| (texts, Some(there).filter(|there| there.contains(&false))))
     }
 
     fn get(&self, row: usize) -> Option<StringId> {
         self.ids.get(self.column.text_id(row)?.0 as usize).copied()
     }
+}
+
+/// Which numbers a column can have, beyond those that its place in [`Access`] has room for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Range {
+    /// Any 64 bits.
+    Bits,
+    /// Signed ones; of an unsigned column, those that are not negative as signed ones.
+    Signed,
+    /// Those that are not negative; of an unsigned column all.
+    Unsigned,
+    /// Those of 32 bits that are not negative.
+    Unsigned32,
+}
+
+impl Range {
+    /// Whether a number of an unsigned column, or of a signed one, is none of these.
+    #[inline]
+    fn lacks(self, value: i64, is_unsigned: bool) -> bool {
+        match self {
+            Range::Bits => false,
+            Range::Signed => is_unsigned && value < 0,
+            Range::Unsigned => !is_unsigned && value < 0,
+            Range::Unsigned32 => value as u64 > u64::from(u32::MAX),
+        }
+    }
+}
+
+/// The whole numbers of a column of so many rows: those out of range are missing, as is what is no whole number. And how many are out of
+/// range.
+fn whole_numbers(column: Column, n_rows: usize, range: Range, is_unsigned: bool) -> (Column, u64) {
+    let Column { mut valid, values } = match column {
+        // Nothing else is numbers as they lie in the file.
+        column if matches!(column.values, Values::Null | Values::Ints(_) | Values::Codes(..)) => column,
+        other => {
+            let (values, valid) = other.into_ints(n_rows);
+            Column { valid, values: Values::Ints(values) }
+        }
+    };
+    // One look at all of them without a branch; there nearly always is nothing to be found.
+    let any_lacks = |values: &[i64]| {
+        range != Range::Bits && values.iter().fold(false, |any, value| any | range.lacks(*value, is_unsigned))
+    };
+    let mut n_lacking = 0;
+    let mut leave_out = |lacks: &mut dyn Iterator<Item = bool>| {
+        let valid = valid.get_or_insert_with(|| vec![true; n_rows]);
+        for (is_valid, _) in valid.iter_mut().zip(lacks).filter(|(is_valid, lacks)| **is_valid && *lacks) {
+            *is_valid = false;
+            n_lacking += 1;
+        }
+    };
+    match &values {
+        Values::Ints(values) if any_lacks(values) => {
+            leave_out(&mut values.iter().map(|value| range.lacks(*value, is_unsigned)));
+        }
+        Values::Codes(codes, numbers) if any_lacks(numbers) => {
+            let lacks: Vec<bool> = numbers.iter().map(|value| range.lacks(*value, is_unsigned)).collect();
+            leave_out(&mut codes.iter().map(|code| lacks.get(*code as usize).copied().unwrap_or(false)));
+        }
+        _ => {}
+    }
+    let valid = valid.filter(|valid| valid.contains(&false));
+    (Column { valid, values }, n_lacking)
+}
+
+/// Nanoseconds of a column of so many rows whose values are so many nanoseconds each; those out of range are missing. And how many are
+/// out of range.
+fn nanoseconds(column: Column, n_rows: usize, unit_ns: i64) -> (Column, u64) {
+    if matches!(column.values, Values::Null) {
+        return (column, 0);
+    }
+    let (mut values, valid) = column.into_ints(n_rows);
+    let mut valid = valid.unwrap_or_else(|| vec![true; n_rows]);
+    let mut n_lacking = 0;
+    for (value, is_valid) in values.iter_mut().zip(&mut valid).filter(|(_, is_valid)| **is_valid) {
+        let (product, is_lacking) = value.overflowing_mul(unit_ns);
+        (*value, *is_valid) = (product, !is_lacking);
+        n_lacking += u64::from(is_lacking);
+    }
+    let valid = Some(valid).filter(|valid| valid.contains(&false));
+    (Column { valid, values: Values::Ints(values) }, n_lacking)
+}
+
+/// A column of texts; numbers are the texts that they are written as, so that what is no operation comes back as it was.
+fn spelled(column: Column, n_rows: usize) -> Column {
+    if matches!(column.values, Values::Null | Values::Texts(..)) {
+        return column;
+    }
+    let texts: Vec<Option<String>> = (0..n_rows).map(|row| Some(column.int(row)?.to_string())).collect();
+    Column::of_texts(texts.iter().map(|text| text.as_deref()))
+}
+
+/// Columns whose values are of another type than they ought to be, each with what they hold.
+pub fn odd_columns<S: Source>(file: &ParquetFile<S>) -> Vec<(&'static str, &'static str)> {
+    let known = COLUMNS;
+    let odd = |name: &'static str| {
+        let wanted = known.iter().find(|column| column.name == name)?;
+        let kind = file.columns().get(file.column(name)?)?.kind;
+        match (wanted.kind, kind) {
+            // Tables with gaps are often written with floats.
+            (Kind::Int { .. }, Kind::Int { .. } | Kind::Float { .. }) | (_, Kind::Null) => None,
+            (Kind::Text, Kind::Text) => None,
+            (_, Kind::Text) => Some((name, "text")),
+            (_, Kind::Bool) => Some((name, "true and false")),
+            (_, Kind::Int { .. } | Kind::Float { .. }) => Some((name, "numbers")),
+            (_, Kind::Other) => Some((name, "something else")),
+        }
+    };
+    READ.iter().filter_map(|name| odd(name)).collect()
 }
 
 /// Whole numbers of a column of so many rows, and which rows have one; `None` if all have.
@@ -173,15 +295,32 @@ pub fn read_group<S: Source>(
         let at = columns.iter().position(|(known, _)| *known == name);
         at.map_or_else(|| Ok(Column::default()), |at| columns.swap_remove(at).1)
     };
+    let n_rows = file.rows_of(group);
+    let op = Texts::new(spelled(column("op_type")?, n_rows), strings);
     let mut texts = |name: &str| column(name).map(|column| Texts::new(column, strings));
-    let (run_id, phase, op, symbol, dso) =
-        (texts("run_id")?, texts("phase")?, texts("op_type")?, texts("symbol")?, texts("dso")?);
+    let (run_id, phase, symbol, dso) = (texts("run_id")?, texts("phase")?, texts("symbol")?, texts("dso")?);
     let (region, level) = (texts("region_type")?, texts("cache_level")?);
-    let (sample, time, address) = (column("sample_id")?, column("timestamp_ns")?, column("address")?);
-    let (region_id, latency, remote) =
-        (column("region_id")?, column("access_latency_ns")?, column("numa_node")?);
-    let (cpu, thread) = (column("cpu_id")?, column("thread_id")?);
-    let (token, context) = (column("token_index")?, column("context_tokens")?);
+    let mut numbers = |name: &str, range: Range| {
+        let told = file.column(name).and_then(|place| file.columns().get(place));
+        let is_unsigned = told.is_some_and(|told| matches!(told.kind, Kind::Int { signed: false, .. }));
+        column(name).map(|column| {
+            let (column, n_lacking) = whole_numbers(column, n_rows, range, is_unsigned);
+            // Columns of times are nanoseconds by their names, also where a library has made timestamps of another unit of them.
+            let (column, n_lost) = match told.and_then(|told| told.unit_ns) {
+                None | Some(1) => (column, 0),
+                Some(unit) => nanoseconds(column, n_rows, i64::from(unit)),
+            };
+            info.n_out_of_range += n_lacking + n_lost;
+            column
+        })
+    };
+    let (sample, time) = (numbers("sample_id", Range::Unsigned)?, numbers("timestamp_ns", Range::Signed)?);
+    let (address, region_id) = (numbers("address", Range::Bits)?, numbers("region_id", Range::Unsigned32)?);
+    let latency = numbers("access_latency_ns", Range::Unsigned)?;
+    let (remote, cpu) = (numbers("numa_node", Range::Unsigned32)?, numbers("cpu_id", Range::Unsigned32)?);
+    let thread = numbers("thread_id", Range::Signed)?;
+    let (token, context) =
+        (numbers("token_index", Range::Signed)?, numbers("context_tokens", Range::Signed)?);
     // What the few distinct texts mean is looked up once each.
     let ops: Vec<Op> = op.ids.iter().map(|id| op_of(strings.get(*id))).collect();
     let regions: Vec<RegionType> =
@@ -191,11 +330,8 @@ pub fn read_group<S: Source>(
         info.run_id = Some(strings.get(id).to_string());
     }
     let first = info.run_id.as_deref().and_then(|run| strings.find(run));
-    let n_rows = file.rows_of(group);
-    let has_all = |column: &Column| {
-        column.valid.is_none()
-            && matches!(column.values, Values::Ints(_) | Values::Codes(..) | Values::Texts(..))
-    };
+    let has_all = |column: &Column| column.valid.is_none() && !matches!(column.values, Values::Null);
+    // Columns of numbers hold nothing else by now, nor does that of operations hold anything but texts.
     if [&time, &address, &op.column].into_iter().all(has_all) {
         info.has_several_runs |= match &run_id.column {
             Column { valid: None, values: Values::Texts(ids, _) } => {
@@ -206,8 +342,8 @@ pub fn read_group<S: Source>(
             _ => (0..n_rows).any(|row| run_id.get(row) != first),
         };
         let n_before = rows.len() as i64;
-        let other_ops = op.only(|id| ops.get(id) == Some(&Op::Other), n_rows);
-        let other_regions = region.only(|id| regions.get(id) == Some(&RegionType::Other), n_rows);
+        let other_ops = op.only(|id| ops.get(id) == Some(&Op::Other));
+        let other_regions = region.only(|id| regions.get(id) == Some(&RegionType::Other));
         let op_kinds = op.into_numbers(ops.iter().map(|op| *op as i64).collect(), Op::Other as i64);
         let region_kinds = region.into_numbers(
             regions.iter().map(|region| *region as i64).collect(),
@@ -310,23 +446,42 @@ fn op_of(text: &str) -> Op {
     }
 }
 
+/// Places in [`COLUMNS`] of times, threads and tokens, which are signed in an [`Access`].
+const SIGNED: [usize; 4] = [2, 15, 16, 17];
+
 /// Writes the rows of one run, which are gone through twice. Numbers that are too large for the type of their column make it wider in
-/// all of the file.
+/// all of the file, negative ones make it signed.
 pub fn write<I: Iterator<Item = Access>>(
     run_id: &str,
     rows: impl Fn() -> I,
     strings: &StringTable,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    write_in_groups(run_id, rows, strings, GROUP_ROWS, out)
+}
+
+/// The same in row groups of so many rows.
+pub fn write_in_groups<I: Iterator<Item = Access>>(
+    run_id: &str,
+    rows: impl Fn() -> I,
+    strings: &StringTable,
+    group_rows: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut max = [0u64; N_COLUMNS];
+    let mut is_negative = [false; N_COLUMNS];
     for row in rows() {
-        for (n, max) in max.iter_mut().enumerate() {
-            *max = (*max).max(number(&row, n).unwrap_or(0) as u64);
+        for (n, (max, is_negative)) in max.iter_mut().zip(&mut is_negative).enumerate() {
+            let number = number(&row, n).unwrap_or(0);
+            *max = (*max).max(number as u64);
+            *is_negative |= SIGNED.contains(&n) && number < 0;
         }
     }
     let mut columns = COLUMNS;
-    for (column, max) in columns.iter_mut().zip(max) {
-        if let Kind::Int { bits, .. } = &mut column.kind
+    for ((column, max), is_negative) in columns.iter_mut().zip(max).zip(is_negative) {
+        if is_negative {
+            column.kind = Kind::Int { bits: 64, signed: true };
+        } else if let Kind::Int { bits, .. } = &mut column.kind
             && *bits < 64
             && max >> *bits > 0
         {
@@ -338,7 +493,7 @@ pub fn write<I: Iterator<Item = Access>>(
     let mut group: Vec<Access> = Vec::new();
     loop {
         group.clear();
-        group.extend(rows.by_ref().take(GROUP_ROWS));
+        group.extend(rows.by_ref().take(group_rows));
         if group.is_empty() {
             return out.write_all(&writer.finish());
         }

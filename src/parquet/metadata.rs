@@ -29,6 +29,8 @@ pub struct ColumnInfo {
     pub kind: Kind,
     /// Whether values may be null.
     pub optional: bool,
+    /// Nanoseconds that one stands for, of a column of timestamps.
+    pub unit_ns: Option<u32>,
     pub(super) physical: Physical,
 }
 
@@ -140,7 +142,27 @@ fn column(element: &Fields<'_>, is_nested: bool) -> ColumnInfo {
     };
     let repetition = element.int(3).unwrap_or(0);
     let kind = if is_nested || repetition == 2 { Kind::Other } else { kind(element, physical) };
-    ColumnInfo { name: element.text(4).unwrap_or_default(), kind, optional: repetition == 1, physical }
+    ColumnInfo {
+        name: element.text(4).unwrap_or_default(),
+        kind,
+        optional: repetition == 1,
+        unit_ns: unit_ns(element),
+        physical,
+    }
+}
+
+/// Nanoseconds that a value of a timestamp stands for, from the logical type or the older converted one.
+fn unit_ns(element: &Fields<'_>) -> Option<u32> {
+    let unit = element.fields(10).and_then(|logical| logical.fields(8)).and_then(|time| time.fields(2));
+    let has = |id| unit.is_some_and(|unit| unit.get(id).is_some());
+    match element.int(6) {
+        _ if has(3) => Some(1),
+        _ if has(2) => Some(1_000),
+        _ if has(1) => Some(1_000_000),
+        Some(10) => Some(1_000),
+        Some(9) => Some(1_000_000),
+        _ => None,
+    }
 }
 
 fn kind(element: &Fields<'_>, physical: Physical) -> Kind {

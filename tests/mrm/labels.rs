@@ -33,7 +33,7 @@ fn rows_with_labels_of_their_own_and_out_of_order() {
         let golden = &golden[policy];
         assert_objects(policy, table(&reports, "region_map"), &golden["region_map"]);
         if let Some(message) = golden.get("message") {
-            assert_eq!(view.stopped.unwrap().to_string(), message.as_str().unwrap());
+            assert_eq!(view.stopped.as_ref().unwrap().to_string(), message.as_str().unwrap());
             continue;
         }
         assert_objects(policy, table(&reports, "kv_block_lifecycle"), &golden["kv_lifecycle"]);

@@ -195,12 +195,41 @@ fn oddities_are_counted() {
     assert_eq!(trace.ledger.n_records(), 4);
 }
 
+/// Lines of nothing but blanks are framing, to either grammar, however many blanks there are.
+#[test]
+fn lines_of_blanks_are_passed_over() {
+    let sample = "a 1 [0] 1.5: x: 10 free y\n";
+    for format in [&INFO, &SEED_INFO] {
+        for blank in ["", " ", "\t", "  ", "\t\t", "   ", " \t ", "\u{b}\u{c}", "     \r"] {
+            let text = format!("{blank}\n{sample}{blank}\n{sample}{blank}");
+            let trace = import("blank", text.as_bytes(), Some(format)).unwrap();
+            let found = (trace.accesses.len(), trace.ledger.skipped.records);
+            assert_eq!(found, (2, 0), "{} {blank:?}", format.id);
+        }
+    }
+}
+
+/// Names of commands may start with what lists in JSON start with.
+#[test]
+fn commands_in_brackets_are_taken() {
+    for command in ["[kw]", "[kworker/0:1]", "[1]", "[a b", "[-]", "[.x"] {
+        let line = format!("{command:>11} 10718 [005] 12345.018232: e/P:     7f3a40002000 f (/x)\n");
+        for text in [line.repeat(3), format!("# header\n{line}"), line.clone()] {
+            let trace = import("x", text.as_bytes(), None).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let n_lines = text.lines().filter(|line| !line.starts_with('#')).count();
+            assert_eq!((trace.source.format, trace.accesses.len()), (INFO.id, n_lines), "{text}");
+        }
+    }
+}
+
 /// Nothing else is taken for text of perf.
 #[test]
 fn other_text_is_not_taken() {
     for text in [
         "{\"ts\": 1.5, \"op\": \"x\"}\n",
         "[{\"ph\":\"X\",\"ts\":1.0,\"name\":\"12 1.5: 10\"}]",
+        "[ \"12 1.5: 10\"]\n",
+        "[[\"12 1.5: 10\"]]\n",
         "a;b;c 12\nmain;f 1.5\n",
         "2024-01-01 12:00:00.5: hello\n",
         "hello world\n",

@@ -195,12 +195,21 @@ fn strides(source: &Source<'_, '_>) -> Chart {
 fn intervals(source: &Source<'_, '_>) -> Option<Chart> {
     const SHARES: [f64; 13] = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
     let mut lines = Vec::new();
-    for (number, row) in source.kinds.iter().enumerate() {
-        let spread = source.view.metrics.intervals_of(row.kind);
+    let mut n_others = 0;
+    // Kinds without a region are not among those of the other pictures.
+    for kind in source.view.kinds.sorted() {
+        let spread = source.view.metrics.intervals_of(kind);
         let Some(quantiles) = spread.and_then(|spread| spread.quantiles(SHARES)) else { continue };
+        let number = source.kinds.iter().position(|row| row.kind == kind).unwrap_or_else(|| {
+            n_others += 1;
+            source.kinds.len() + n_others - 1
+        });
+        if number >= MAX_KINDS {
+            continue;
+        }
         let points = quantiles.iter().zip(SHARES).map(|(ns, share)| ((*ns as i64).max(LEAST_NS), share));
         lines.push(Line {
-            name: source.view.kinds.name(row.kind).to_string(),
+            name: source.view.kinds.name(kind).to_string(),
             tone: tone(number),
             points: points.collect(),
         });

@@ -105,7 +105,7 @@ fn add_trace(
         let n = group_digits(i128::from(view.n_left_out));
         report.warning(format!("{n} accesses of no known kind are left out, as was asked for."));
     }
-    warn_of_phases(view, report);
+    warn_of_phases(view, context, report);
     add_facts(view, report);
     let source = Source { view, kinds };
     report.table(glance::table(&source, thresholds));
@@ -193,8 +193,18 @@ fn add_phases(view: &View<'_>, facts: &mut Facts) {
     facts.push("phase_offset", "Offset of phases", phases.offset_ns, Unit::Ns).hint(hint);
 }
 
-/// Says so if all phases lie before or after the trace, and what would have to be added for the first of them to start with it.
-fn warn_of_phases(view: &View<'_>, report: &mut Report) {
+/// Among so many first accesses there is one with a phase, where the source gives any.
+const LOOKED_AT_FOR_PHASES: usize = 10_000;
+
+/// Says so if the phases that were given hold for no access, as accesses have their own, or as all phases lie before or after the trace;
+/// and what would have to be added for the first of them to start with it.
+fn warn_of_phases(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
+    let is_given = !context.query.memory.options().phases.is_empty();
+    if is_given && view.trace.accesses.iter().take(LOOKED_AT_FOR_PHASES).any(|row| row.phase.is_some()) {
+        report.info(
+            "Accesses have phases of their own in the file, which stay; those that were given hold for accesses without one.",
+        );
+    }
     let Some(span) = view.trace.accesses.span() else { return };
     let starts = view.phases.boundaries.iter().map(|phase| phase.start_ns);
     let Some(first) = starts.min().filter(|_| !view.phases.touch(span)) else { return };

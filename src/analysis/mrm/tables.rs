@@ -3,7 +3,7 @@
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::units::Unit;
 use crate::memory::metrics::RegionMetrics;
-use crate::memory::summary::KindSummary;
+use crate::memory::summary::{self, IntervalSummary, KindSummary};
 use crate::memory::{Kind, View};
 use crate::report::{Column, Table};
 
@@ -271,8 +271,8 @@ impl Source<'_, '_> {
     }
 
     fn iai(&self) -> Table {
-        let rows: Vec<_> = self.kinds.iter().filter_map(|row| Some((row.kind, row.intervals?))).collect();
-        let ns = |id, label: &str, value: fn(&crate::memory::summary::IntervalSummary) -> i64| {
+        let rows = summary::intervals(&self.view.metrics, &self.view.kinds);
+        let ns = |id, label: &str, value: fn(&IntervalSummary) -> i64| {
             Column::integer(id, label, Unit::Ns, rows.iter().map(|(_, row)| Some(value(row))).collect())
                 .by_row()
         };

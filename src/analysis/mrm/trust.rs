@@ -83,7 +83,13 @@ fn what_it_tells(grade: Grade, collector: Collector, coverage: &Coverage) -> &'s
     }
 }
 
+/// What was written about it, else what the format tells.
 fn collector_of(view: &View<'_>) -> Collector {
+    let metadata = metadata_of(view.trace);
+    let told = metadata.as_ref().and_then(|metadata| metadata.at("collector.type")?.as_str());
+    if let Some(told) = told {
+        return Collector::of_name(told);
+    }
     match view.trace.source.format {
         "memray" => Collector::Memray,
         "perf-text" | "perf-text-seed" => Collector::PerfMem,
@@ -93,7 +99,7 @@ fn collector_of(view: &View<'_>) -> Collector {
 }
 
 /// What the file says of itself, or what follows from that; the reasons, and whether it was derived.
-fn run_validity(trace: &Trace, context: &Context<'_>) -> (Option<RunValidity>, Vec<String>, bool) {
+pub fn run_validity(trace: &Trace, context: &Context<'_>) -> (Option<RunValidity>, Vec<String>, bool) {
     let beside = metadata_of(trace).as_ref().map(metadata::observer).unwrap_or_default();
     let told = || trace.source.metadata.iter().chain(&beside);
     let raw = |name: &str| told().find(|(key, _)| key == name).map(|(_, value)| value.as_str());

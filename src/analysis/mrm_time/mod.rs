@@ -11,10 +11,9 @@ use crate::report::chart::{Chart, Grid, Heat, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Report, Table};
 use crate::trace::Run;
 use crate::trace::accesses::{Op, PAGE_BITS};
-use rustc_hash::FxHashMap;
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "mrm-time", title: "Memory over time", applies, run, reference: None, is_late: false };
+    AnalysisInfo { id: "mrm-time", title: "Memory over time", applies, run, reference: None, is_late: true };
 
 /// Stretches of time.
 const N_TIMES: usize = 120;
@@ -126,7 +125,9 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
         |at: usize| i128::from(start) + ((at as i128 + 1) * span + N_TIMES as i128 - 1) / N_TIMES as i128;
     let start_of = |at: usize| (at as i128 * span / N_TIMES as i128) as i64;
     let kinds = view.kinds.sorted();
-    let numbers: FxHashMap<Kind, usize> = kinds.iter().enumerate().map(|(at, kind)| (*kind, at)).collect();
+    // By number of the kind.
+    let mut numbers = vec![None; kinds.iter().map(|kind| kind.0 as usize + 1).max().unwrap_or(0)];
+    kinds.iter().enumerate().for_each(|(at, kind)| numbers[kind.0 as usize] = Some(at));
     let places = Places::new(view.pages.to_sorted());
     let mut stretches = vec![
         Stretch {
@@ -157,7 +158,7 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
             Op::Other => {}
         }
         stretch.pages += u64::from(in_stretch.1.insert(page));
-        let number = numbers.get(&row.kind).copied();
+        let number = numbers.get(row.kind.0 as usize).copied().flatten();
         if let Some(number) = number
             && of_kinds.get_mut(number).is_some_and(|pages| pages.insert(page))
             && let Some(new) = stretch.new_pages.get_mut(number)

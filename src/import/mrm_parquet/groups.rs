@@ -4,6 +4,7 @@ use super::ImportError;
 use super::held::Held;
 use super::issues::*;
 use super::part::Notes;
+use crate::base::units::counted;
 use crate::memory_run::schema::{self, Check, Kind};
 use crate::memory_run::trace_table::{self, TraceInfo};
 use crate::parquet::{Error, ParquetFile, Source};
@@ -48,6 +49,11 @@ impl<S: Source> Groups<S> {
         let start = Position::default();
         if !self.missing_columns.is_empty() {
             out.trace.ledger.file(&MISSING_COLUMNS, start, self.missing_columns.join(", ").as_bytes());
+        }
+        let odd = trace_table::odd_columns(&self.file);
+        if !odd.is_empty() {
+            let odd: Vec<String> = odd.iter().map(|(name, what)| format!("{name} ({what})")).collect();
+            out.trace.ledger.file(&ODD_COLUMNS, start, odd.join(", ").as_bytes());
         }
         out.trace.accesses.set_expected();
         let extra: Vec<&str> = self
@@ -120,7 +126,7 @@ impl<S: Source> Groups<S> {
         let Groups { file, info, next, .. } = self;
         let group = *next;
         *next += 1;
-        let n_skipped = info.n_skipped;
+        let (n_skipped, n_out_of_range) = (info.n_skipped, info.n_out_of_range);
         let trace = &mut out.trace;
         let n_before = trace.accesses.n_seen();
         // Rows of a group lie by columns, so none has a place of its own.
@@ -131,6 +137,11 @@ impl<S: Source> Groups<S> {
             trace.ledger.skip_records(n_rows, n_bytes);
             trace.ledger.file(&DAMAGED_GROUP, at, error.to_string().as_bytes());
             return;
+        }
+        let n_missing = info.n_out_of_range - n_out_of_range;
+        if n_missing > 0 {
+            let what = counted(n_missing, "number", "numbers");
+            trace.ledger.file(&OUT_OF_RANGE, at, what.as_bytes());
         }
         let n_kept = trace.accesses.n_seen() - n_before;
         let n_out = info.n_skipped - n_skipped;

@@ -7,6 +7,11 @@ issue_kinds! {
         "columns that the format asks for are missing and count as empty",
         "the reference refuses such a file";
     EXTRA_COLUMNS = "mrm-extra-columns", Note, "columns that the format does not have were ignored", "";
+    ODD_COLUMNS = "mrm-odd-columns", Note,
+        "columns hold values of another type than the format's: they count as missing, numbers for operations as operations that are neither load nor store",
+        "write numbers as numbers, and load or store as text";
+    OUT_OF_RANGE = "mrm-out-of-range", Note,
+        "row groups have numbers that are negative or too large for their column, which count as missing", "";
     WITHOUT_ADDRESS = "mrm-row-without-address", Skipped,
         "rows without a time, an address or an operation, skipped", "";
     DAMAGED_GROUP = "mrm-damaged-group", Skipped,

@@ -171,10 +171,14 @@ impl LineRows for Samples {
     }
 }
 
-/// Lines of other formats start like this.
+/// Lines of other formats start like this. The name of a command may start with a bracket as a list in JSON does, but goes on otherwise.
 fn is_foreign(line: &[u8]) -> bool {
-    let first = line.iter().find(|byte| !is_blank(**byte));
-    matches!(first, Some(b'{' | b'[' | b'"' | b'<')) && !line.starts_with(b"[ perf record:")
+    let mut said = line.iter().filter(|byte| !is_blank(**byte));
+    match said.next() {
+        Some(b'{' | b'"' | b'<') => true,
+        Some(b'[') => matches!(said.next(), None | Some(b'{' | b'[' | b'"' | b']')),
+        _ => false,
+    }
 }
 
 /// Looks for lines that are samples; what comes first may be a header, or what perf said of itself.

@@ -16,7 +16,9 @@ pub fn parse(line: &[u8]) -> Option<Result<Sample<'_>, Problem>> {
     let n_blank = line.iter().take_while(|byte| is_blank(**byte)).count();
     // The name of the command is anything, so the process number is the first word at which the rest fits; the first word
     // of the line is tried last, where blanks before it have to do for a name.
-    let words = (2..line.len()).filter(|at| *at != n_blank).chain((n_blank >= 2).then_some(n_blank));
+    // A line of nothing but blanks has no word.
+    let is_first_tried = (2..line.len()).contains(&n_blank);
+    let words = (2..line.len()).filter(|at| *at != n_blank).chain(is_first_tried.then_some(n_blank));
     for at in words {
         let starts_word = line[at].is_ascii_digit() && is_blank(line[at - 1]);
         if starts_word && let Some(found) = at_pid(&line[at..]) {
