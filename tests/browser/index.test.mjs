@@ -42,6 +42,15 @@ async function comeBack(page) {
   await waitUntilReady(page);
 }
 
+/** Waits until the browser keeps the site, for which the page waits some seconds only. */
+async function siteIsKept(page) {
+  const context = page.context();
+  const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent('serviceworker'));
+  await worker.evaluate(async () => {
+    while (!globalThis.registration.active) await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+}
+
 /** All text of the reports, and an export. */
 async function contents(page) {
   const [download] = await Promise.all([
@@ -217,6 +226,8 @@ indexTest('where there is no room what is oldest goes, or nothing is kept, and e
   const session = await page.context().newCDPSession(page);
   const origin = new URL(given.site.url).origin;
   const usage = () => page.evaluate(async () => (await navigator.storage.estimate()).usage);
+  // What is kept of the site itself counts as well.
+  await siteIsKept(page);
   const before = await usage();
   await openAndKeep(page, SMALL, made.small);
   await comeBack(page);
