@@ -189,6 +189,17 @@ fn the_overview_counts_busy_time_once() {
 }
 
 #[test]
+fn a_slice_that_outlasts_its_parent_is_busy_to_its_end() {
+    let text = r#"[{"ph":"B","name":"outer","ts":0,"pid":1,"tid":1},{"ph":"B","name":"inner","ts":1,"pid":1,"tid":1},
+        {"ph":"E","name":"outer","ts":4,"pid":1,"tid":1},{"ph":"X","name":"last","ts":20,"dur":1,"pid":2,"tid":1}]"#;
+    let trace = support::import("open.json", text.as_bytes(), None).unwrap();
+    let reports = analysis::reports(&Run::single(trace), &Query::default());
+    let report = reports.iter().find(|report| report.id == "overview").unwrap();
+    assert_eq!(rows(table(report, "processes"), &["key", "busy"]), ["1 21000", "2 1000"]);
+    assert_eq!(rows(table(report, "threads"), &["process", "busy"]), ["1 21000", "2 1000"]);
+}
+
+#[test]
 fn an_empty_trace_says_so() {
     let reports = analysis::reports(&Run::single(Trace::default()), &Query::default());
     assert_eq!(reports.len(), 1);

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::data_dirs;
 use tracedrop::analysis::Query;
+use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::mrm_run;
 use tracedrop::memory_run::dataset::{self, Dataset};
 use tracedrop::memory_run::{TRACE, file_beside, is_directory};
-use tracedrop::report::{Report, Table};
+use tracedrop::report::{Block, Report, Table};
 
 /// Every folder below `dir` that holds a trace.
 fn runs_in(dir: &Path) -> Vec<PathBuf> {
@@ -26,6 +27,11 @@ fn runs_in(dir: &Path) -> Vec<PathBuf> {
 }
 
 fn open(dir: &Path) -> Session {
+    open_cut(dir, usize::MAX)
+}
+
+/// With no more than the first bytes of the trace.
+fn open_cut(dir: &Path, max_bytes: usize) -> Session {
     let mut beside: Vec<(String, Vec<u8>)> = std::fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap())
@@ -33,7 +39,8 @@ fn open(dir: &Path) -> Session {
         .collect();
     beside.sort();
     let at = beside.iter().position(|(name, _)| name == TRACE).unwrap();
-    let (_, trace) = beside.remove(at);
+    let (_, mut trace) = beside.remove(at);
+    trace.truncate(max_bytes);
     let beside = beside.into_iter().map(|(name, content)| file_beside(name, content)).collect();
     let name = dir.file_name().unwrap().to_str().unwrap();
     let mut session = Session::new(name, trace.len() as u64, None, Query::default());
@@ -108,6 +115,121 @@ fn what_was_tampered_with_is_told() {
 }
 
 #[test]
+fn what_lies_beside_a_trace_that_can_not_be_read_is_shown() {
+    for dir in data_dirs("mrm") {
+        for run in runs_in(&dir.join("runs")) {
+            let session = open_cut(&run, 1000);
+            let report = report(&session);
+            assert_eq!(report.summary, "1 of 5 files is not as the manifest says.");
+            let files = table(report, "files");
+            let at = column(files, "path").iter().position(|path| path == TRACE).unwrap();
+            assert_eq!(column(files, "state")[at], "✗ other size");
+            assert!(
+                column(table(report, "metadata"), "key").contains(&"phase_boundaries.0.start_ns".to_string())
+            );
+            let [trace] = &session.run().traces[..] else { panic!() };
+            assert_eq!((trace.ledger.count_of("unreadable"), trace.ledger.skipped.bytes), (1, 1000));
+            // It is no run among others, and no success.
+            let why = session.shortfall().expect("nothing was read");
+            assert!(why.contains("Parquet"), "{why}");
+            assert_eq!(session.why_useless().map(|why| why.what), Some(why));
+        }
+    }
+}
+
+/// A trace of accesses in a directory with that `metadata.json`.
+fn with_metadata(name: &str, metadata: &str) -> Session {
+    let bytes = std::fs::read(support::own_dir("mrm").join("parquet-variants/codec-none.parquet")).unwrap();
+    let mut session = Session::new(name, bytes.len() as u64, None, Query::default());
+    session.lies_in_run(TRACE, vec![file_beside("metadata.json".to_string(), metadata.as_bytes().to_vec())]);
+    session.feed(&bytes);
+    session.finish().unwrap();
+    session
+}
+
+/// What is derived from the cost of watching counts as what was written down; heat alone says nothing of that.
+#[test]
+fn runs_that_were_disturbed_are_left_out_of_what_runs_have_in_common() {
+    let disturbed = r#"{"observer_effect_summary": {"observer_cpu_overhead_pct_max": 55}}"#;
+    let cases = [
+        (disturbed, "contaminated (derived)"),
+        (r#"{"run_validity": "contaminated"}"#, "contaminated"),
+        (r#"{"thermal": {"run_validity": "clean", "peak_temp_c": 95}}"#, "clean"),
+        (r#"{"observer_effect_summary": {"observer_cpu_overhead_pct_max": 1}}"#, "clean (derived)"),
+        (r#"{"run_id": "x", "thermal": {"peak_temp_c": 95, "throttle_events": 0}}"#, ""),
+        ("{}", ""),
+    ];
+    let sessions = cases.iter().map(|(metadata, _)| with_metadata("run", metadata)).collect();
+    let together = Session::together(sessions).unwrap();
+    let report = report(&together);
+    assert!(report.summary.starts_with("6 runs, 2 of which contaminated;"), "{}", report.summary);
+    assert_eq!(column(table(report, "dataset"), "run_validity"), cases.map(|(_, said)| said));
+    assert!(column(table(report, "dataset_groups"), "runs").iter().all(|runs| runs == "4"));
+}
+
+/// What may be asked of a trace follows from its collector.
+#[test]
+fn the_collector_that_was_written_down_decides_what_a_trace_can_tell() {
+    for (collector, said) in [
+        ("memray", "everything"),
+        ("perf_mem", "no latency or levels"),
+        ("perf_mem_labelled", "no latency or levels"),
+        ("other", "no latency or levels"),
+    ] {
+        let session = with_metadata("run", &format!(r#"{{"collector": {{"type": "{collector}"}}}}"#));
+        let mrm = session.reports().iter().find(|report| report.id == "mrm").unwrap();
+        let trust = format!("{:?}", mrm.blocks.first());
+        assert!(trust.contains(said), "{collector}: {trust}");
+    }
+}
+
+/// Phases that were written down are those of the run, or it is said that they are not.
+#[test]
+fn phases_that_can_not_be_used_are_told() {
+    let phase = |start: &str, end: &str| {
+        format!(r#"{{"phase": "weight_load", "start_ns": {start}, "end_ns": {end}}}"#)
+    };
+    let event = |edge: &str| format!(r#"{{"event": "model_load_{edge}", "mono_ns": 5}}"#);
+    let all = phase("0", "9e18");
+    let none = "metadata.json: the phases can not be used: ";
+    let one = "metadata.json: only 1 of 2 phases can be used: ";
+    let inverted = "the phase 'weight_load' ends before it starts.";
+    let cases = [
+        (format!("[{}]", phase("0", "9000000000000000000")), 1, None),
+        (format!("[{all}]"), 1, None),
+        ("[]".to_string(), 0, None),
+        ("null".to_string(), 0, None),
+        (r#""x""#.to_string(), 0, Some(format!("{none}it is no list of JSON objects."))),
+        ("3".to_string(), 0, Some(format!("{none}it is no list of JSON objects."))),
+        (format!("[{}]", phase("5", "3")), 0, Some(format!("{none}{inverted}"))),
+        (format!("[{}]", phase("\"0\"", "3")), 0, Some(format!("{none}start_ns is no number."))),
+        (format!("[{}, {all}]", phase("5", "3")), 1, Some(format!("{one}{inverted}"))),
+        (format!("[{all}, 7]"), 1, Some(format!("{one}it is no list of JSON objects."))),
+        (format!("[{}, {}]", event("start"), phase("5", "3")), 0, Some(format!("{none}{inverted}"))),
+    ];
+    let bytes = std::fs::read(support::own_dir("mrm").join("parquet-variants/codec-none.parquet")).unwrap();
+    for (phases, n_phases, said) in cases {
+        let metadata = format!(r#"{{"phase_boundaries": {phases}}}"#);
+        let mut session = Session::new("run", bytes.len() as u64, None, Query::default());
+        session.lies_in_run(TRACE, vec![file_beside("metadata.json".to_string(), metadata.into_bytes())]);
+        session.feed(&bytes);
+        session.finish().unwrap();
+        let notes: Vec<String> = report(&session)
+            .blocks
+            .iter()
+            .filter_map(|block| match block {
+                Block::Note(note) => Some(note.text.clone()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(notes, said.into_iter().collect::<Vec<_>>(), "{phases}");
+        let trace = &session.run().traces[0];
+        let view = tracedrop::analysis::mrm_run::view_of(trace, &MemoryQuery::default());
+        assert_eq!(view.phases.boundaries.len(), n_phases, "{phases}");
+    }
+}
+
+#[test]
 fn a_trace_that_is_not_read_to_its_end_is_not_called_changed() {
     for dir in data_dirs("mrm") {
         let run = &runs_in(&dir.join("runs"))[0];
@@ -172,6 +294,27 @@ fn the_command_opens_folders_of_runs() {
     }
 }
 
+/// Accesses that nothing tells the kind of end the command where they may not be there.
+#[test]
+fn the_command_fails_at_what_may_not_be_there() {
+    for dir in data_dirs("mrm") {
+        let out = std::env::temp_dir().join(format!("tracedrop-unknown-{}", std::process::id()));
+        let run = |args: &[&str]| {
+            let command = &mut Command::new(env!("CARGO_BIN_EXE_tracedrop"));
+            let output = command.current_dir(dir.join("inputs")).args(args).output().unwrap();
+            (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        };
+        let file = "tiny-24.txt";
+        assert_eq!(run(&["report", file, "--unknown", "keep"]).0, Some(0));
+        let (code, said) = run(&["report", file, "--unknown", "error"]);
+        assert!(code == Some(1) && said.contains("Could not classify row: address_page=0x"), "{said}");
+        let folder = out.to_str().unwrap();
+        let (code, said) = run(&["export", file, "--to", "mrm-run", "-o", folder, "--unknown", "error"]);
+        assert!(code == Some(1) && said.contains("nothing was written"), "{said}");
+        assert!(!out.exists());
+    }
+}
+
 #[test]
 fn a_run_that_is_written_again_has_what_was_written_about_it() {
     for dir in data_dirs("mrm") {
@@ -190,7 +333,8 @@ fn a_run_that_is_written_again_has_what_was_written_about_it() {
 
 #[test]
 fn what_lies_in_the_way_is_not_read() {
-    assert!(!tracedrop::memory_run::is_read("perf.data", 10));
+    assert!(!tracedrop::memory_run::is_read("perf.data", 1 << 30));
+    assert!(tracedrop::memory_run::is_read("write_once.png", 10));
     assert!(!tracedrop::memory_run::is_read("manifest.json", 1 << 40));
     assert!(tracedrop::memory_run::is_read("manifest.json", 1 << 10));
 }

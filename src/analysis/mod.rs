@@ -32,6 +32,9 @@ pub mod sway_summary;
 pub mod timeline;
 
 use crate::base::progress;
+use crate::memory::labeller::Unclassified;
+use crate::memory::labelling::Stopped;
+use crate::memory::{Measured, View};
 use crate::report::{Document, Report};
 use crate::trace::{Run, Trace};
 use memory_query::MemoryQuery;
@@ -147,7 +150,7 @@ pub struct Context<'a> {
     pub query: &'a Query,
     sums: OnceCell<slices::SliceSums<'a>>,
     gpu: OnceCell<Vec<gpu::GpuTrace<'a>>>,
-    memory: OnceCell<Vec<crate::memory::View<'a>>>,
+    memory: OnceCell<Vec<View<'a>>>,
 }
 
 impl<'a> Context<'a> {
@@ -163,12 +166,20 @@ impl<'a> Context<'a> {
             let again = |(trace, model)| gpu::GpuTrace::again(trace, model);
             context.gpu = OnceCell::from(context.of_gpu().zip(found.gpu).map(again).collect::<Vec<_>>());
         }
+        if !found.memory.is_empty() {
+            let again = |(trace, measured)| View::again(trace, measured);
+            context.memory =
+                OnceCell::from(context.of_memory().zip(found.memory).map(again).collect::<Vec<_>>());
+        }
         context
     }
 
     /// What was found that is of use to another context.
     fn into_found(self) -> Found {
-        Found { gpu: self.gpu.into_inner().into_iter().flatten().map(gpu::GpuTrace::into_model).collect() }
+        Found {
+            gpu: self.gpu.into_inner().into_iter().flatten().map(gpu::GpuTrace::into_model).collect(),
+            memory: self.memory.into_inner().into_iter().flatten().map(View::into_measured).collect(),
+        }
     }
 
     /// What GPUs did, trace by trace; only of traces that have to do with one.
@@ -184,16 +195,19 @@ impl<'a> Context<'a> {
     }
 
     /// Accesses to memory with their labels and metrics, trace by trace; only of traces that are of such.
-    pub fn memory(&self) -> &[crate::memory::View<'a>] {
+    pub fn memory(&self) -> &[View<'a>] {
         self.memory.get_or_init(|| {
-            let with_accesses = || self.run.traces.iter().filter(|trace| trace.accesses.is_expected());
-            let n = with_accesses().count() as f64;
+            let n = self.of_memory().count() as f64;
             let view = |(at, trace): (usize, &'a Trace)| {
                 let at = at as f64;
                 progress::within(at / n, (at + 1.0) / n, || mrm_run::view_of(trace, &self.query.memory))
             };
-            with_accesses().enumerate().map(view).collect()
+            self.of_memory().enumerate().map(view).collect()
         })
+    }
+
+    fn of_memory(&self) -> impl Iterator<Item = &'a Trace> + use<'a> {
+        self.run.traces.iter().filter(|trace| trace.accesses.is_expected())
     }
 
     /// Times of slices by name.
@@ -220,22 +234,22 @@ pub fn listed() -> Vec<(&'static str, &'static str)> {
 
 /// All reports that `run` has data for.
 pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
-    let context = Context::new(run, query);
-    let reports = make(&context, applying(run));
-    with_conclusions(run, reports)
+    reports_of(run, query, None).0
 }
 
-/// Those of all reports whose ids are `wanted`. The others are not made, but where one is drawn from them.
-pub fn wanted_reports(run: &Run, query: &Query, wanted: &[String]) -> Vec<Report> {
-    let is_wanted = |id: &str| wanted.iter().any(|wanted| wanted == id);
-    let mut reports = if CONCLUSIONS.iter().any(|conclusion| is_wanted(conclusion.id)) {
-        reports(run, query)
-    } else {
-        let context = Context::new(run, query);
-        make(&context, applying(run).filter(|analysis| is_wanted(analysis.id)))
-    };
+/// All reports, or those whose ids are `wanted`: the others are not made, but where one is drawn from them. And what was found for
+/// them.
+pub fn reports_of(run: &Run, query: &Query, wanted: Option<&[String]>) -> (Vec<Report>, Found) {
+    let is_wanted = |id: &str| wanted.is_none_or(|wanted| wanted.iter().any(|wanted| wanted == id));
+    let draws_conclusions = CONCLUSIONS.iter().any(|conclusion| is_wanted(conclusion.id));
+    let context = Context::new(run, query);
+    let mut reports =
+        make(&context, applying(run).filter(|analysis| draws_conclusions || is_wanted(analysis.id)));
+    if draws_conclusions {
+        reports = with_conclusions(run, reports);
+    }
     reports.retain(|report| is_wanted(&report.id));
-    reports
+    (reports, context.into_found())
 }
 
 /// The reports that cost little beside reading, for as long as reading goes on and while the others are made; and what was
@@ -306,6 +320,17 @@ fn applying(run: &Run) -> impl Iterator<Item = &'static AnalysisInfo> {
 #[derive(Default)]
 pub struct Found {
     gpu: Vec<gpu::GpuModel>,
+    memory: Vec<Measured>,
+}
+
+impl Found {
+    /// The access of no known kind at which labelling stopped, as was asked for.
+    pub fn unclassified(&self) -> Option<&Unclassified> {
+        self.memory.iter().find_map(|measured| match &measured.stopped {
+            Some(Stopped::Unclassified(unclassified)) => Some(unclassified),
+            _ => None,
+        })
+    }
 }
 
 /// Whether there are more reports on `run` than the early ones.

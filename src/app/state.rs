@@ -188,6 +188,8 @@ pub struct Tab {
     pub name: RwSignal<String>,
     pub phase: RwSignal<Phase>,
     pub reading: RwSignal<Reading>,
+    /// Percent of the reports that are made, where they are made again for another question and that takes its time.
+    pub made_again: RwSignal<Option<u8>>,
     pub document: RwSignal<Option<Arc<DocumentView>>>,
     /// `id` of the report that shows; `None` for the first one.
     pub report: RwSignal<Option<String>>,
@@ -478,6 +480,7 @@ impl Tab {
             name: RwSignal::new(text::visible(&source.name())),
             phase: RwSignal::new(Phase::Waiting),
             reading: RwSignal::default(),
+            made_again: RwSignal::default(),
             document: RwSignal::new(None),
             report: RwSignal::new(None),
             led_to: RwSignal::new(None),
@@ -656,8 +659,14 @@ impl Tab {
         if is_read {
             self.let_helpers_go();
         }
+        if !matches!(event, Event::Progress(_)) && self.made_again.with_untracked(Option::is_some) {
+            self.made_again.set(None);
+        }
         match event {
             Event::Ready { formats } => self.app.formats.set(formats),
+            Event::Progress(progress) if self.phase.get_untracked() == Phase::Done => {
+                self.made_again.set(progress.made_percent);
+            }
             Event::Progress(progress) => {
                 let now = browser::now_ms();
                 let mut pace = self.pace.get_value();

@@ -112,6 +112,9 @@ pub struct Words {
     pub making_reports: &'static str,
     /// Percent of the reports that are made.
     pub making_percent: fn(u8) -> String,
+    /// They are made again for another question.
+    pub making_again: &'static str,
+    pub making_again_percent: fn(u8) -> String,
     pub stopping: &'static str,
     pub stop: &'static str,
     pub discard: &'static str,
@@ -144,6 +147,7 @@ pub struct Words {
     pub verdict_clean: fn(u64, &str) -> String,
     pub verdict_notes: fn(u64, &str) -> String,
     pub verdict_counts: fn((u64, u64, u64), &str) -> String,
+    pub verdict_unreadable: &'static str,
     pub verdict_stopped: fn(u64, u64, u64, &str) -> String,
     /// Files that were read, and all of them.
     pub verdict_left_out: fn(u64, u64, u64, &str) -> String,
@@ -467,6 +471,8 @@ static ENGLISH: Words = Words {
     reading: "Reading",
     making_reports: "All is read; making the reports",
     making_percent: |percent| format!("All is read; {percent} % of the reports made"),
+    making_again: "Making the reports again",
+    making_again_percent: |percent| format!("Making the reports again: {percent} %"),
     stopping: "Stopping; what was read is kept",
     stop: "Stop",
     discard: "Discard",
@@ -537,6 +543,7 @@ static ENGLISH: Words = Words {
         format!("Everything was read: {} {noun}, nothing skipped, nothing changed.", number(records))
     },
     verdict_notes: |records, noun| format!("Everything was read: {} {noun}, with remarks.", number(records)),
+    verdict_unreadable: "It could not be read. The reports are on what lies beside it.",
     verdict_counts: |(kept, repaired, skipped), noun| {
         let mut parts = vec![format!("{} kept", number(kept))];
         if repaired > 0 {

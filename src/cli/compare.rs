@@ -87,7 +87,7 @@ pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
     let mut compared = match Compared::new(a, b, &CompareQuery { phase }) {
         Ok(compared) => compared,
         Err(problem) => {
-            eprintln!("tracedrop: {problem}");
+            say!("tracedrop: {problem}");
             return Ok(ExitCode::from(1));
         }
     };
@@ -158,9 +158,9 @@ fn hold(limits: &[Limit], compared: &Compared) -> io::Result<ExitCode> {
     let mut is_passed = false;
     for limit in limits {
         match limit.check(compared.comparison()) {
-            Ok(Outcome::Kept(why)) => eprintln!("tracedrop: kept: {} ({why})", limit.text),
+            Ok(Outcome::Kept(why)) => say!("tracedrop: kept: {} ({why})", limit.text),
             Ok(Outcome::Passed(why)) => {
-                eprintln!("tracedrop: passed: {} ({why})", limit.text);
+                say!("tracedrop: passed: {} ({why})", limit.text);
                 is_passed = true;
             }
             Err(message) => return Ok(usage(format!("--fail-on: {message}"))),

@@ -1,7 +1,15 @@
 //! The `tracedrop` command: the same library as the page, on files of this computer.
 //!
 //! Reports and exports go to standard output, everything about them to standard error.
-//! Ends with 0; 1 when a file gave nothing to report on; 2 on wrong usage; 3 when a limit of a comparison was passed.
+//! Ends with 0; 1 when a file gave nothing to report on, or has in it what may not be there; 2 on wrong usage; 3 when a limit of a comparison was passed.
+
+/// Says a line on standard error. That nobody reads it any more, as behind `2>&1 | head`, is no failure.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
 
 mod compare;
 mod content;
@@ -308,7 +316,7 @@ fn main() -> ExitCode {
         // A reader such as `head` that has enough is no error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("tracedrop: {error}");
+            say!("tracedrop: {error}");
             ExitCode::from(1)
         }
     }
@@ -325,7 +333,7 @@ fn now_ms() -> u64 {
 
 /// Says what was wrong with the call, as clap does.
 fn usage(message: String) -> ExitCode {
-    eprintln!("error: {message}\n\nFor more information, try '--help'.");
+    say!("error: {message}\n\nFor more information, try '--help'.");
     ExitCode::from(2)
 }
 
@@ -411,7 +419,12 @@ fn report_together(
         return Ok(wrong);
     }
     out.flush()?;
-    Ok(if n_read == files.len() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    let shortfall = session.shortfall();
+    if let Some(why) = &shortfall {
+        say!("tracedrop: {why}");
+    }
+    let is_complete = n_read == files.len() && shortfall.is_none();
+    Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 /// Lets go of the reports that were not asked for; says so and gives `false` if nothing is left.
@@ -422,7 +435,7 @@ fn keep_wanted(args: &ReportArgs, session: &mut dyn Shown, name: &str) -> bool {
     session.keep_reports(&|id| args.report.iter().any(|wanted| wanted == id));
     let is_left = !session.reports().is_empty();
     if !is_left {
-        eprintln!("tracedrop: {name}: holds nothing for {}", args.report.join(", "));
+        say!("tracedrop: {name}: holds nothing for {}", args.report.join(", "));
     }
     is_left
 }
@@ -459,6 +472,10 @@ fn report_each(
         n_written += 1;
         if let Some(wrong) = write_report(args, &notes, session, &mut out)? {
             return Ok(wrong);
+        }
+        if let Some(why) = session.shortfall() {
+            say!("tracedrop: {}: {why}", file.shown());
+            code = ExitCode::from(1);
         }
     }
     if as_list {
@@ -657,7 +674,7 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     let is_link = exporter.id == export::link::INFO.id;
     if !is_link && session.exporters().iter().all(|possible| possible.id != exporter.id) {
         let why = session.why_not_exported();
-        eprintln!("tracedrop: {}: {why}", read::shown(&args.file));
+        say!("tracedrop: {}: {why}", read::shown(&args.file));
         return Ok(ExitCode::from(1));
     }
     let mut options = Options { now_ms: now_ms(), cut, redact, notes, ..Options::default() };
@@ -674,14 +691,14 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         Some(path) => match std::fs::File::create(path) {
             Ok(file) => Box::new(io::BufWriter::new(file)),
             Err(error) => {
-                eprintln!("tracedrop: cannot write {}: {error}", read::shown(path));
+                say!("tracedrop: cannot write {}: {error}", read::shown(path));
                 return Ok(ExitCode::from(2));
             }
         },
         None => Box::new(io::BufWriter::new(io::stdout().lock())),
     };
     if session.exports_without_args(exporter) {
-        eprintln!("tracedrop: {}: note: {WITHOUT_ARGS}", read::shown(&args.file));
+        say!("tracedrop: {}: note: {WITHOUT_ARGS}", read::shown(&args.file));
     }
     session.export(exporter, &options, &mut out)?;
     out.flush()?;

@@ -43,20 +43,20 @@ fn open(path: &Path) -> Option<Config> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) => {
-            eprintln!("tracedrop: {name}: cannot be opened: {error}");
+            say!("tracedrop: {name}: cannot be opened: {error}");
             return None;
         }
     };
     match Config::read(&bytes) {
         Ok(config) => {
             for warning in config.warnings() {
-                eprintln!("tracedrop: {name}: warning: {}", text::visible(&warning));
+                say!("tracedrop: {name}: warning: {}", text::visible(&warning));
             }
             Some(config)
         }
         Err(error) => {
             for line in error.to_string().lines() {
-                eprintln!("tracedrop: {name}: error: {}", text::visible(line));
+                say!("tracedrop: {name}: error: {}", text::visible(line));
             }
             None
         }
@@ -67,7 +67,7 @@ fn open(path: &Path) -> Option<Config> {
 fn has_errors(config: &Config, path: &Path) -> bool {
     let errors = config.errors();
     for error in &errors {
-        eprintln!("tracedrop: {}: error: {}", read::shown(path), text::visible(error));
+        say!("tracedrop: {}: error: {}", read::shown(path), text::visible(error));
     }
     !errors.is_empty()
 }
@@ -118,7 +118,12 @@ pub fn write_run(
     };
     let Some(trace) = session.run().traces.first() else { return Ok(ExitCode::from(1)) };
     if !export::mrm_run::applies_to(trace) {
-        eprintln!("tracedrop: {name}: it holds no memory accesses");
+        say!("tracedrop: {name}: it holds no memory accesses");
+        return Ok(ExitCode::from(1));
+    }
+    // What was asked not to be there is there, so there is no run to be written.
+    if let Some(why) = session.shortfall() {
+        say!("tracedrop: {name}: nothing was written: {why}");
         return Ok(ExitCode::from(1));
     }
     let run_id = run_id.map_or_else(|| export::mrm_run::run_id(trace), str::to_string);
@@ -135,12 +140,12 @@ pub fn write_run(
     Ok(match written {
         Ok(notes) => {
             for note in &notes {
-                eprintln!("tracedrop: {name}: note: {note}");
+                say!("tracedrop: {name}: note: {note}");
             }
             ExitCode::SUCCESS
         }
         Err(what) => {
-            eprintln!("tracedrop: {what}");
+            say!("tracedrop: {what}");
             ExitCode::from(2)
         }
     })

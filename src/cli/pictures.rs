@@ -17,13 +17,13 @@ pub fn write(reports: &[Report], folder: &Path, prefix: &str, is_quiet: bool) ->
             std::fs::write(&path, svg::picture(chart, svg::FILE_WIDTH))
                 .map_err(|error| in_place(&path, &error))?;
             if !is_quiet {
-                eprintln!("tracedrop: wrote {}", path.display());
+                say!("tracedrop: wrote {}", path.display());
             }
             n += 1;
         }
     }
     if n == 0 && !is_quiet {
-        eprintln!("tracedrop: there are no pictures in these reports");
+        say!("tracedrop: there are no pictures in these reports");
     }
     Ok(())
 }

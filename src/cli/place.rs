@@ -201,10 +201,10 @@ fn in_archive(path: &Path, is_quiet: bool) -> Option<Vec<Place>> {
     }
     if !is_quiet {
         for file in left_out {
-            eprintln!("tracedrop: {}: note: left out: {file}", shown(path));
+            say!("tracedrop: {}: note: left out: {file}", shown(path));
         }
         if archive.is_cut {
-            eprintln!("tracedrop: {}: note: only the first of its many files are looked at", shown(path));
+            say!("tracedrop: {}: note: only the first of its many files are looked at", shown(path));
         }
     }
     Some(places)
@@ -253,7 +253,7 @@ fn beside_in(folder: &Path, names: Vec<String>) -> Vec<FileBeside> {
         match std::fs::read(&path) {
             Ok(content) => memory_run::file_beside(name, content),
             Err(error) => {
-                eprintln!("tracedrop: {} can not be read: {error}", shown(&path));
+                say!("tracedrop: {} can not be read: {error}", shown(&path));
                 FileBeside::unread(name, n_bytes)
             }
         }
@@ -309,7 +309,7 @@ impl Packed {
                 Ok(content) => memory_run::file_beside(name, content),
                 Err(why) => {
                     if !is_quiet {
-                        eprintln!("tracedrop: {} in {}: {why}", text::visible(&name), shown(&self.archive));
+                        say!("tracedrop: {} in {}: {why}", text::visible(&name), shown(&self.archive));
                     }
                     FileBeside::unread(name, entry.n_bytes)
                 }

@@ -55,7 +55,7 @@ pub fn open(
     match open_any(place, format, query, args, &[])? {
         Opened::Session(session) => Some(*session),
         Opened::Linked(_) => {
-            eprintln!("tracedrop: {}: a report was handed on in it, and no trace", place.shown());
+            say!("tracedrop: {}: a report was handed on in it, and no trace", place.shown());
             None
         }
     }
@@ -73,7 +73,7 @@ pub fn open_any(
 ) -> Option<Opened> {
     let name = place.shown();
     let complain = |what: &dyn std::fmt::Display| {
-        eprintln!("tracedrop: {name}: {what}");
+        say!("tracedrop: {name}: {what}");
         None
     };
     let input = match place.input(args.quiet) {
@@ -97,7 +97,7 @@ pub fn open_any(
         let index = Index::open(content.clone());
         if let (Ok(index), false) = (&index, args.quiet) {
             let trace = text::visible(&index.head.source.file_name);
-            eprintln!("tracedrop: {name}: note: this is the index of {trace}, which was not read");
+            say!("tracedrop: {name}: note: this is the index of {trace}, which was not read");
         }
         let session = index.and_then(|index| Session::of_index(index, None, query));
         return match session {
@@ -117,10 +117,10 @@ pub fn open_any(
             Ok(HandedOn::Session(session)) => Some(Opened::Session(session)),
             Ok(HandedOn::Linked(linked)) => {
                 if let (Some(why), false) = (linked.problem(), args.quiet) {
-                    eprintln!("tracedrop: {name}: note: shown without what was read of the trace: {why}");
+                    say!("tracedrop: {name}: note: shown without what was read of the trace: {why}");
                 }
                 if asked.is_some() && !args.quiet {
-                    eprintln!(
+                    say!(
                         "tracedrop: {name}: note: the reports are as they were made; there is no trace to ask anew"
                     );
                 }
@@ -182,7 +182,8 @@ pub fn open_any(
     if !args.quiet {
         tell(&name, &trace.ledger);
     }
-    if let Some(why) = session.why_useless() {
+    // What lies beside a trace is shown without it; the caller says what is wrong.
+    if let Some(why) = session.why_useless().filter(|_| session.lies_alone()) {
         return complain(&why);
     }
     Some(Opened::Session(Box::new(session)))
@@ -272,6 +273,6 @@ fn tell(name: &str, ledger: &Ledger) {
             ",".to_string()
         };
         let example = if issue.example.is_empty() { String::new() } else { format!(": {}", issue.example) };
-        eprintln!("tracedrop: {name}: {word}: {}{times} at {place}{example}", issue.kind.what);
+        say!("tracedrop: {name}: {word}: {}{times} at {place}{example}", issue.kind.what);
     }
 }

@@ -7,6 +7,7 @@
 use crate::analysis::Query;
 use crate::base::units::Unit;
 use crate::compare::{CompareQuery, PhaseFilter};
+use crate::import::UNREADABLE;
 use crate::import::unpack::Packing;
 use crate::report::Chart;
 use crate::report::view::{TableQuery, TableRows};
@@ -539,6 +540,11 @@ impl LedgerView {
     /// Every record was kept as it stood and nothing was worth a remark.
     pub fn is_clean(&self) -> bool {
         self.issues.is_empty() && self.repaired.records == 0 && self.skipped.records == 0
+    }
+
+    /// Its reader could make nothing of the file; there is only what lies beside it.
+    pub fn is_unreadable(&self) -> bool {
+        self.issues.iter().any(|issue| issue.code == UNREADABLE.code)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
 use crate::export::redact::Outgoing;
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
-use crate::import::{FormatInfo, Import, ImportError, ImportProgress};
+use crate::import::{FormatInfo, Import, ImportError, ImportProgress, UNREADABLE};
 use crate::index::{self, Head, Identity, Index};
 use crate::memory_run::manifest::Checksum;
 use crate::report::Report;
@@ -55,6 +55,8 @@ pub struct Session {
     /// What the reports that are there have found, for those that are yet to be made and for a comparison. It takes memory, and
     /// can be found again.
     found: Found,
+    /// The access of no known kind at which labelling stopped for all reports, as was asked for.
+    unclassified: Option<String>,
     /// See [`Session::hold_only`].
     chosen: Option<(i64, i64)>,
 }
@@ -95,6 +97,7 @@ impl Session {
             sent: None,
             order: RowOrder::default(),
             found: Found::default(),
+            unclassified: None,
             chosen: None,
         }
     }
@@ -267,8 +270,16 @@ impl Session {
     /// The file is the one called `own_name` in the folder of a run that holds `others` beside it, by their bare names. To be
     /// said before the first byte is fed.
     pub fn lies_in_run(&mut self, own_name: &str, others: Vec<FileBeside>) {
+        if let Some(import) = &mut self.import {
+            import.keep_unreadable();
+        }
         let own = FileBeside { name: own_name.to_string(), ..FileBeside::default() };
         self.beside = Some(([own].into_iter().chain(others).collect(), Checksum::default()));
+    }
+
+    /// Whether nothing that lies beside the files is shown with them.
+    pub fn lies_alone(&self) -> bool {
+        self.run.traces.iter().all(|trace| trace.beside.is_empty())
     }
 
     /// Takes the next bytes of the file.
@@ -303,11 +314,16 @@ impl Session {
         let [trace] = self.run.traces.get(self.n_done.unwrap_or(0)..)? else { return None };
         // An index was made of something.
         let ledger = Some(&trace.ledger).filter(|_| self.index_view.is_none())?;
+        let unreadable = ledger.issue(UNREADABLE.code);
         let is_useless = ledger.kept.records + ledger.repaired.records == 0
-            && (ledger.skipped.records > 0 || ledger.content_bytes == 0);
+            && (ledger.skipped.records > 0 || ledger.content_bytes == 0 || unreadable.is_some());
         is_useless.then(|| {
             let noun = if ledger.record_noun.is_empty() { "records" } else { &ledger.record_noun };
-            ImportError { code: "nothing-usable", what: format!("no {noun} in it"), hint: String::new() }
+            let what = match unreadable {
+                Some(issue) => issue.example.clone(),
+                None => format!("no {noun} in it"),
+            };
+            ImportError { code: "nothing-usable", what, hint: String::new() }
         })
     }
 
@@ -460,6 +476,7 @@ impl Session {
         self.order = RowOrder::default();
         let (reports, found) = analysis::early_reports(&self.run, &self.query);
         self.reports = reports;
+        self.unclassified = found.unclassified().map(ToString::to_string);
         // While reading goes on the next ones find more.
         let is_over = self.import.is_none() && self.n_done.is_none();
         self.found = if is_over { found } else { Found::default() };
@@ -478,10 +495,9 @@ impl Session {
     fn make_reports(&mut self) {
         self.order = RowOrder::default();
         self.found = Found::default();
-        self.reports = match &self.wanted {
-            Some(wanted) => analysis::wanted_reports(&self.run, &self.query, wanted),
-            None => analysis::reports(&self.run, &self.query),
-        };
+        let (reports, found) = analysis::reports_of(&self.run, &self.query, self.wanted.as_deref());
+        self.reports = reports;
+        self.unclassified = found.unclassified().map(ToString::to_string);
     }
 
     /// Computes the reports again for another query. An error, and nothing happens, if the tables can not be read from
@@ -621,6 +637,11 @@ impl Shown for Session {
     fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {
         self.reports.retain(|report| is_wanted(&report.id));
         self.order = RowOrder::default();
+    }
+
+    fn shortfall(&self) -> Option<String> {
+        let stopped = |it| format!("labelling stopped at an access of no known kind: {it}");
+        self.why_useless().map(|why| why.to_string()).or_else(|| self.unclassified.as_ref().map(stopped))
     }
 
     fn why_not_exported(&self) -> &'static str {

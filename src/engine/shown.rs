@@ -29,6 +29,12 @@ pub trait Shown {
     /// Lets go of reports that nobody asked for, by their ids.
     fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool);
 
+    /// Why it shows less than was asked for, as a sentence fragment: nothing in the file could be used, or there is what was not to be
+    /// there.
+    fn shortfall(&self) -> Option<String> {
+        None
+    }
+
     /// Exporters that have something to write.
     fn exporters(&self) -> Vec<&'static ExporterInfo>;
 

@@ -1,4 +1,4 @@
-//! A small made-up file, read for nothing but to have the browser compile this code well before it is needed.
+//! Small made-up files, read for nothing but to have the browser compile this code well before it is needed.
 //!
 //! Browsers start wasm with quick, slow code, and compile a function again once it has run for a while: the larger the function,
 //! the longer that takes, and on a computer with few cores it takes the time from what runs. A function that is called once, with
@@ -7,12 +7,15 @@
 
 use super::{Session, Shown};
 use crate::analysis::Query;
+use crate::base::strings::StringTable;
 use crate::import::crew::{Crew, Next};
 use crate::import::parts::Part;
+use crate::memory_run::trace_table;
+use crate::trace::accesses::{Access, Op};
 use std::fmt::Write;
 use std::rc::Rc;
 
-/// The file has so many pieces. With each step one is made up or read, or one report is made, which takes some hundredths of a second
+/// The trace of events has so many pieces. With each step one is made up or read, or one report is made, which takes some hundredths of a second
 /// at most, so that other work gets its turn in between.
 const PIECES: usize = 16;
 /// Operations in a piece, each with what it calls and starts.
@@ -22,8 +25,17 @@ const PIECES_ALONE: usize = 6;
 /// The same file is read so often, since functions that are called once for each are only ever compiled again after that.
 const ROUNDS: usize = 2;
 
-/// Makes up the file and reads it, some of it with every step.
+/// Accesses to memory in the other file, and how many of them are a row group.
+const ACCESSES: u64 = 24_000;
+const ACCESSES_A_GROUP: usize = 4_000;
+
+/// Makes up the files and reads them, some of it with every step.
 pub fn steps() -> impl Iterator<Item = ()> {
+    of_events().chain(of_accesses())
+}
+
+/// A trace of events of a GPU.
+fn of_events() -> impl Iterator<Item = ()> {
     let mut content = Rc::new(Vec::new());
     let mut ends = vec![0];
     let mut reading: Option<(Session, usize)> = None;
@@ -73,14 +85,84 @@ pub fn steps() -> impl Iterator<Item = ()> {
     })
 }
 
+/// Accesses to memory, as Parquet.
+fn of_accesses() -> impl Iterator<Item = ()> {
+    let mut content: Option<Rc<Vec<u8>>> = None;
+    let mut reading: Option<(Session, usize)> = None;
+    let mut n_rounds = 0;
+    std::iter::from_fn(move || {
+        let Some(content) = &content else {
+            content = Some(Rc::new(accesses()));
+            return Some(());
+        };
+        let Some((mut session, n_done)) = reading.take() else {
+            if n_rounds == ROUNDS {
+                return None;
+            }
+            n_rounds += 1;
+            let mut session = Session::new("warm-up", 0, None, Query::default());
+            session.can_read_again(content.clone());
+            session.feed(content.get(..content.len() / 2)?);
+            reading = Some((session, 0));
+            return Some(());
+        };
+        let is_over = match n_done {
+            0 => {
+                join(&mut session, content, content.len());
+                false
+            }
+            1 => !session.finish_early().unwrap_or_default(),
+            _ => !session.make_next_report(),
+        };
+        if is_over {
+            drop(session.document());
+        } else {
+            reading = Some((session, n_done + 1));
+        }
+        Some(())
+    })
+}
+
+/// What a collector of memory accesses writes.
+fn accesses() -> Vec<u8> {
+    let mut strings = StringTable::default();
+    let [malloc, product, cache, level, object] =
+        ["malloc", "ggml_vec_dot_q4_0", "llama_kv_cache_update", "L1", "libllama.so"]
+            .map(|text| Some(strings.intern(text)));
+    let row = |i: u64| Access {
+        sample: i,
+        ts: (i * 1731 + i * i % 977) as i64,
+        address: 0x7f00_0000_0000 + i % 7 * 0x10_0000 + i * 2654 % 65_536 * 8,
+        op: if i.is_multiple_of(3) { Op::Store } else { Op::Load },
+        symbol: [product, cache, malloc][i as usize % 3],
+        dso: object,
+        latency: Some(i * 7919 % 400),
+        cache_level: level,
+        cpu: Some((i % 16) as u32),
+        thread: Some(4_000 + (i % 3) as i64),
+        ..Access::default()
+    };
+    let mut out = Vec::new();
+    // Writing to memory can not fail.
+    let _ = trace_table::write_in_groups(
+        "warm-up",
+        || (0..ACCESSES).map(row),
+        &strings,
+        ACCESSES_A_GROUP,
+        &mut out,
+    );
+    out
+}
+
 /// Reads up to the byte `upto` of `content`, as a worker that helps does, and joins that.
-fn join(session: &mut Session, content: &[u8], upto: usize) {
+fn join(session: &mut Session, content: &Rc<Vec<u8>>, upto: usize) {
     let Some(import) = session.import() else { return };
     let Some(parts) = import.parts() else { return };
     let rest = import.position()..upto as u64;
     let mut crew = Crew::new(rest.clone(), u64::MAX);
     let mut reader = (parts.reader)();
     while let Some(range) = crew.take() {
+        reader.lend(content.clone());
         reader.start(range.start, range.end);
         // Where the next one starts is seen behind it.
         let _ = reader.feed(content.get(range.start as usize..).unwrap_or_default());
@@ -234,14 +316,15 @@ mod tests {
     #[test]
     fn the_made_up_file_is_one_of_a_gpu_and_is_read_in_parts() {
         let content: String = (0..PIECES as u64).map(piece).collect();
+        let content = Rc::new(content.into_bytes());
         let mut session = Session::new("warm-up", 0, None, Query::default());
-        session.can_read_again(Rc::new(content.clone().into_bytes()));
+        session.can_read_again(content.clone());
         let first = piece(0).len();
-        session.feed(&content.as_bytes()[..first]);
+        session.feed(&content[..first]);
         let mut upto = first;
         for number in 1..PIECES as u64 {
             upto += piece(number).len();
-            join(&mut session, content.as_bytes(), upto);
+            join(&mut session, &content, upto);
             // It stands where the next event starts.
             assert!(session.import().unwrap().position() as usize >= upto, "{number}");
         }
@@ -250,5 +333,17 @@ mod tests {
         assert_eq!(ledger.kept.records, PIECES as u64 * (OPERATIONS_A_PIECE * 8 + 4));
         assert!(analysis::has_late_reports(session.run()));
         assert!(steps().count() > ROUNDS * PIECES);
+    }
+
+    #[test]
+    fn the_made_up_accesses_are_read_in_parts() {
+        let content = Rc::new(accesses());
+        let mut session = Session::new("warm-up", 0, None, Query::default());
+        session.can_read_again(content.clone());
+        session.feed(&content[..content.len() / 2]);
+        join(&mut session, &content, content.len());
+        assert_eq!(session.import().unwrap().position(), content.len() as u64);
+        assert!(session.finish_early().unwrap());
+        assert_eq!(session.run().traces[0].ledger.kept.records, ACCESSES);
     }
 }

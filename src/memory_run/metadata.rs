@@ -61,11 +61,12 @@ pub fn observer(metadata: &Json) -> Vec<(String, String)> {
         found.extend(value.map(|value| (name.to_string(), value.to_python_text(0))));
     };
     add("run_validity", validity(metadata));
+    // Heat alone says nothing of what watching has cost.
     if let Some(Json::Object(members)) = metadata.get("observer_effect_summary") {
         members.iter().for_each(|(name, value)| add(name, Some(value)));
+        add("peak_temp_c", metadata.at("thermal.peak_temp_c"));
+        add("thermal_throttle_events", metadata.at("thermal.throttle_events"));
     }
-    add("peak_temp_c", metadata.at("thermal.peak_temp_c"));
-    add("thermal_throttle_events", metadata.at("thermal.throttle_events"));
     found
 }
 

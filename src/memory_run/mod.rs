@@ -117,6 +117,13 @@ impl RunDirectory {
                     format!("{} rows have no time, address or operation and were left out", info.n_skipped);
                 self.problems.push(Problem { file: TRACE.to_string(), what });
             }
+            if info.n_out_of_range > 0 {
+                let what = format!(
+                    "{} numbers are negative or too large for their column and count as missing",
+                    info.n_out_of_range
+                );
+                self.problems.push(Problem { file: TRACE.to_string(), what });
+            }
             self.run_id = info.run_id.unwrap_or_default();
             self.accesses = Some(rows);
         }
@@ -154,19 +161,23 @@ impl RunDirectory {
 
 /// Larger files beside a trace are not looked into.
 const MAX_BESIDE_BYTES: u64 = 256 << 20;
+/// Of other files, such as pictures, the checksum is found up to this size.
+const MAX_CHECKED_BYTES: u64 = 16 << 20;
 
 /// Names of files other than the trace that are looked into.
 const BESIDE: [&str; 6] = [REGION_MAP, KV_BLOCKS, METRICS, METADATA, MANIFEST, PROMPT_OUTPUTS];
 
-/// Whether a file beside a trace is worth being read: of others it is enough to know that they are there.
+/// Whether a file beside a trace is read: those that something is known of, and small ones for their checksums. Of others it is enough
+/// to know that they are there.
 pub fn is_read(name: &str, n_bytes: u64) -> bool {
-    BESIDE.contains(&name) && n_bytes <= MAX_BESIDE_BYTES
+    n_bytes <= if BESIDE.contains(&name) { MAX_BESIDE_BYTES } else { MAX_CHECKED_BYTES }
 }
 
-/// A file beside a trace that was read.
+/// A file beside a trace that was read. What nothing is known of is not kept.
 pub fn file_beside(name: String, content: Vec<u8>) -> FileBeside {
     let (n_bytes, sha256) = (content.len() as u64, manifest::sha256(&content));
-    FileBeside { name, n_bytes, sha256, content: Some(content) }
+    let content = BESIDE.contains(&name.as_str()).then_some(content);
+    FileBeside { name, n_bytes, sha256, content }
 }
 
 /// Whether files of these bare names are a run directory: a trace, and something else that such a directory has.

@@ -203,7 +203,7 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
         }
         Request::SetQuery(query) => {
             if let Some(session) = state.session.borrow_mut().as_mut() {
-                match session.set_query(query) {
+                match reporter::making_again(|| session.set_query(query)) {
                     Ok(()) => post_document(session),
                     Err(error) => post(&Response::Stale(error.into())),
                 }

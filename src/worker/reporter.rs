@@ -29,6 +29,15 @@ const PARTIAL_SHARE_LEFT: f64 = 8.0;
 /// Tells the page meanwhile how far `make` is, as far as that says so; `finishing` is all else there is to tell.
 pub fn making<T>(finishing: Progress, make: impl FnOnce() -> T) -> T {
     post(&Response::Progress(finishing.clone()));
+    telling(finishing, make)
+}
+
+/// The same where reports are made again, of what was read long ago: nothing is told where that is soon done.
+pub fn making_again<T>(make: impl FnOnce() -> T) -> T {
+    telling(Progress { finishing: true, ..Progress::default() }, make)
+}
+
+fn telling<T>(finishing: Progress, make: impl FnOnce() -> T) -> T {
     let mut last = now_ms();
     let each = move |share: f64| {
         let now = now_ms();

@@ -8,6 +8,7 @@ use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
 use crate::memory::metrics::RegionMetrics;
 use crate::memory::summary::KindSummary;
+use crate::memory::telemetry::RunValidity;
 use crate::memory_run::metadata;
 use crate::report::{Column, Report, Table, TextCells};
 use std::collections::BTreeMap;
@@ -39,10 +40,8 @@ const COLUMNS: [(&str, &str, &str); 23] = [
     ("recorded_at", "recorded at", ""),
 ];
 
-const CONTAMINATED: &str = "contaminated";
-
 pub fn headline(runs: &[OneRun<'_>]) -> String {
-    let n = runs.iter().filter(|run| validity(run) == CONTAMINATED).count();
+    let n = runs.iter().filter(|run| is_contaminated(run)).count();
     let all = counted(runs.len() as u64, "run", "runs");
     match n {
         0 => format!("{all}, none of which is known to be contaminated."),
@@ -70,8 +69,14 @@ fn at(run: &OneRun<'_>, path: &str) -> Option<String> {
     run.directory.metadata.as_ref()?.at(path).filter(|value| **value != Json::Null).map(metadata::text_of)
 }
 
-fn validity(run: &OneRun<'_>) -> String {
-    run.directory.metadata.as_ref().and_then(metadata::validity).map(metadata::text_of).unwrap_or_default()
+/// What was written about whether the run can be trusted, else what follows from the rest.
+fn validity(run: &OneRun<'_>) -> Option<String> {
+    let stored = run.directory.metadata.as_ref().and_then(metadata::validity).map(metadata::text_of);
+    stored.or_else(|| Some(format!("{} (derived)", run.judgement?.name())))
+}
+
+fn is_contaminated(run: &OneRun<'_>) -> bool {
+    run.judgement == Some(RunValidity::Contaminated)
 }
 
 /// As `round(x, 4)` of Python.
@@ -109,7 +114,7 @@ fn runs_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
                 let id = Some(run.directory.run_id.clone()).filter(|id| !id.is_empty());
                 Some(id.unwrap_or_else(|| run.trace.source.file_name.clone()))
             }),
-            "run_validity" => text(&|run| Some(validity(run)).filter(|validity| !validity.is_empty())),
+            "run_validity" => text(&validity),
             "retention_p99_s" => {
                 let p99 = |kinds: &Vec<KindSummary>| mean(kinds.iter().map(|kind| kind.retention_p99_s));
                 number(kinds.iter().map(p99).collect(), Unit::Plain)
@@ -144,7 +149,7 @@ struct Group {
 
 fn groups_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
     let mut groups: BTreeMap<[String; 3], Group> = BTreeMap::new();
-    for (run, kinds) in runs.iter().zip(kinds).filter(|(run, _)| validity(run) != CONTAMINATED) {
+    for (run, kinds) in runs.iter().zip(kinds).filter(|(run, _)| !is_contaminated(run)) {
         let Some(view) = run.view else { continue };
         let of = |path: &str| at(run, path).unwrap_or_default();
         for kind in kinds {

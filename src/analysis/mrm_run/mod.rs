@@ -4,12 +4,14 @@
 mod dataset;
 
 use super::memory_query::MemoryQuery;
+use super::mrm::trust::run_validity;
 use super::mrm::{kinds_of, number_blocks};
 use super::{AnalysisInfo, Context};
 use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
-use crate::memory::phases::Phases;
+use crate::memory::phases::{Boundary, Phases};
 use crate::memory::summary::KindSummary;
+use crate::memory::telemetry::RunValidity;
 use crate::memory::{Kinds, View};
 use crate::memory_run::manifest::{FileCheck, ListedFile, State};
 use crate::memory_run::metrics::MetricsRow;
@@ -33,6 +35,8 @@ struct OneRun<'a> {
     directory: RunDirectory,
     /// `None` of a trace without accesses.
     view: Option<&'a View<'a>>,
+    /// Whether watching it has disturbed it: what was written about that, or what follows from the rest.
+    judgement: Option<RunValidity>,
 }
 
 /// What was written about the run that a trace is of.
@@ -45,15 +49,34 @@ pub fn metadata_of(trace: &Trace) -> Option<Json> {
 pub fn view_of<'a>(trace: &'a Trace, query: &MemoryQuery) -> View<'a> {
     let mut options = query.options();
     if options.phases.is_empty() {
-        options.phases = phases_of(trace).unwrap_or_default();
+        options.phases = metadata_of(trace).map(|metadata| phases_of(&metadata).0).unwrap_or_default();
     }
     View::new(trace, &options)
 }
 
-/// When which phase of the run was, as was written about it; `None` if nothing was.
-fn phases_of(trace: &Trace) -> Option<Phases> {
-    let phases = metadata_of(trace)?.at("phase_boundaries")?.to_python_text(0);
-    Phases::parse(&phases).ok()
+/// When which phase of the run was, as was written about it; and what is wrong with that. Stretches of time that can not be read count for
+/// nothing, the others do.
+fn phases_of(metadata: &Json) -> (Phases, Option<String>) {
+    let told = match metadata.at("phase_boundaries") {
+        // Nothing was written, which is nothing wrong.
+        None | Some(Json::Null) => return (Phases::default(), None),
+        Some(Json::Array(entries)) if entries.is_empty() => return (Phases::default(), None),
+        Some(told) => told,
+    };
+    let problem = match Phases::parse(&told.to_python_text(0)) {
+        Ok(phases) => return (phases, None),
+        Err(problem) => problem,
+    };
+    // Events mean something in pairs only.
+    let entries = told.as_array().unwrap_or_default();
+    let one_by_one = entries.iter().filter(|entry| entry.get("event").is_none());
+    let each = one_by_one.filter_map(|entry| Phases::parse(&format!("[{}]", entry.to_python_text(0))).ok());
+    let boundaries: Vec<Boundary> = each.flat_map(|phases| phases.boundaries).collect();
+    let what = match boundaries.len() {
+        0 => format!("the phases can not be used: {problem}"),
+        n => format!("only {n} of {} phases can be used: {problem}", entries.len()),
+    };
+    (Phases { boundaries, ..Phases::default() }, Some(what))
 }
 
 fn run(context: &Context<'_>) -> Report {
@@ -64,13 +87,14 @@ fn run(context: &Context<'_>) -> Report {
             trace,
             directory: read_beside(&trace.beside),
             view: context.memory().iter().find(|view| std::ptr::eq(view.trace, trace)),
+            judgement: run_validity(trace, context).0,
         })
         .collect();
     if runs.len() > 1 {
         report.summary = dataset::headline(&runs);
         dataset::add(&runs, context, &mut report);
     }
-    for (number, OneRun { trace, directory, view }) in runs.iter().enumerate() {
+    for (number, OneRun { trace, directory, view, .. }) in runs.iter().enumerate() {
         let mut part = Report::new(INFO.id, INFO.title);
         add_directory(directory, trace, &mut part);
         if let Some(view) = view {
@@ -103,7 +127,11 @@ fn headline(directory: &RunDirectory) -> String {
     let n_listed = directory.checks.iter().filter(|check| check.state != State::NotListed).count();
     let files = |n: usize| counted(n as u64, "file", "files");
     let n_unchecked = directory.checks.iter().filter(|check| check.state == State::Unchecked).count();
+    let n_unread = directory.checks.iter().filter(|check| check.state == State::Unread).count();
     match (n_differing, n - n_listed) {
+        (0, _) if n_unread > 0 => {
+            format!("{n_unread} of {} can not be checked: they were not read to their ends.", files(n_listed))
+        }
         (0, _) if n_unchecked > 0 => {
             format!(
                 "{n_unchecked} of {} can not be checked: the manifest has no checksums of them.",
@@ -114,6 +142,7 @@ fn headline(directory: &RunDirectory) -> String {
         (0, more) => {
             format!("All {} of the manifest are as it says; {} beside them.", files(n_listed), files(more))
         }
+        (1, _) => format!("1 of {} is not as the manifest says.", files(n_listed)),
         (differing, _) => format!("{differing} of {} are not as the manifest says.", files(n_listed)),
     }
 }
@@ -136,6 +165,9 @@ fn add_directory(directory: &RunDirectory, trace: &Trace, report: &mut Report) {
     }
     for problem in &directory.problems {
         report.warning(format!("{}: {}.", problem.file, problem.what));
+    }
+    if let Some(problem) = directory.metadata.as_ref().and_then(|metadata| phases_of(metadata).1) {
+        report.warning(format!("{METADATA}: {problem}."));
     }
     let mut facts = Facts::new("Run");
     let run_id = Some(directory.run_id.clone()).filter(|id| !id.is_empty());

@@ -83,6 +83,7 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 <Show when=move || !is_alone() && reports.with(|reports| { reports.len() > 1 })>
                     <ReportList tab reports shown />
                 </Show>
+                <MadeAgain tab />
                 <div class="reports">
                     <For each=move || reports.get() key=|(id, _)| id.clone() let((id, _))>
                         <Report tab document id shown />
@@ -90,6 +91,23 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 </div>
             </Show>
         </div>
+    }
+}
+
+/// How far reports are that are made again. They stay as they are until then.
+#[component]
+fn MadeAgain(tab: Tab) -> impl IntoView {
+    let is_on = Memo::new(move |_| tab.made_again.with(Option::is_some));
+    view! {
+        <p class="off-screen" role="status">{move || is_on.get().then_some(words().making_again)}</p>
+        <Show when=move || is_on.get()>
+            <div class="made-again" aria-hidden="true">
+                <p>{move || tab.made_again.get().map(words().making_again_percent)}</p>
+                <div class="progress">
+                    <div class="progress-bar" style=("--share", move || (f64::from(tab.made_again.get().unwrap_or(0)) / 100.0).to_string())></div>
+                </div>
+            </div>
+        </Show>
     }
 }
 

@@ -34,6 +34,10 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     let partial = Memo::new(move |_| {
         document.with(|document| document.as_ref().is_some_and(|document| document.partial))
     });
+    // What became of the file is known once it is read, though reports may still be made.
+    let so_far = Memo::new(move |_| {
+        document.with(|document| document.as_ref().is_some_and(|document| !document.is_read))
+    });
     // While reading goes on its own card says so.
     let range = Memo::new(move |_| {
         document.with(|document| document.as_ref().filter(|document| !document.partial)?.range.chosen)
@@ -82,7 +86,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                 {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
             </p>
             <div class="verdict">
-                <Show when=move || !partial.get() fallback=|| view! { <span class="mark mark-note"><Icon shape=Shape::Info /></span> }>
+                <Show when=move || !so_far.get() fallback=|| view! { <span class="mark mark-note"><Icon shape=Shape::Info /></span> }>
                     {move || severity_mark(worst.get())}
                 </Show>
                 <p>{move || document.get().map(|document| verdict(&document))}</p>
@@ -294,22 +298,24 @@ pub(super) fn worst_of(ledger: &LedgerView) -> Option<SeverityView> {
 }
 
 fn verdict(document: &DocumentView) -> String {
-    let DocumentView { file, ledger, files, left_out, partial, .. } = document;
+    let DocumentView { file, ledger, files, left_out, is_read, .. } = document;
     if !left_out.is_empty() {
         let n_read = files.len().max(1) as u64;
         let n_files = n_read + left_out.len() as u64;
         return (words().verdict_left_out)(n_read, n_files, ledger.records(), &ledger.record_noun);
     }
-    verdict_of(file, ledger, *partial)
+    verdict_of(file, ledger, !*is_read)
 }
 
-pub(super) fn verdict_of(file: &FileView, ledger: &LedgerView, partial: bool) -> String {
+pub(super) fn verdict_of(file: &FileView, ledger: &LedgerView, is_so_far: bool) -> String {
     let counts = (ledger.kept.records, ledger.repaired.records, ledger.skipped.records);
     let noun = &ledger.record_noun;
-    if partial {
+    if is_so_far {
         (words().verdict_so_far)(ledger.records(), noun)
     } else if ledger.file_bytes_read < file.bytes {
         (words().verdict_stopped)(ledger.file_bytes_read, file.bytes, ledger.records(), noun)
+    } else if ledger.is_unreadable() {
+        words().verdict_unreadable.to_string()
     } else if ledger.is_clean() {
         (words().verdict_clean)(ledger.records(), noun)
     } else if counts.1 + counts.2 == 0 {
