@@ -154,7 +154,7 @@ fn deep_nesting_is_no_danger() {
     }
     let mut session = open("stack.json", [text.into_bytes()]).ok().unwrap();
     let slices = &session.run().traces[0].slices;
-    assert_eq!((slices.len(), slices.depth.iter().max().copied()), (n, Some(n as u32 - 1)));
+    assert_eq!((slices.len(), slices.depth.iter().max()), (n, Some(n as u32 - 1)));
     exercise(&mut session);
 }
 

@@ -154,10 +154,10 @@ fn dump_slices(trace: &Trace) -> Vec<Value> {
             json!({
                 "id": id,
                 "ts": slices.ts[i],
-                "dur": slices.dur[i],
+                "dur": slices.dur.get(i),
                 "name": name,
                 "category": text_or_null(trace, slices.category[i]),
-                "depth": slices.depth[i],
+                "depth": slices.depth.get(i),
                 "parent_id": slices.parent[i].some().and_then(|parent| number.get(&(parent.0 as usize))),
                 "track_type": track_type,
                 "track_name": text_or_null(trace, trace.tracks.name[track]),
@@ -582,11 +582,11 @@ fn dump_text(trace: &Trace, with_slices: bool) -> String {
             "{:?} {} +{} self {} {} [{}] depth {} parent {:?} on {:?} {track} args {:?} at {}",
             slices.kind[i],
             slices.ts[i],
-            slices.dur[i],
+            slices.dur.get(i),
             slices.self_ns.get(i),
             text(slices.name[i]),
             text(slices.category[i]),
-            slices.depth[i],
+            slices.depth.get(i),
             slices.parent[i].some().map(|parent| parent.0),
             trace.tracks.kind[track],
             trace.args.get(slices.args_of(i)).map(lossy),
@@ -654,13 +654,13 @@ fn check_invariants(what: &str, trace: &Trace) {
     assert!(slices.ts.is_sorted(), "{what}: slices are not sorted");
     assert!(trace.counters.ts.is_sorted() && trace.samples.ts.is_sorted(), "{what}: not sorted");
     for i in 0..slices.len() {
-        assert!(slices.dur[i] >= -1 && slices.self_ns.get(i) >= 0, "{what}: slice {i}");
+        assert!(slices.dur.get(i) >= -1 && slices.self_ns.get(i) >= 0, "{what}: slice {i}");
         match slices.parent[i].some() {
-            None => assert_eq!(slices.depth[i], 0, "{what}: slice {i}"),
+            None => assert_eq!(slices.depth.get(i), 0, "{what}: slice {i}"),
             Some(parent) => {
                 let parent = parent.0 as usize;
                 assert!(parent < i && slices.track[parent] == slices.track[i], "{what}: slice {i}");
-                assert_eq!(slices.depth[i], slices.depth[parent] + 1, "{what}: slice {i}");
+                assert_eq!(slices.depth.get(i), slices.depth.get(parent) + 1, "{what}: slice {i}");
             }
         }
     }
@@ -786,7 +786,7 @@ fn agrees_with_perfetto_on_thread_time_and_states() {
             let name = quoted(trace.strings.get(slices.name[i]));
             Some(vec![
                 slices.ts[i].to_string(),
-                slices.dur[i].to_string(),
+                slices.dur.get(i).to_string(),
                 name,
                 tts.to_string(),
                 tdur.to_string(),
@@ -810,7 +810,7 @@ fn agrees_with_perfetto_on_thread_time_and_states() {
         };
         Some(vec![
             slices.ts[i].to_string(),
-            slices.dur[i].to_string(),
+            slices.dur.get(i).to_string(),
             quoted(trace.strings.get(slices.name[i])),
             or_null(&args["io_wait"]),
             or_null(&args["blocked_function"]),
@@ -849,7 +849,7 @@ fn hostile_shapes_are_read_in_linear_time() {
     let begins = (0..N).map(|i| event("B", i, i, ""));
     let trace = import("a", &joined(begins.chain((0..N).map(|i| event("E", i, N, "")))), CHROME).unwrap();
     assert_eq!((trace.slices.len(), trace.ledger.count_of("stray-end")), (N, 0));
-    assert_eq!(trace.slices.depth[N - 1], N as u32 - 1);
+    assert_eq!(trace.slices.depth.get(N - 1), N as u32 - 1);
     // Everything overlaps everything.
     let stairs = (0..N).map(|i| event("X", i, i, &format!(r#","dur":{N}"#)));
     let trace = import("a", &joined(stairs), CHROME).unwrap();
@@ -857,7 +857,7 @@ fn hostile_shapes_are_read_in_linear_time() {
     // Proper nesting, and brackets within arguments.
     let nested = (0..N).map(|i| event("X", i, i, &format!(r#","dur":{}"#, 2 * (N - i))));
     let trace = import("a", &joined(nested), CHROME).unwrap();
-    assert_eq!(trace.slices.depth[N - 1], N as u32 - 1);
+    assert_eq!(trace.slices.depth.get(N - 1), N as u32 - 1);
     let deep = format!(r#","dur":1,"args":{{"a":{}{}}}"#, "[".repeat(N), "]".repeat(N));
     let trace = import("a", &joined(std::iter::once(event("X", 0, 0, &deep))), CHROME).unwrap();
     assert_eq!(trace.slices.len(), 1);

@@ -44,7 +44,7 @@ fn window(trace: &Trace, annotation: &str, instance: usize) -> (i64, i64) {
         (0..slices.len()).filter(|i| trace.strings.get(slices.name[*i]).contains(annotation)).collect();
     found.sort_by_key(|i| slices.offset(*i));
     let i = found[instance];
-    (slices.ts[i], slices.ts[i] + slices.dur[i])
+    (slices.ts[i], slices.ts[i] + slices.dur.get(i))
 }
 
 /// Times rounded inwards to whole microseconds, as HTA does with every event that has a fraction.
@@ -416,14 +416,14 @@ fn messy(seed: u64) -> Vec<u8> {
 fn check_items(trace: &Trace, gpu: &GpuTrace<'_>, window: (i64, i64), path: &CriticalPath) {
     let slices = &trace.slices;
     let is_in = |call: u32| {
-        (window.0..=window.1).contains(&slices.ts[call as usize]) && slices.dur[call as usize] > 0
+        (window.0..=window.1).contains(&slices.ts[call as usize]) && slices.dur.get(call as usize) > 0
     };
     let work =
         gpu.work.iter().filter(|work| work.launch != u32::MAX && is_in(work.launch)).map(|work| work.dur());
     let waits = ["Synchronize", "Memcpy"];
     let place = |call: u32| {
         let at = call as usize;
-        (slices.ts[at], slices.ts[at] + slices.dur[at])
+        (slices.ts[at], slices.ts[at] + slices.dur.get(at))
     };
     let waiting: Vec<_> = gpu
         .calls
@@ -435,7 +435,7 @@ fn check_items(trace: &Trace, gpu: &GpuTrace<'_>, window: (i64, i64), path: &Cri
         let (start, end) = place(call.slice);
         // Waiting takes no time of the path, whatever it is inside of.
         let waits = waiting.iter().any(|wait| wait.0 <= end && wait.1 >= start);
-        (!waits).then(|| slices.dur[call.slice as usize])
+        (!waits).then(|| slices.dur.get(call.slice as usize))
     });
     let longest = work.chain(calls).max().unwrap_or(0);
     assert!(path.n_circular > 0 || path.length >= longest, "{} {longest}", path.length);

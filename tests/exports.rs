@@ -222,9 +222,9 @@ fn slices(trace: &Trace) -> Vec<String> {
                 if table.category[i].is_none() { "-" } else { "+" },
                 Class::of(table.kind[i]),
                 table.ts[i] - start,
-                table.dur[i],
+                table.dur.get(i),
                 table.self_ns.get(i),
-                table.depth[i],
+                table.depth.get(i),
                 table
                     .thread_time
                     .iter()
@@ -320,10 +320,10 @@ fn traces(system: &str, endings: &[&str]) -> Vec<(String, Trace)> {
 /// - that steps of the older asynchronous form overlap each other.
 fn can_be_written(trace: &Trace) -> bool {
     let slices = &trace.slices;
-    let end = |slice: usize| slices.ts[slice].saturating_add(slices.dur[slice]);
+    let end = |slice: usize| slices.ts[slice].saturating_add(slices.dur.get(slice));
     let after_parent = (0..slices.len()).any(|slice| {
         let parent = slices.parent[slice].some().map(|parent| parent.0 as usize);
-        parent.is_some_and(|parent| slices.dur[parent] > 0 && slices.ts[slice] >= end(parent))
+        parent.is_some_and(|parent| slices.dur.get(parent) > 0 && slices.ts[slice] >= end(parent))
     });
     let steps: Vec<usize> =
         (0..slices.len()).filter(|slice| slices.kind[*slice] == SliceKind::LegacyStep).collect();

@@ -361,7 +361,7 @@ fn frames_whose_parents_are_in_a_circle_nest_by_time() {
     let trace = edge("python-cycle.json");
     let kinds = tracedrop::analysis::gpu::Kinds::new(&trace.slices.category, &trace.strings);
     assert!(trace.slices.category.iter().all(|category| kinds.get(*category) == Kind::Python));
-    assert_eq!(trace.slices.depth, [0, 1, 2]);
+    assert_eq!(trace.slices.depth.iter().collect::<Vec<_>>(), [0, 1, 2]);
 }
 
 /// Every trace of an oddity has all reports, whatever is in it.

@@ -52,7 +52,7 @@ fn traces() -> Vec<(String, Trace)> {
 fn times(trace: &Trace) -> Vec<(i64, i64, u32)> {
     let slices = &trace.slices;
     let mut rows: Vec<_> =
-        (0..slices.len()).map(|i| (slices.ts[i], slices.dur[i], slices.depth[i])).collect();
+        (0..slices.len()).map(|i| (slices.ts[i], slices.dur.get(i), slices.depth.get(i))).collect();
     rows.sort();
     rows
 }

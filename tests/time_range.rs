@@ -30,7 +30,7 @@ fn slices(trace: &Trace, is: impl Fn(i64, i64) -> bool) -> Slices {
         .filter(|i| is(all.ts[*i], all.end(*i, end)))
         .map(|i| {
             let name = trace.strings.get(all.name[i]).to_string();
-            (all.ts[i], all.dur[i], name, format!("{:?}", all.kind[i]))
+            (all.ts[i], all.dur.get(i), name, format!("{:?}", all.kind[i]))
         })
         .collect();
     slices.sort();

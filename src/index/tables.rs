@@ -53,14 +53,16 @@ macro_rules! for_each_table {
             visit.column("tracks.thread", &$($mut)? trace.tracks.thread)?;
             visit.column("tracks.shown_as", &$($mut)? trace.tracks.shown_as)?;
             visit.column("slices.ts", &$($mut)? trace.slices.ts)?;
-            visit.column("slices.dur", &$($mut)? trace.slices.dur)?;
+            visit.column("slices.dur", &$($mut)? trace.slices.dur.short)?;
+            visit.column("slices.long_dur", &$($mut)? trace.slices.dur.long)?;
             visit.column("slices.self_ns", &$($mut)? trace.slices.self_ns.short)?;
             visit.column("slices.long_self_ns", &$($mut)? trace.slices.self_ns.long)?;
             visit.column("slices.name", &$($mut)? trace.slices.name)?;
             visit.column("slices.category", &$($mut)? trace.slices.category)?;
             visit.column("slices.track", &$($mut)? trace.slices.track)?;
             visit.column("slices.kind", &$($mut)? trace.slices.kind)?;
-            visit.column("slices.depth", &$($mut)? trace.slices.depth)?;
+            visit.column("slices.depth", &$($mut)? trace.slices.depth.shallow)?;
+            visit.column("slices.deep_depth", &$($mut)? trace.slices.depth.deep)?;
             visit.column("slices.parent", &$($mut)? trace.slices.parent)?;
             visit.column("slices.places", &$($mut)? trace.slices.places.near)?;
             visit.column("slices.place_blocks", &$($mut)? trace.slices.places.blocks)?;
@@ -193,7 +195,9 @@ pub fn are_sound(trace: &Trace) -> bool {
             .iter()
             .zip(0..)
             .all(|(parent, child): (&SliceId, u32)| parent.some().is_none_or(|id| id.0 < child))
+        && slices.dur.is_sound()
         && slices.self_ns.is_sound()
+        && slices.depth.is_sound()
         && slices.places.is_sound()
         && slices.end_args.iter().map(|(_, place)| place).chain(&objects.args).all(fits)
         && slices.end_args.iter().all(|(id, _)| slice(id))
@@ -289,6 +293,7 @@ macro_rules! number_cells {
 
 number_cells! {
     u64: |value| value as i64, |value| Some(value as u64);
+    u16: i64::from, |value| value.try_into().ok();
     u32: i64::from, |value| value.try_into().ok();
     i32: i64::from, |value| value.try_into().ok();
     f64: |value| value.to_bits() as i64, |value| Some(f64::from_bits(value as u64));
@@ -360,6 +365,8 @@ pair_cells! {
         |[a, b, c]| Some((a.try_into().ok()?, b.try_into().ok()?, c.try_into().ok()?));
     (u64, u32, u32): 3, |(a, b, c)| [a as i64, b.into(), c.into()],
         |[a, b, c]| Some((a as u64, b.try_into().ok()?, c.try_into().ok()?));
+    (u32, u32): 2, |(row, value)| [row.into(), value.into()],
+        |[row, value, _]| Some((row.try_into().ok()?, value.try_into().ok()?));
     (u32, i64): 2, |(row, value)| [row.into(), value], |[row, value, _]| Some((row.try_into().ok()?, value));
     (u64, StringId): 2, |(row, id)| [row as i64, one(id)], |[row, id, _]| Some((row as u64, Cell::from_lanes([id, 0, 0])?));
     (SliceId, ArgsPlace): 3, |(id, place)| [one(id), place.offset as i64, place.len.into()],

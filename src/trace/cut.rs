@@ -104,7 +104,7 @@ impl Cut {
         let mut numbers = vec![SliceId::NONE; all.len()];
         for slice in 0..all.len() {
             let touches = all.ts[slice] <= window.1 && all.end(slice, end_of_trace) >= window.0;
-            if !touches || all.depth[slice] >= max_depth {
+            if !touches || all.depth.get(slice) >= max_depth {
                 continue;
             }
             numbers[slice] = SliceId(part.len() as u32);
@@ -114,10 +114,11 @@ impl Cut {
                 parent = all.parent[around.0 as usize].some();
             }
             let parent = parent.map_or(SliceId::NONE, |around| numbers[around.0 as usize]);
-            part.depth.push(parent.some().map_or(0, |around| part.depth[around.0 as usize] + 1));
+            part.depth.push(parent.some().map_or(0, |around| part.depth.get(around.0 as usize) + 1));
             part.parent.push(parent);
             part.self_ns.push(0);
-            push_row!(part, all, slice; ts, dur, name, category, track, kind);
+            part.dur.push(all.dur.get(slice));
+            push_row!(part, all, slice; ts, name, category, track, kind);
             let (offset, args) = all.places.get(slice);
             part.places.push(offset, args);
         }

@@ -59,7 +59,7 @@ impl WorkSpans {
             let process = thread.and_then(|thread| trace.threads.process.get(thread.0 as usize));
             if let Some(process) = process {
                 self.start.push(slices.ts[i]);
-                self.end.push(slices.ts[i].saturating_add(slices.dur[i].max(0)));
+                self.end.push(slices.ts[i].saturating_add(slices.dur.get(i).max(0)));
                 self.name.push(slices.name[i]);
                 self.category.push(category);
                 self.process.push(*process);
@@ -135,14 +135,14 @@ impl Folder {
         let (from, to) = (&trace.slices, &mut self.longest);
         let id = SliceId(to.len() as u32);
         to.ts.push(from.ts[i]);
-        to.dur.push(from.dur[i]);
+        to.dur.push(from.dur.get(i));
         to.self_ns.push(from.self_ns.get(i));
         to.name.push(from.name[i]);
         to.category.push(from.category[i]);
         // The tracks of this batch come behind those that are here.
         to.track.push(TrackId(from.track[i].0 + self.tracks.len() as u32));
         to.kind.push(from.kind[i]);
-        to.depth.push(from.depth[i]);
+        to.depth.push(from.depth.get(i));
         to.parent.push(SliceId::NONE);
         let (offset, args) = from.places.get(i);
         to.places.push(offset, args);
@@ -186,13 +186,13 @@ impl Folder {
         });
         let mut sorted = SliceTable {
             ts: pick(&all.ts, &order),
-            dur: pick(&all.dur, &order),
+            dur: order.iter().map(|i| all.dur.get(*i)).collect(),
             self_ns: order.iter().map(|i| all.self_ns.get(*i)).collect(),
             name: pick(&all.name, &order),
             category: pick(&all.category, &order),
             track: pick(&all.track, &order),
             kind: pick(&all.kind, &order),
-            depth: pick(&all.depth, &order),
+            depth: order.iter().map(|i| all.depth.get(*i)).collect(),
             parent: pick(&all.parent, &order),
             ..SliceTable::default()
         };

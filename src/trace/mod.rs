@@ -82,9 +82,9 @@ impl Trace {
         *self.span.get_or_init(|| {
             let slices = &self.slices;
             let (mut start, mut end) = (i64::MAX, i64::MIN);
-            for (ts, dur) in slices.ts.iter().zip(&slices.dur) {
+            for (ts, dur) in slices.ts.iter().zip(slices.dur.iter()) {
                 start = start.min(*ts);
-                end = end.max(ts.saturating_add((*dur).max(0)));
+                end = end.max(ts.saturating_add(dur.max(0)));
             }
             for ts in [&self.counters.ts, &self.samples.ts, &self.objects.ts].into_iter().flatten() {
                 start = start.min(*ts);

@@ -1,6 +1,7 @@
 //! Columns of which nearly all values fit into few bytes; the others stand aside at full length.
 
 use super::args::ArgsPlace;
+use super::slices::UNFINISHED;
 
 /// Nanoseconds that mostly are below 4.29 seconds.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -55,6 +56,158 @@ impl FromIterator<i64> for Nanoseconds {
         let values = values.into_iter();
         let mut column = Nanoseconds { short: Vec::with_capacity(values.size_hint().0), long: Vec::new() };
         values.for_each(|ns| column.push(ns));
+        column
+    }
+}
+
+/// Durations that mostly are below 2.15 seconds, or [`UNFINISHED`]; each can be changed.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Durations {
+    /// Nanoseconds; of one that stands aside, its place in [`Durations::long`] above [`Durations::ASIDE`].
+    pub short: Vec<u32>,
+    /// Nanoseconds of those that stand aside, in the order in which they came.
+    pub long: Vec<i64>,
+}
+
+impl Durations {
+    const OPEN: u32 = u32::MAX;
+    const ASIDE: u32 = 1 << 31;
+
+    pub fn len(&self) -> usize {
+        self.short.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.short.is_empty()
+    }
+
+    pub fn capacity(&self) -> usize {
+        self.short.capacity()
+    }
+
+    pub fn reserve_exact(&mut self, n: usize) {
+        self.short.reserve_exact(n);
+    }
+
+    #[inline]
+    pub fn push(&mut self, ns: i64) {
+        let short = self.narrowed(ns);
+        self.short.push(short);
+    }
+
+    /// Changes that of a row. One that stands aside stays there.
+    #[inline]
+    pub fn set(&mut self, row: usize, ns: i64) {
+        match self.aside(self.short[row]) {
+            Some(at) => self.long[at] = ns,
+            None => self.short[row] = self.narrowed(ns),
+        }
+    }
+
+    #[inline]
+    pub fn get(&self, row: usize) -> i64 {
+        match self.short[row] {
+            Durations::OPEN => UNFINISHED,
+            short if short < Durations::ASIDE => i64::from(short),
+            short => self.long[(short - Durations::ASIDE) as usize],
+        }
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = i64> + Clone {
+        (0..self.len()).map(|row| self.get(row))
+    }
+
+    fn narrowed(&mut self, ns: i64) -> u32 {
+        match u32::try_from(ns) {
+            Ok(short) if short < Durations::ASIDE => short,
+            _ if ns == UNFINISHED => Durations::OPEN,
+            _ => {
+                self.long.push(ns);
+                // Rows have numbers of 32 bits, and there is not memory for as many of these.
+                Durations::ASIDE + (self.long.len() - 1) as u32
+            }
+        }
+    }
+
+    fn aside(&self, short: u32) -> Option<usize> {
+        (short >= Durations::ASIDE && short != Durations::OPEN).then(|| (short - Durations::ASIDE) as usize)
+    }
+
+    /// Whether all that stand aside are there.
+    pub fn is_sound(&self) -> bool {
+        self.short.iter().all(|short| self.aside(*short).is_none_or(|at| at < self.long.len()))
+    }
+}
+
+impl FromIterator<i64> for Durations {
+    fn from_iter<I: IntoIterator<Item = i64>>(values: I) -> Durations {
+        let values = values.into_iter();
+        let mut column = Durations { short: Vec::with_capacity(values.size_hint().0), long: Vec::new() };
+        values.for_each(|ns| column.push(ns));
+        column
+    }
+}
+
+/// Depths that mostly are below 65,535.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Depths {
+    /// `u16::MAX` for one that stands aside.
+    pub shallow: Vec<u16>,
+    /// Sparse, sorted by row.
+    pub deep: Vec<(u32, u32)>,
+}
+
+impl Depths {
+    const DEEP: u16 = u16::MAX;
+
+    pub fn len(&self) -> usize {
+        self.shallow.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.shallow.is_empty()
+    }
+
+    pub fn reserve_exact(&mut self, n: usize) {
+        self.shallow.reserve_exact(n);
+    }
+
+    #[inline]
+    pub fn push(&mut self, depth: u32) {
+        let shallow = u16::try_from(depth).unwrap_or(Depths::DEEP);
+        if shallow == Depths::DEEP {
+            self.deep.push((self.shallow.len() as u32, depth));
+        }
+        self.shallow.push(shallow);
+    }
+
+    #[inline]
+    pub fn get(&self, row: usize) -> u32 {
+        match self.shallow[row] {
+            Depths::DEEP => {
+                let at = self.deep.binary_search_by_key(&(row as u32), |(row, _)| *row);
+                // It stands aside wherever the column is sound.
+                at.map_or(u32::from(Depths::DEEP), |at| self.deep[at].1)
+            }
+            shallow => u32::from(shallow),
+        }
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> + Clone {
+        (0..self.len()).map(|row| self.get(row))
+    }
+
+    /// Whether all that stand aside are there, in order.
+    pub fn is_sound(&self) -> bool {
+        let aside = (0..).zip(&self.shallow).filter(|(_, shallow)| **shallow == Depths::DEEP);
+        aside.map(|(row, _)| row).eq(self.deep.iter().map(|(row, _): &(u32, u32)| *row))
+    }
+}
+
+impl FromIterator<u32> for Depths {
+    fn from_iter<I: IntoIterator<Item = u32>>(values: I) -> Depths {
+        let mut column = Depths::default();
+        values.into_iter().for_each(|depth| column.push(depth));
         column
     }
 }
@@ -178,6 +331,11 @@ mod tests {
         prop_oneof![3 => 0..1000_u64, 2 => proptest::sample::select(ends.to_vec()), 1 => 0..u64::MAX >> 1]
     }
 
+    fn duration() -> impl Strategy<Value = i64> {
+        let ends = [-2, 0x7FFF_FFFE, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, i64::MIN, i64::MAX];
+        prop_oneof![Just(UNFINISHED), 0..1000_i64, proptest::sample::select(ends.to_vec()), any::<i64>()]
+    }
+
     proptest! {
         #[test]
         fn nanoseconds_come_back(values in prop::collection::vec((number(), any::<bool>()), 0..60)) {
@@ -186,6 +344,26 @@ mod tests {
             prop_assert!(column.is_sound());
             let back: Vec<i64> = (0..column.len()).map(|row| column.get(row)).collect();
             prop_assert_eq!(back, values);
+        }
+
+        /// Also after they were changed, as those of slices are once their ends come.
+        #[test]
+        fn durations_come_back(values in prop::collection::vec((duration(), duration()), 0..60)) {
+            let mut column: Durations = values.iter().map(|(first, _)| *first).collect();
+            prop_assert_eq!(column.iter().collect::<Vec<_>>(), values.iter().map(|(first, _)| *first).collect::<Vec<_>>());
+            for (row, (_, last)) in values.iter().enumerate().rev() {
+                column.set(row, *last);
+            }
+            prop_assert!(column.is_sound());
+            prop_assert_eq!(column.iter().collect::<Vec<_>>(), values.iter().map(|(_, last)| *last).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn depths_come_back(values in prop::collection::vec(number(), 0..60)) {
+            let values: Vec<u32> = values.iter().map(|value| *value as u32).collect();
+            let column: Depths = values.iter().copied().collect();
+            prop_assert!(column.is_sound());
+            prop_assert_eq!(column.iter().collect::<Vec<_>>(), values);
         }
 
         #[test]

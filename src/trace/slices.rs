@@ -7,7 +7,7 @@
 //! Intervals are closed on the left and open on the right. Instants are slices of length 0.
 
 use super::args::ArgsPlace;
-use super::narrow::{Nanoseconds, Places};
+use super::narrow::{Depths, Durations, Nanoseconds, Places};
 use super::samples::StackId;
 use super::tracks::TrackId;
 use crate::base::strings::StringId;
@@ -101,7 +101,7 @@ pub struct SliceTable {
     /// Nanoseconds on the trace's own clock; may be negative.
     pub ts: Vec<i64>,
     /// Nanoseconds; [`UNFINISHED`] if the file does not say when it ended.
-    pub dur: Vec<i64>,
+    pub dur: Durations,
     /// Nanoseconds not covered by direct children; for an unfinished slice as if it ended with the trace.
     pub self_ns: Nanoseconds,
     /// [`StringId::EMPTY`] if it has none.
@@ -111,7 +111,7 @@ pub struct SliceTable {
     pub track: Vec<TrackId>,
     pub kind: Vec<SliceKind>,
     /// Slices open below it on its track when it starts.
-    pub depth: Vec<u32>,
+    pub depth: Depths,
     /// Innermost slice open on the same track when it starts.
     pub parent: Vec<SliceId>,
     /// Where its (first) event stands, and the arguments of the event that began it.
@@ -148,7 +148,7 @@ impl SliceTable {
 
     /// End on the trace's clock; unfinished slices end at `trace_end`.
     pub fn end(&self, index: usize, trace_end: i64) -> i64 {
-        match self.dur[index] {
+        match self.dur.get(index) {
             UNFINISHED => trace_end.max(self.ts[index]),
             dur => self.ts[index].saturating_add(dur),
         }

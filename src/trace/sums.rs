@@ -93,7 +93,7 @@ impl SumsByName {
             let number = last[slot].1;
             let dur = slices.end(i, end).saturating_sub(slices.ts[i]);
             tell(number, i, dur);
-            let unfinished = slices.dur[i] == UNFINISHED;
+            let unfinished = slices.dur.get(i) == UNFINISHED;
             let row = &mut self.rows[number as usize];
             row.all.add(dur, slices.self_ns.get(i), unfinished);
             if unfinished || dur > too_long {
@@ -217,7 +217,7 @@ impl Counts {
             };
             let class = Class::of(slices.kind[i]);
             let (ts, end) = (slices.ts[i], slices.end(i, trace_end));
-            counts.unfinished += u64::from(slices.dur[i] == UNFINISHED);
+            counts.unfinished += u64::from(slices.dur.get(i) == UNFINISHED);
             match class {
                 Class::Thread => counts.slices += 1,
                 Class::Async => counts.async_slices += 1,
@@ -237,7 +237,7 @@ impl Counts {
                     Class::State => {}
                 }
                 if on_thread && class == Class::Thread {
-                    activity.max_depth = activity.max_depth.max(slices.depth[i].saturating_add(1));
+                    activity.max_depth = activity.max_depth.max(slices.depth.get(i).saturating_add(1));
                     // Not the outermost ones alone: one without an end outlasts what it began in.
                     activity.work(ts, end);
                 }

@@ -76,7 +76,7 @@ fn inwards(ts: i64, dur: i64) -> Span {
 
 fn is_fractional(trace: &Trace) -> bool {
     let slices = &trace.slices;
-    slices.ts.iter().zip(&slices.dur).any(|(ts, dur)| ts % 1000 != 0 || dur % 1000 != 0)
+    slices.ts.iter().zip(slices.dur.iter()).any(|(ts, dur)| ts % 1000 != 0 || dur % 1000 != 0)
 }
 
 impl<'a, 'b> Events<'a, 'b> {
@@ -107,7 +107,7 @@ impl<'a, 'b> Events<'a, 'b> {
                 _ => -1,
             };
             let correlation = row.map_or(-1, |row| links.correlation[row].max(-1));
-            let span = inwards(slices.ts[i], slices.dur[i]);
+            let span = inwards(slices.ts[i], slices.dur.get(i));
             let name = gpu.name(i as u32);
             if stream == -1 || correlation == -1 {
                 calls.push((correlation, span.0));
@@ -130,7 +130,7 @@ impl<'a, 'b> Events<'a, 'b> {
             });
         }
         all.sort_by_key(|event| event.span.0);
-        let first = first.map(|i| inwards(slices.ts[i], slices.dur[i]).0);
+        let first = first.map(|i| inwards(slices.ts[i], slices.dur.get(i)).0);
         Events { gpu, all, is_cut, is_fractional, first }
     }
 
@@ -145,7 +145,7 @@ impl<'a, 'b> Events<'a, 'b> {
 
     fn span_of(&self, slice: u32) -> Span {
         let slices = &self.gpu.trace.slices;
-        inwards(slices.ts[slice as usize], slices.dur[slice as usize])
+        inwards(slices.ts[slice as usize], slices.dur.get(slice as usize))
     }
 
     fn union(&self, wanted: Type) -> Vec<Span> {

@@ -212,7 +212,7 @@ impl<'a> GpuTrace<'a> {
             self.work.push(Work {
                 slice: i as u32,
                 start,
-                end: start.saturating_add(slices.dur[i].max(0)),
+                end: start.saturating_add(slices.dur.get(i).max(0)),
                 kind,
                 class,
                 stream,
@@ -318,7 +318,7 @@ impl<'a> GpuTrace<'a> {
             let name = slices.name[i];
             let step = by_id.get(&(name, self.external_of(i as u32)));
             if let (Some(step), Some(stream)) = (step, streams.get(&slices.track[i])) {
-                let span = (slices.ts[i], slices.ts[i].saturating_add(slices.dur[i].max(0)));
+                let span = (slices.ts[i], slices.ts[i].saturating_add(slices.dur.get(i).max(0)));
                 ranges.entry(*stream).or_default().push((span, *step));
             }
         }
@@ -413,7 +413,7 @@ impl<'a> GpuTrace<'a> {
     /// When a slice had ended, in nanoseconds on the trace's clock.
     pub fn end_of(&self, slice: u32) -> i64 {
         let slices = &self.trace.slices;
-        slices.ts[slice as usize].saturating_add(slices.dur[slice as usize].max(0))
+        slices.ts[slice as usize].saturating_add(slices.dur.get(slice as usize).max(0))
     }
 
     /// Name of a slice; empty if it has none.

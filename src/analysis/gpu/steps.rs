@@ -58,7 +58,7 @@ impl Steps {
             }
             if let Some(what) = what {
                 let process = trace.tracks.process_of(slices.track[i], &trace.threads);
-                let (start, end) = (slices.ts[i], slices.ts[i].saturating_add(slices.dur[i].max(0)));
+                let (start, end) = (slices.ts[i], slices.ts[i].saturating_add(slices.dur.get(i).max(0)));
                 steps.push(Step { slice: i as u32, name, what, start, end, process });
             }
         }

@@ -25,8 +25,8 @@ pub fn table(named: &Named<'_, '_>) -> Option<Table> {
     let mut found: FxHashMap<(Kind, StringId), Vec<i64>> = FxHashMap::default();
     for i in 0..slices.len() {
         let kind = gpu.kinds.get(slices.category[i]);
-        if matches!(kind, Kind::Annotation | Kind::GpuAnnotation) && slices.dur[i] >= 0 {
-            found.entry((kind, slices.name[i])).or_default().push(slices.dur[i]);
+        if matches!(kind, Kind::Annotation | Kind::GpuAnnotation) && slices.dur.get(i) >= 0 {
+            found.entry((kind, slices.name[i])).or_default().push(slices.dur.get(i));
         }
     }
     if found.is_empty() {

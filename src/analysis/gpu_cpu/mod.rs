@@ -143,11 +143,11 @@ fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> Vec<((Stri
     // Time that children have waited is taken from their parents, which come before them.
     for i in 0..slices.len() {
         let kind = gpu.kinds.get(slices.category[i]);
-        let is_shown = kind_name(kind).is_some() && slices.dur[i] >= 0;
+        let is_shown = kind_name(kind).is_some() && slices.dur.get(i) >= 0;
         let mut cover = covers[slices.track[i].0 as usize].as_mut();
-        let own_end = slices.ts[i].saturating_add(slices.dur[i]);
+        let own_end = slices.ts[i].saturating_add(slices.dur.get(i));
         let waited = match &mut cover {
-            Some(cover) if slices.dur[i] > 0 => cover.within(slices.ts[i], own_end),
+            Some(cover) if slices.dur.get(i) > 0 => cover.within(slices.ts[i], own_end),
             _ => 0,
         };
         if waited > 0
@@ -155,7 +155,7 @@ fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> Vec<((Stri
         {
             let parent = parent.0 as usize;
             // A child may outlast its parent by rounding: only what lies in both is the parent's to give.
-            let parent_end = slices.ts[parent].saturating_add(slices.dur[parent].max(0));
+            let parent_end = slices.ts[parent].saturating_add(slices.dur.get(parent).max(0));
             let shared = match cover {
                 Some(cover) if parent_end < own_end => cover.within(slices.ts[i], parent_end),
                 _ => waited,

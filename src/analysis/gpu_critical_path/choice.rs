@@ -37,7 +37,7 @@ impl Wanted {
                 .filter(|i| {
                     is(gpu.kinds.get(slices.category[*i])) && gpu.name(*i as u32).contains(&self.name)
                 })
-                .map(|i| (slices.ts[i], slices.ts[i].saturating_add(slices.dur[i].max(0))))
+                .map(|i| (slices.ts[i], slices.ts[i].saturating_add(slices.dur.get(i).max(0))))
                 .collect()
         };
         let mut spans = found(|kind| kind == Kind::Annotation);

@@ -58,11 +58,11 @@ pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span) {
         }
         let kind = gpu.kinds.get(slices.category[i]);
         let is_thread = Class::of(slices.kind[i]) == Class::Thread;
-        if !matches!(kind, Kind::Op | Kind::Call) || !is_thread || slices.dur[i] <= 0 {
+        if !matches!(kind, Kind::Op | Kind::Call) || !is_thread || slices.dur.get(i) <= 0 {
             continue;
         }
         let event = graph.events.len() as EventId;
-        let (start, end) = (slices.ts[i], slices.ts[i].saturating_add(slices.dur[i]));
+        let (start, end) = (slices.ts[i], slices.ts[i].saturating_add(slices.dur.get(i)));
         graph.events.push(Event { slice: i as u32, start, end });
         is_event[i - from] = true;
         let name = slices.name[i];

@@ -69,7 +69,7 @@ impl Waits {
         let mut launches = None;
         for i in 0..slices.ts.partition_point(|ts| *ts <= last) {
             if gpu.kinds.get(slices.category[i]) == Kind::Sync
-                && slices.ts[i].saturating_add(slices.dur[i].max(0)) >= first
+                && slices.ts[i].saturating_add(slices.dur.get(i).max(0)) >= first
             {
                 let launches = launches.get_or_insert_with(|| Launches::new(gpu));
                 waits.add(graph, gpu, launches, i as u32);
@@ -145,7 +145,7 @@ impl Row {
             gpu.streams.iter().position(is).map(|at| at as u32)
         };
         Some(Row {
-            end: slices.ts[i].saturating_add(slices.dur[i].max(0)),
+            end: slices.ts[i].saturating_add(slices.dur.get(i).max(0)),
             device,
             stream: stream_of(stream),
             call: call.and_then(|correlation| gpu.call(correlation)),

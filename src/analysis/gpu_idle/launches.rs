@@ -41,7 +41,7 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
             continue;
         }
         let call = work.launch as usize;
-        let cpu = slices.dur[call].max(0);
+        let cpu = slices.dur.get(call).max(0);
         let delay = work.start.saturating_sub(slices.ts[call]).saturating_sub(cpu).max(0);
         let calls = by_call.entry(slices.name[call]).or_default();
         if seen.insert(work.launch, ()).is_none() {

@@ -15,7 +15,7 @@ pub fn busiest(gpu: &GpuTrace<'_>, launch: u32, window: Span) -> Option<u32> {
     // Own time in the window of all that is open in it: what begins in it, and what was open when it began.
     let mut own: FxHashMap<u32, i64> = FxHashMap::default();
     let mut add = |slice: usize| {
-        let slice_end = slices.ts[slice].saturating_add(slices.dur[slice].max(0));
+        let slice_end = slices.ts[slice].saturating_add(slices.dur.get(slice).max(0));
         let shared = slice_end.min(end).saturating_sub(slices.ts[slice].max(start));
         if shared <= 0 {
             return;

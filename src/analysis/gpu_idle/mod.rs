@@ -66,22 +66,37 @@ pub const UNKNOWN: &str = "launch not recorded";
 const UNTIL_LAUNCHED_HINT: &str = "of the time, until the call that launched the next work had ended; from then on that work waited \
                                    on the GPU, for an event, another stream or a resource";
 
-/// Time in which nothing ran, before `next`.
+/// Time in which nothing ran, before `next`. There may be hundreds of thousands, so they hold no more than they have to.
 #[derive(Clone, Copy)]
 struct Gap {
-    start: i64,
-    end: i64,
-    cause: Cause,
-    /// Of [`Cause::Host`]: nanoseconds until the call that launched `next` had ended. What is left it waited on the GPU.
-    until_launched: i64,
     /// Numbers of the work before and after.
     previous: u32,
     next: u32,
+    cause: Cause,
 }
 
 impl Gap {
-    fn ns(&self) -> i64 {
-        self.end.saturating_sub(self.start)
+    fn start(&self, gpu: &GpuTrace<'_>) -> i64 {
+        gpu.work[self.previous as usize].end
+    }
+
+    fn end(&self, gpu: &GpuTrace<'_>) -> i64 {
+        gpu.work[self.next as usize].start
+    }
+
+    fn ns(&self, gpu: &GpuTrace<'_>) -> i64 {
+        self.end(gpu).saturating_sub(self.start(gpu))
+    }
+
+    /// Of [`Cause::Host`]: nanoseconds until the call that launched `next` had ended. What is left it waited on the GPU.
+    fn until_launched(&self, gpu: &GpuTrace<'_>) -> i64 {
+        match self.cause {
+            Cause::Host => {
+                let launched = gpu.end_of(gpu.work[self.next as usize].launch);
+                launched.min(self.end(gpu)).saturating_sub(self.start(gpu))
+            }
+            _ => 0,
+        }
     }
 }
 
@@ -97,7 +112,7 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     let of_stream = |work: &Work| work.stream as usize;
     let by_device = gaps(gpu, gpu.devices.len(), of_device);
     if report.summary.is_empty() {
-        report.summary = summary(&by_device);
+        report.summary = summary(gpu, &by_device);
     }
     let labels: Vec<String> = (0..gpu.devices.len() as u32).map(|device| gpu.device_label(device)).collect();
     report.table(
@@ -124,8 +139,6 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
         report.table(table);
     }
     report.table(gap_table(named, &by_device));
-    // There may be hundreds of thousands.
-    drop(by_device);
     for table in launches::tables(named) {
         report.table(table);
     }
@@ -143,9 +156,9 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     }
 }
 
-fn summary(by_device: &[Vec<Gap>]) -> String {
-    let idle = by_device.iter().flatten().map(Gap::ns).sum_ns();
-    let host = by_device.iter().flatten().map(|gap| gap.until_launched).sum_ns();
+fn summary(gpu: &GpuTrace<'_>, by_device: &[Vec<Gap>]) -> String {
+    let idle = by_device.iter().flatten().map(|gap| gap.ns(gpu)).sum_ns();
+    let host = by_device.iter().flatten().map(|gap| gap.until_launched(gpu)).sum_ns();
     match share(host, idle) {
         Some(share) => format!(
             "Nothing ran for {} between the first and the last work; for {:.1} % of that the next work had not been launched.",
@@ -166,12 +179,7 @@ fn gaps(gpu: &GpuTrace<'_>, n: usize, group: impl Fn(&Work) -> usize) -> Vec<Vec
         if let Some((end, previous)) = last[group]
             && work.start > end
         {
-            let cause = cause(gpu, work, end);
-            let until_launched = match cause {
-                Cause::Host => gpu.end_of(work.launch).min(work.start).saturating_sub(end),
-                _ => 0,
-            };
-            out[group].push(Gap { start: end, end: work.start, cause, until_launched, previous, next: i });
+            out[group].push(Gap { previous, next: i, cause: cause(gpu, work, end) });
         }
         if last[group].is_none_or(|(end, _)| work.end > end) {
             last[group] = Some((work.end, i));
@@ -199,13 +207,15 @@ fn cause_table(
     labels: &[String],
     gaps: &[Vec<Gap>],
 ) -> Table {
+    let gpu = named.gpu;
     let mut rows: Vec<(&str, &str, Durations, i64, Option<i64>)> = Vec::new();
     for (label, gaps) in labels.iter().zip(gaps) {
-        let total: i64 = gaps.iter().map(Gap::ns).sum_ns();
+        let total: i64 = gaps.iter().map(|gap| gap.ns(gpu)).sum_ns();
         for cause in CAUSES {
-            let of_cause: Vec<i64> = gaps.iter().filter(|gap| gap.cause == cause).map(Gap::ns).collect();
+            let of_cause: Vec<i64> =
+                gaps.iter().filter(|gap| gap.cause == cause).map(|gap| gap.ns(gpu)).collect();
             if !of_cause.is_empty() {
-                let until_launched = gaps.iter().map(|gap| gap.until_launched).sum_ns();
+                let until_launched = gaps.iter().map(|gap| gap.until_launched(gpu)).sum_ns();
                 let until_launched = Some(until_launched).filter(|_| cause == Cause::Host);
                 rows.push((label, cause.name(), Durations::new(of_cause), total, until_launched));
             }
@@ -245,8 +255,7 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
     let gpu = named.gpu;
     let mut rows: Vec<&Gap> = by_device.iter().flatten().collect();
     let n_all = rows.len();
-    let longest_first = |gap: &&Gap| (-gap.ns(), gap.start);
-    // There may be hundreds of thousands.
+    let longest_first = |gap: &&Gap| (-gap.ns(gpu), gap.start(gpu));
     if n_all > N_GAPS {
         rows.select_nth_unstable_by_key(N_GAPS, longest_first);
         rows.truncate(N_GAPS);
@@ -257,8 +266,9 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
     let name = |number: u32| gpu.shown_name(gpu.trace.slices.name[work(number).slice as usize]);
     let meanwhile = |gap: &Gap| {
         let launch = work(gap.next).launch;
-        let until = if launch == NONE { gap.end } else { gap.end.min(gpu.end_of(launch)) };
-        let slice = meanwhile::busiest(gpu, launch, (gap.start, until))?;
+        let end = gap.end(gpu);
+        let until = if launch == NONE { end } else { end.min(gpu.end_of(launch)) };
+        let slice = meanwhile::busiest(gpu, launch, (gap.start(gpu), until))?;
         Some(gpu.name(slice).to_string())
     };
     let of_launch = |gap: &Gap, get: &dyn Fn(u32) -> Option<u32>| {
@@ -282,18 +292,16 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
                 "start",
                 "start",
                 Unit::NsOffset,
-                rows.iter().map(|gap| gap.start.saturating_sub(start)),
+                rows.iter().map(|gap| gap.start(gpu).saturating_sub(start)),
             )
             .as_key(),
-            integers("time", "time", Unit::Ns, rows.iter().map(|gap| gap.ns())).with_bar(),
+            integers("time", "time", Unit::Ns, rows.iter().map(|gap| gap.ns(gpu))).with_bar(),
             Column::text("cause", "cause", texts(rows.iter().map(|gap| Some(gap.cause.name())))),
             Column::integer(
                 "until_launched",
                 "until launched",
                 Unit::Ns,
-                rows.iter()
-                    .map(|gap| Some(gap.until_launched).filter(|_| gap.cause == Cause::Host))
-                    .collect(),
+                rows.iter().map(|gap| (gap.cause == Cause::Host).then(|| gap.until_launched(gpu))).collect(),
             )
             .hint(UNTIL_LAUNCHED_HINT),
             Column::text("meanwhile", "on the CPU meanwhile", texts(rows.iter().map(|gap| meanwhile(gap))))

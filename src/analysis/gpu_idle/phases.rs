@@ -22,7 +22,8 @@ struct Row {
 /// first work on the GPU to the first of the next one.
 pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
     let gpu = named.gpu;
-    let mut found: Vec<(Phase, &Gap)> = Vec::new();
+    // Of each gap, as there may be hundreds of thousands.
+    let mut phases: Vec<Option<Phase>> = Vec::with_capacity(by_device.iter().map(Vec::len).sum());
     let mut times: Vec<(Phase, i64)> = Vec::new();
     for (device, gaps) in by_device.iter().enumerate() {
         let device = device as u32;
@@ -31,6 +32,7 @@ pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
         let (Some(start), Some(end)) =
             (work().map(|work| work.start).min(), work().map(|work| work.end).max())
         else {
+            phases.extend(gaps.iter().map(|_| None));
             continue;
         };
         let windows = step_windows(gpu, device, (start, end));
@@ -41,22 +43,21 @@ pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
                 .filter_map(|step| Some((phase(step)?, step.window.1.saturating_sub(step.window.0)))),
         );
         for gap in gaps {
-            let behind = windows.partition_point(|step| step.window.0 <= gap.start);
+            let behind = windows.partition_point(|step| step.window.0 <= gap.start(gpu));
             let step = behind.checked_sub(1).map(|at| &windows[at]);
-            if let Some(phase) = step.and_then(phase) {
-                found.push((phase, gap));
-            }
+            phases.push(step.and_then(phase));
         }
     }
     let mut rows: Vec<Row> = Vec::new();
     for phase in [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle] {
         let time = times.iter().filter(|of| of.0 == phase).map(|of| of.1).sum_ns();
         for cause in CAUSES {
-            let own = || found.iter().filter(|of| of.0 == phase && of.1.cause == cause).map(|of| of.1);
-            let gaps: Vec<i64> = own().map(Gap::ns).collect();
+            let all = || phases.iter().zip(by_device.iter().flatten());
+            let own = || all().filter(|of| *of.0 == Some(phase) && of.1.cause == cause).map(|of| of.1);
+            let gaps: Vec<i64> = own().map(|gap| gap.ns(gpu)).collect();
             if !gaps.is_empty() {
                 let until_launched =
-                    (cause == Cause::Host).then(|| own().map(|gap| gap.until_launched).sum_ns());
+                    (cause == Cause::Host).then(|| own().map(|gap| gap.until_launched(gpu)).sum_ns());
                 rows.push(Row { phase, cause, gaps: Durations::new(gaps), until_launched, time });
             }
         }

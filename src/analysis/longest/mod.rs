@@ -157,13 +157,13 @@ fn table(id: &'static str, title: &str, rows: &[Row<'_>]) -> Table {
                 "depth",
                 "depth",
                 Unit::Count,
-                rows.iter().map(|row| u64::from(row.trace.slices.depth[row.i])),
+                rows.iter().map(|row| u64::from(row.trace.slices.depth.get(row.i))),
             )
             .hint("slices open below it on its track when it starts"),
             Column::bool(
                 "unfinished",
                 "unfinished",
-                rows.iter().map(|row| Some(row.trace.slices.dur[row.i] == UNFINISHED)).collect(),
+                rows.iter().map(|row| Some(row.trace.slices.dur.get(row.i) == UNFINISHED)).collect(),
             )
             .hint("its end is not in the file; counted up to the end of the trace"),
             Column::text("args", "arguments", texts(rows.iter().map(Row::args))),

@@ -323,13 +323,13 @@ impl<'a> Layout<'a> {
         let slices = &self.trace.slices;
         let (pid, tid, ts) = (walk.pid, walk.tid, slices.ts[slice]);
         while let Some(last) = walk.open.last().copied() {
-            if slices.ts[last].saturating_add(slices.dur[last]) > ts {
+            if slices.ts[last].saturating_add(slices.dur.get(last)) > ts {
                 break;
             }
             self.write_end(last, pid, tid, w);
             walk.open.pop();
         }
-        match (slices.kind[slice], slices.dur[slice]) {
+        match (slices.kind[slice], slices.dur.get(slice)) {
             (SliceKind::Instant | SliceKind::AsyncInstant, _) => {
                 self.open_slice(slice, "i", pid, Some(tid), w);
                 w.raw(",\"s\":\"t\"");
@@ -375,7 +375,7 @@ impl<'a> Layout<'a> {
     fn write_end(&self, slice: usize, pid: u64, tid: u64, w: &mut Writer<'_>) {
         let slices = &self.trace.slices;
         w.open(self.trace.strings.get(slices.name[slice]), self.text(slices.category[slice]), "E");
-        w.time(self.time(slices.ts[slice].saturating_add(slices.dur[slice])));
+        w.time(self.time(slices.ts[slice].saturating_add(slices.dur.get(slice))));
         w.place(pid, Some(tid));
         if let Some((ts, dur)) = self.thread_time_of(slice) {
             w.raw(",\"tts\":");
@@ -388,7 +388,7 @@ impl<'a> Layout<'a> {
     /// A state has no other form than with a duration, so an unfinished one is given that up to its own start.
     fn duration(&self, slice: usize, w: &mut Writer<'_>) {
         w.raw(",\"dur\":");
-        w.micros(self.trace.slices.dur[slice].max(0));
+        w.micros(self.trace.slices.dur.get(slice).max(0));
     }
 
     fn thread_time_of(&self, slice: usize) -> Option<(i64, i64)> {
@@ -401,7 +401,7 @@ impl<'a> Layout<'a> {
         if let Some((ts, dur)) = self.thread_time_of(slice) {
             w.raw(",\"tts\":");
             w.micros(ts);
-            if self.trace.slices.dur[slice] != UNFINISHED {
+            if self.trace.slices.dur.get(slice) != UNFINISHED {
                 w.raw(",\"tdur\":");
                 w.micros(dur);
             }
@@ -504,10 +504,10 @@ impl<'a> Layout<'a> {
                 let slice = self.order[at as usize] as usize;
                 let is_step = slices.kind[slice] == SliceKind::LegacyStep;
                 let overlaps = is_step && slices.ts[slice] < step_end;
-                if at == start || slices.depth[slice] == 0 || overlaps {
+                if at == start || slices.depth.get(slice) == 0 || overlaps {
                     units.push((at, track as u32));
                 }
-                step_end = match (is_step, slices.dur[slice]) {
+                step_end = match (is_step, slices.dur.get(slice)) {
                     (false, _) => i64::MIN,
                     (true, UNFINISHED) => i64::MAX,
                     (true, dur) => step_end.max(slices.ts[slice].saturating_add(dur)),
@@ -545,14 +545,14 @@ impl<'a> Layout<'a> {
         let slices = &self.trace.slices;
         let mut open: Vec<usize> = Vec::new();
         let end = |slice: usize, w: &mut Writer<'_>| {
-            self.open_async(slice, "e", slices.ts[slice].saturating_add(slices.dur[slice]), identity, w);
+            self.open_async(slice, "e", slices.ts[slice].saturating_add(slices.dur.get(slice)), identity, w);
             self.write_end_args(slice, w);
             w.close();
         };
         for slice in unit.iter().map(|slice| *slice as usize) {
             // What is not below this slice has ended by now, even if it ends at this very time.
             while let Some(last) =
-                open.last().copied().filter(|last| slices.depth[*last] >= slices.depth[slice])
+                open.last().copied().filter(|last| slices.depth.get(*last) >= slices.depth.get(slice))
             {
                 end(last, w);
                 open.pop();
@@ -563,7 +563,7 @@ impl<'a> Layout<'a> {
             self.write_bound(slice, bound, w);
             self.write_begin_args(slice, w);
             w.close();
-            if !instant && slices.dur[slice] != UNFINISHED {
+            if !instant && slices.dur.get(slice) != UNFINISHED {
                 open.push(slice);
             }
         }
@@ -722,7 +722,7 @@ impl<'a> Layout<'a> {
                 parent.settled = true;
             } else if !parent.settled {
                 // After the end of this child, if no other has started by then.
-                let after = match slices.dur[index] {
+                let after = match slices.dur.get(index) {
                     UNFINISHED => i64::MAX,
                     dur => slices.ts[index].saturating_add(dur).saturating_add(1),
                 };
@@ -738,7 +738,7 @@ impl<'a> Layout<'a> {
         let bind = ends.get(&slice.0)?.bind;
         let slices = &self.trace.slices;
         self.tid_of(slices.track.get(index)?.0 as usize)?;
-        let inside = match slices.dur[index] {
+        let inside = match slices.dur.get(index) {
             UNFINISHED => bind != i64::MAX,
             dur => bind == slices.ts[index] || bind < slices.ts[index].saturating_add(dur),
         };
@@ -849,8 +849,8 @@ const MAX_SERIES: usize = 256;
 fn outlived(trace: &Trace) -> FxHashSet<u32> {
     let slices = &trace.slices;
     let end = |slice: usize| match slices.dur.get(slice) {
-        None | Some(&UNFINISHED) => None,
-        Some(dur) => Some(slices.ts[slice].saturating_add(*dur)),
+        UNFINISHED => None,
+        dur => Some(slices.ts[slice].saturating_add(dur)),
     };
     (0..slices.len())
         .filter_map(|slice| {
@@ -883,7 +883,7 @@ fn order_by_track(trace: &Trace) -> (Vec<u32>, Vec<u32>) {
     }
     let key = |slice: &u32| {
         let i = *slice as usize;
-        (slices.ts[i], slices.depth[i], slices.dur[i] != 0, *slice)
+        (slices.ts[i], slices.depth.get(i), slices.dur.get(i) != 0, *slice)
     };
     for track in 0..trace.tracks.len() {
         order[starts[track] as usize..starts[track + 1] as usize].sort_by_key(key);

@@ -464,13 +464,13 @@ fn write_markers(
         out.integer(i64::from(known.category(trace, slices.category[*slice], shared)));
     })?;
     column("startTime", markers, out, |slice, out| out.millis(slices.ts[*slice].saturating_sub(origin)))?;
-    column("endTime", markers, out, |slice, out| match slices.dur[*slice] {
+    column("endTime", markers, out, |slice, out| match slices.dur.get(*slice) {
         _ if is_instant(*slice) => out.raw("null"),
         UNFINISHED => out.raw("null"),
         dur => out.millis(slices.ts[*slice].saturating_add(dur).saturating_sub(origin)),
     })?;
     // A point, a stretch, or one that only starts.
-    column("phase", markers, out, |slice, out| match slices.dur[*slice] {
+    column("phase", markers, out, |slice, out| match slices.dur.get(*slice) {
         _ if is_instant(*slice) => out.raw("0"),
         UNFINISHED => out.raw("2"),
         _ => out.raw("1"),

@@ -160,7 +160,7 @@ fn walk(trace: &Trace, slices: &[u32], mut see: impl FnMut(Step) -> io::Result<(
         while let Some(last) = open.pop_if(|last| Some(last.slice) != parent) {
             close(last, &mut see)?;
         }
-        if let Some(around) = open.last_mut().filter(|_| table.dur[i] != 0) {
+        if let Some(around) = open.last_mut().filter(|_| table.dur.get(i) != 0) {
             let len = ts.saturating_sub(around.alone_from);
             if len > 0 {
                 see(Step::Alone { start: around.alone_from, len })?;

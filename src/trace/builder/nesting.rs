@@ -118,7 +118,7 @@ impl Stack {
             }
             for above in &self.entries[position + 1..] {
                 if above.open {
-                    slices.dur[above.slice as usize] = end.saturating_sub(above.start).max(0);
+                    slices.dur.set(above.slice as usize, end.saturating_sub(above.start).max(0));
                     cut.push(above.slice);
                 }
             }
@@ -222,7 +222,7 @@ pub fn compute_self_times(trace: &mut Trace) {
     let end_of_trace = trace.span().map_or(0, |(_, end)| end);
     let slices = &mut trace.slices;
     let n = slices.len();
-    let length = |i: usize| match slices.dur[i] {
+    let length = |i: usize| match slices.dur.get(i) {
         UNFINISHED => end_of_trace.saturating_sub(slices.ts[i]).max(0),
         dur => dur,
     };
@@ -232,7 +232,7 @@ pub fn compute_self_times(trace: &mut Trace) {
         self_ns[i] = self_ns[i].max(0);
         let Some(parent) = slices.parent[i].some() else { continue };
         let parent = parent.0 as usize;
-        if slices.dur[i] == 0 || parent >= i {
+        if slices.dur.get(i) == 0 || parent >= i {
             continue;
         }
         let start = slices.ts[i].max(slices.ts[parent]);

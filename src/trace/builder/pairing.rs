@@ -538,7 +538,7 @@ impl<'a> Walk<'a> {
         }
         let args = self.place(i).args();
         let slices = &mut self.trace().slices;
-        slices.dur[slice as usize] = ts.saturating_sub(start).max(0);
+        slices.dur.set(slice as usize, ts.saturating_sub(start).max(0));
         if !args.is_none() {
             slices.end_args.push((SliceId(slice), args));
         }
