@@ -59,6 +59,8 @@ node tools/bench-scanner.mjs target/wasm/wasm32-unknown-unknown/release/scanner.
 echo "bench: browser, from choosing a file to the whole overview on screen"
 . target/env.sh
 export TRACEDROP_CHROME
+# Memory is measured in a browser that is spoken with by web sockets, which Node.js before version 22 has behind this option.
+export NODE_OPTIONS="--experimental-websocket ${NODE_OPTIONS:-}"
 node tests/browser/bench.mjs "${real[@]}" "$dir"/chrome.json "$dir"/chrome.json.gz "$dir"/chrome-lines.jsonl "$dir"/sway.jsonl "$dir"/python.jsonl "$dir"/mrm.txt "$dir"/mrm.parquet
 
 echo "bench: browser, large traces"

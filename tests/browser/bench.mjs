@@ -7,7 +7,8 @@ import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { watchMemory } from './memory.mjs';
-import { launchBrowser, launchWithProfile, openPage, startSite, waitUntilReady } from './support.mjs';
+import { hasPlainBrowser, launchPlain } from './plain.mjs';
+import { chromiumOptions, isReady, launchBrowser, openPage, startSite, waitUntilReady } from './support.mjs';
 
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const N_READERS = Math.min(4, availableParallelism());
@@ -130,22 +131,21 @@ async function again(browser, path, url) {
  * that is forgotten would hold the index in memory. Empty where it can not be told.
  */
 async function memoryOf(path, url) {
-  if (process.platform !== 'linux') return '';
+  if (process.platform !== 'linux' || !hasPlainBrowser) return '';
+  const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const profile = mkdtempSync(join(tmpdir(), 'tracedrop-profile-'));
-  const context = await launchWithProfile(profile);
+  const page = await launchPlain(chromiumOptions(), profile, url);
   try {
-    const [page] = context.pages();
-    await page.goto(url);
-    await waitUntilReady(page);
-    await page.waitForTimeout(3000);
+    while (!(await page.evaluate(isReady))) await later(100);
+    await later(3000);
     const before = watchMemory()();
     const end = watchMemory();
     await throughPage(page, path);
     // The index is written after that.
-    await page.waitForTimeout(2000);
+    await later(2000);
     return `, memory ${(end() / 2 ** 20).toFixed(0)} MiB (${(before / 2 ** 20).toFixed(0)} before)`;
   } finally {
-    await context.close();
+    await page.close();
     rmSync(profile, { recursive: true, force: true });
   }
 }

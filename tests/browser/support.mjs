@@ -60,12 +60,7 @@ export function launchBrowser() {
   return chromium.launch(chromiumOptions());
 }
 
-/** The same with a profile in the folder `profile`, as people have one: what the page keeps is on disk. Gives its context. */
-export function launchWithProfile(profile) {
-  return chromium.launchPersistentContext(profile, { ...chromiumOptions(), viewport: WIDE, reducedMotion: 'reduce' });
-}
-
-function chromiumOptions() {
+export function chromiumOptions() {
   return {
     executablePath: process.env.TRACEDROP_CHROME || process.env.CHROME || '/usr/bin/chromium',
     headless: true,
@@ -134,9 +129,12 @@ function slowDownReading() {
   };
 }
 
-/** Waits until the door is locked and the app has taken the place of the loading message. */
+/** In the page: whether the door is locked and the app has taken the place of the loading message. */
+export const isReady = () => globalThis.tracedrop?.locked && !document.getElementById('boot');
+
+/** Waits for that. */
 export async function waitUntilReady(page, timeout = 20_000) {
-  await page.waitForFunction(() => globalThis.tracedrop?.locked && !document.getElementById('boot'), null, { timeout });
+  await page.waitForFunction(isReady, null, { timeout });
 }
 
 /** What axe finds: one line a rule and element, empty when all is well. */
