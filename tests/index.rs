@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::cell::Cell;
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -11,6 +12,7 @@ use tracedrop::engine::protocol::{self, BlockView};
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Options};
 use tracedrop::index::{self, Identity, Index, SectionWriter};
+use tracedrop::trace::args::Content;
 
 /// All test inputs of up to some size, so that this stays quick.
 fn inputs() -> Vec<PathBuf> {
@@ -132,6 +134,33 @@ fn what_is_damaged_is_refused() {
     }
     assert!(Index::open(Rc::new(Vec::new())).is_err());
     assert!(Index::open(Rc::new(index::MAGIC.to_vec())).is_err());
+}
+
+/// Bytes that can be read until they are gone.
+struct Vanishing(Vec<u8>, Cell<bool>);
+
+impl Content for Vanishing {
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        if self.1.get() { Err(io::ErrorKind::NotFound.into()) } else { self.0.read_at(offset, out) }
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.0.n_bytes()
+    }
+}
+
+/// Somebody may forget what another page shows.
+#[test]
+fn what_was_forgotten_is_not_called_damaged() {
+    let index = export(&mut open(&sample(), true).unwrap(), "index");
+    let content = Rc::new(Vanishing(index, Cell::new(false)));
+    let opened = Index::open(content.clone()).unwrap();
+    let mut session = Session::of_index(opened, None, Query::default()).unwrap();
+    let before = shown(&session);
+    content.1.set(true);
+    let error = session.set_query(Query { top: 7, ..Query::default() }).unwrap_err();
+    assert_eq!((error.code, session.query().top), (index::GONE, Query::default().top));
+    assert!(shown(&session) == before);
 }
 
 /// Sections whose checksums hold, and whose contents do not fit: whatever comes of it, it is no panic.

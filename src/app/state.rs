@@ -191,6 +191,8 @@ pub struct Tab {
     /// Percent of the reports that are made, where they are made again for another question and that takes its time.
     pub made_again: RwSignal<Option<u8>>,
     pub document: RwSignal<Option<Arc<DocumentView>>>,
+    /// How often what was asked of the reports could not be done, so that they are as they were.
+    pub n_refused: RwSignal<u32>,
     /// `id` of the report that shows; `None` for the first one.
     pub report: RwSignal<Option<String>>,
     /// Rows that someone asked to be led to; their table takes it.
@@ -482,6 +484,7 @@ impl Tab {
             reading: RwSignal::default(),
             made_again: RwSignal::default(),
             document: RwSignal::new(None),
+            n_refused: RwSignal::default(),
             report: RwSignal::new(None),
             led_to: RwSignal::new(None),
             exporting: RwSignal::new(None),
@@ -726,6 +729,7 @@ impl Tab {
                 self.app.land_compared_with(self);
             }
             Event::Stale(failure) => {
+                self.n_refused.update(|n| *n += 1);
                 self.app.shelf.has_changed();
                 if self.can_be_read_again() {
                     self.app.alert((words().read_again_because)(&failure.what));

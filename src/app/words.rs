@@ -33,6 +33,8 @@ pub struct Words {
     pub version: fn(&str) -> String,
     pub kept_title: &'static str,
     pub kept_about: fn(&KeptView, &str) -> String,
+    /// When the file itself was changed last.
+    pub kept_changed: fn(&str) -> String,
     pub forget: fn(&str) -> String,
     pub forget_all: &'static str,
     pub forget_all_of: fn(usize) -> String,
@@ -359,6 +361,7 @@ static ENGLISH: Words = Words {
             format_bytes(entry.index_bytes)
         )
     },
+    kept_changed: |when| format!("as the file was on {when}"),
     forget: |name| format!("Forget {name}"),
     forget_all: "Forget all",
     forget_all_of: |n| format!("Forget {}", counted(n as u64, "file", "files")),

@@ -298,6 +298,8 @@ pub struct KeptView {
     pub format_title: String,
     /// When it was written, in milliseconds since the Unix epoch.
     pub made_ms: u64,
+    /// When its file was changed last, in milliseconds since the Unix epoch; 0 if that is not known.
+    pub modified_ms: u64,
     /// Its own size.
     pub index_bytes: u64,
 }

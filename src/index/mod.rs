@@ -24,6 +24,7 @@ use crate::trace::ledger::{Issue, Ledger, NamedIssue, Tally};
 use crate::trace::{SourceInfo, Trace};
 use sections::{Nth, Section, SectionReader};
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::rc::Rc;
 use tables::Damaged;
 
@@ -211,6 +212,9 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
 /// `code` of the error of an index that is damaged.
 pub const DAMAGED: &str = "index-damaged";
 
+/// `code` of the error of an index that was forgotten, or moved, after it was opened.
+pub const GONE: &str = "index-gone";
+
 /// `code` of the error of an index of another [`LAYOUT`].
 pub const OTHER_VERSION: &str = "index-version";
 
@@ -220,6 +224,15 @@ pub fn damaged() -> ImportError {
         code: DAMAGED,
         what: "the index is damaged or was not written to its end".to_string(),
         hint: "copy it once more, or open the trace that it was made from: nothing is in it that the trace does not have".to_string(),
+    }
+}
+
+/// The error of an index that can not be read any more.
+fn gone() -> ImportError {
+    ImportError {
+        code: GONE,
+        what: "what was kept of this file is not there any more".to_string(),
+        hint: "the reports that show stay; open the file itself for others, for settings and for exports of the trace".to_string(),
     }
 }
 
@@ -261,10 +274,15 @@ impl Index {
             return Err(damaged());
         }
         let sections: Vec<Section> = postcard::from_bytes(list).map_err(|_| damaged())?;
-        let reader = SectionReader { content: &*content, sections: &sections, end: &end };
+        let reader =
+            SectionReader { content: &*content, sections: &sections, end: &end, is_gone: Cell::default() };
         let head = read_head(&reader.bytes(HEAD).map_err(|Damaged| damaged())?)?;
         let digest = (*digest != [0; DIGEST_BYTES]).then_some(*digest);
         Ok(Index { content, sections, end, digest, head })
+    }
+
+    fn reader<'a>(&'a self, end: &'a [u8]) -> SectionReader<'a> {
+        SectionReader { content: &*self.content, sections: &self.sections, end, is_gone: Cell::default() }
     }
 
     /// The reports. `None` if another program has written them, or they are damaged: they are to be computed then.
@@ -272,7 +290,7 @@ impl Index {
         if !self.head.is_of_this_program() {
             return None;
         }
-        let reader = SectionReader { content: &*self.content, sections: &self.sections, end: &self.end };
+        let reader = self.reader(&self.end);
         let reports: Vec<Report> = postcard::from_bytes(&reader.bytes(REPORTS).ok()?).ok()?;
         let are_sound = reports.iter().flat_map(Report::tables).all(Table::is_sound);
         are_sound.then_some(reports)
@@ -285,11 +303,13 @@ impl Index {
 
     /// Reads all tables. Arguments that are not in the index come from `again`, the trace's file, if that is at hand.
     pub fn trace(&self, again: Option<Rc<dyn Content>>) -> Result<Trace, ImportError> {
-        let mut reader = SectionReader { content: &*self.content, sections: &self.sections, end: &[] };
+        let mut reader = self.reader(&[]);
         let mut trace = Trace::default();
         trace.source = self.head.source.clone();
         trace.ledger = self.head.ledger.clone();
-        tables::fill(&mut trace, &mut reader).map_err(|Damaged| damaged())?;
+        if let Err(Damaged) = tables::fill(&mut trace, &mut reader) {
+            return Err(if reader.is_gone.get() { gone() } else { damaged() });
+        }
         if !tables::are_sound(&trace) {
             return Err(damaged());
         }

@@ -161,6 +161,8 @@ pub struct SectionReader<'a> {
     pub sections: &'a [Section],
     /// The end of the content, which was read first.
     pub end: &'a [u8],
+    /// The content could not be read, whatever is in it.
+    pub is_gone: std::cell::Cell<bool>,
 }
 
 impl SectionReader<'_> {
@@ -175,7 +177,10 @@ impl SectionReader<'_> {
         let end_at = n_bytes - self.end.len() as u64;
         match section.offset.checked_sub(end_at) {
             Some(at) => bytes.copy_from_slice(&self.end[at as usize..][..section.len as usize]),
-            None => self.content.read_at(section.offset, &mut bytes).map_err(|_| Damaged)?,
+            None => self.content.read_at(section.offset, &mut bytes).map_err(|_| {
+                self.is_gone.set(true);
+                Damaged
+            })?,
         }
         if hash(&bytes) == section.hash { Ok(bytes) } else { Err(Damaged) }
     }

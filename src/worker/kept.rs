@@ -106,6 +106,7 @@ async fn list_in(turn: Option<&Turn>) -> Option<Vec<KeptView>> {
                 file_bytes: index.head.ledger.file_bytes,
                 format_title: engine::format_title(index.head.source.format),
                 made_ms: index.head.made_ms,
+                modified_ms: index.head.identity.map_or(0, |identity| identity.modified_ms),
                 index_bytes,
             }),
             Found::Useless if turn.is_some() => remove_useless(&folder, &key).await,

@@ -7,6 +7,7 @@ use crate::app::screens::{MemorySettings, NotesPanel, OwnTableEditor};
 use crate::app::state::{Phase, Tab};
 use crate::app::widgets::{InTurn, Turn};
 use crate::app::words::words;
+use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::analysis::Query;
@@ -345,11 +346,20 @@ fn TopChoice(tab: Tab, document: Document, id: StoredValue<String>) -> impl Into
         // Once shown it stays, also when the list turns out to be shorter than asked for.
         before == Some(&true) || full == Some(true)
     });
+    let select = NodeRef::<html::Select>::new();
+    // What could not be done is not what is chosen.
+    Effect::new(move |_| {
+        tab.n_refused.track();
+        if let Some(select) = select.get() {
+            select.set_value(&top.get_untracked().to_string());
+        }
+    });
     view! {
         <Show when=move || has_list.get()>
             <label class="choice">
                 <span>{words().top_label}</span>
                 <select
+                    node_ref=select
                     prop:value=move || top.get().to_string()
                     on:change:target=move |event| {
                         if let Ok(top) = event.target().value().parse() {

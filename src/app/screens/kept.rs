@@ -13,6 +13,11 @@ pub fn KeptFiles() -> impl IntoView {
     let app = app();
     let shelf = app.shelf;
     let entries = move || shelf.entries.get().unwrap_or_default();
+    let n_of_name = move |name: &str| {
+        shelf.entries.with_untracked(|entries| {
+            entries.iter().flatten().filter(|entry| entry.file_name == name).count()
+        })
+    };
     let is_empty = Memo::new(move |_| entries().is_empty());
     let asks = RwSignal::new(false);
     // What was pressed to forget a file goes with it.
@@ -38,6 +43,9 @@ pub fn KeptFiles() -> impl IntoView {
     let entry_view = move |entry: KeptView| {
         let (key, name) = (entry.key.clone(), entry.file_name.clone());
         let about = (words().kept_about)(&entry, &browser::local_time(entry.made_ms));
+        // A file that was written anew has an index of its own, and there are many files of one name.
+        let changed = (n_of_name(&entry.file_name) > 1 && entry.modified_ms > 0)
+            .then(|| (words().kept_changed)(&browser::local_time(entry.modified_ms)));
         let forget = (words().forget)(&name);
         let hint = forget.clone();
         view! {
@@ -45,6 +53,7 @@ pub fn KeptFiles() -> impl IntoView {
                 <button type="button" class="sample" on:click=move |_| app.open_kept(entry.clone())>
                     <span class="sample-title"><bdi>{name}</bdi></span>
                     <span class="sample-about">{about}</span>
+                    {changed.map(|changed| view! { <span class="sample-about">{changed}</span> })}
                 </button>
                 <button
                     type="button"
@@ -82,7 +91,7 @@ pub fn KeptFiles() -> impl IntoView {
                     </Show>
                 </div>
                 <ul class="samples" data-testid="kept">
-                    <For each=entries key=|entry| (entry.key.clone(), entry.made_ms) let:entry>
+                    <For each=entries key=move |entry| (entry.key.clone(), entry.made_ms, n_of_name(&entry.file_name)) let:entry>
                         {entry_view(entry)}
                     </For>
                 </ul>
