@@ -43,6 +43,7 @@ fn run(context: &Context<'_>) -> Report {
         let kinds = kinds_of(view, &thresholds);
         let mut part = Report::new(INFO.id, INFO.title);
         add_trace(view, &kinds, &thresholds, context, &mut part);
+        trust::mark(view.trace, &context.query.memory, &mut part);
         if report.summary.is_empty() {
             report.summary = headline(view, &kinds);
         }

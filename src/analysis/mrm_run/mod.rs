@@ -4,7 +4,7 @@
 mod dataset;
 
 use super::memory_query::MemoryQuery;
-use super::mrm::trust::run_validity;
+use super::mrm::trust::{mark, run_validity};
 use super::mrm::{kinds_of, number_blocks};
 use super::{AnalysisInfo, Context};
 use crate::base::json::Json;
@@ -87,7 +87,7 @@ fn run(context: &Context<'_>) -> Report {
             trace,
             directory: read_beside(&trace.beside),
             view: context.memory().iter().find(|view| std::ptr::eq(view.trace, trace)),
-            judgement: run_validity(trace, context).0,
+            judgement: run_validity(trace, &context.query.memory).0,
         })
         .collect();
     if runs.len() > 1 {
@@ -107,6 +107,7 @@ fn run(context: &Context<'_>) -> Report {
         if runs.len() > 1 {
             number_blocks(&mut part, number, &trace.source.file_name);
         }
+        mark(trace, &context.query.memory, &mut part);
         report.blocks.append(&mut part.blocks);
     }
     report

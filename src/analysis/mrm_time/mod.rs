@@ -2,6 +2,7 @@
 
 use super::mrm::charts::tone;
 use super::mrm::number_blocks;
+use super::mrm::trust::mark;
 use super::timeline::texts;
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, format_bytes};
@@ -52,6 +53,7 @@ fn run(context: &Context<'_>) -> Report {
     for (number, view) in context.memory().iter().enumerate() {
         let mut part = Report::new(INFO.id, INFO.title);
         add_trace(view, &mut part);
+        mark(view.trace, &context.query.memory, &mut part);
         if report.summary.is_empty() {
             report.summary = std::mem::take(&mut part.summary);
         }
