@@ -11,7 +11,7 @@ use tracedrop::engine::{Session, Shown, folder};
 use tracedrop::export;
 use tracedrop::export::mrm_run::InArchive;
 use tracedrop::memory_config::Config;
-use tracedrop::memory_run::{FIGURES, FILES, Files};
+use tracedrop::memory_run::{FILES, Files};
 
 /// What `--to` calls a run directory.
 pub const RUN_DIRECTORY: &str = export::mrm_run::INFO.id;
@@ -128,7 +128,7 @@ pub fn write_run(
     }
     let run_id = run_id.map_or_else(|| export::mrm_run::run_id(trace), str::to_string);
     let figures = export::mrm_run::figures(session.reports(), 0);
-    let names: Vec<String> = figures.iter().map(|(name, _)| format!("{FIGURES}/{name}")).collect();
+    let names: Vec<String> = figures.iter().map(|(name, _)| name.clone()).collect();
     let is_archive = output.file_name().is_some_and(|name| folder::may_be_archive(&name.to_string_lossy()));
     let write = |files: &mut dyn Files| {
         export::mrm_run::write_run(trace, &session.query().memory, &run_id, now_ms, figures, files)

@@ -295,8 +295,7 @@ pub fn write<R: Fn() -> I, I: Iterator<Item = Access>>(
         (PROMPT_OUTPUTS, prompts.map(String::into_bytes)),
     ];
     let tables = tables.into_iter().filter_map(|(name, bytes)| Some((name.to_string(), bytes?)));
-    let figures = contents.figures.into_iter().map(|(name, bytes)| (format!("{FIGURES}/{name}"), bytes));
-    for (path, bytes) in tables.chain(figures) {
+    for (path, bytes) in tables.chain(contents.figures) {
         add(&path, &mut |out| out.write_all(&bytes))?;
     }
     let fingerprints = written.iter().map(|(path, n_bytes, sha256): &(String, u64, String)| Fingerprint {
