@@ -63,9 +63,13 @@ fn open(path: &Path) -> Option<Config> {
     }
 }
 
-/// Errors between fields, on standard error; whether there are any.
+/// Errors between fields, and what lies where runs would go, on standard error; whether there are any.
 fn has_errors(config: &Config, path: &Path) -> bool {
-    let errors = config.errors();
+    let mut errors = config.errors();
+    let base = Path::new(config.base_dir());
+    if base.exists() && !base.is_dir() {
+        errors.push(format!("output.base_dir: {} is there, and is no folder", base.display()));
+    }
     for error in &errors {
         say!("tracedrop: {}: error: {}", read::shown(path), text::visible(error));
     }
