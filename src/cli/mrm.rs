@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tracedrop::archive::ArchiveWriter;
 use tracedrop::base::text;
+use tracedrop::base::units::counted;
 use tracedrop::engine::{Session, Shown, folder};
 use tracedrop::export;
 use tracedrop::export::mrm_run::InArchive;
@@ -81,8 +82,9 @@ fn validate(path: &Path) -> io::Result<ExitCode> {
     if has_errors(&config, path) {
         return Ok(ExitCode::from(1));
     }
-    let (all, counted) = config.n_runs();
-    writeln!(io::stdout(), "{}: valid; {counted} runs and {} warm-ups", read::shown(path), all - counted)?;
+    let (all, n) = config.n_runs();
+    let (runs, warm_ups) = (counted(n, "run", "runs"), counted(all.saturating_sub(n), "warm-up", "warm-ups"));
+    writeln!(io::stdout(), "{}: valid; {} and {}", read::shown(path), runs, warm_ups)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -206,6 +206,9 @@ fn warn_of_phases(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
             "Accesses have phases of their own in the file, which stay; those that were given hold for accesses without one.",
         );
     }
+    if let Some(problem) = view.phases.first_inverted() {
+        report.warning(format!("A phase that was given counts for nothing: {problem}."));
+    }
     let Some(span) = view.trace.accesses.span() else { return };
     let starts = view.phases.boundaries.iter().map(|phase| phase.start_ns);
     let Some(first) = starts.min().filter(|_| !view.phases.touch(span)) else { return };

@@ -64,14 +64,20 @@ fn phases_of(metadata: &Json) -> (Phases, Option<String>) {
         Some(told) => told,
     };
     let problem = match Phases::parse(&told.to_python_text(0)) {
-        Ok(phases) => return (phases, None),
+        Ok(phases) => match phases.first_inverted() {
+            None => return (phases, None),
+            Some(problem) => problem,
+        },
         Err(problem) => problem,
     };
     // Events mean something in pairs only.
     let entries = told.as_array().unwrap_or_default();
     let one_by_one = entries.iter().filter(|entry| entry.get("event").is_none());
     let each = one_by_one.filter_map(|entry| Phases::parse(&format!("[{}]", entry.to_python_text(0))).ok());
-    let boundaries: Vec<Boundary> = each.flat_map(|phases| phases.boundaries).collect();
+    let boundaries: Vec<Boundary> = each
+        .filter(|phases| phases.first_inverted().is_none())
+        .flat_map(|phases| phases.boundaries)
+        .collect();
     let what = match boundaries.len() {
         0 => format!("the phases can not be used: {problem}"),
         n => format!("only {n} of {} phases can be used: {problem}", entries.len()),
@@ -101,13 +107,13 @@ fn run(context: &Context<'_>) -> Report {
             add_metrics(directory, view, context, &mut part);
         }
         add_rest(directory.metadata.as_ref(), &mut part);
+        mark(trace, &context.query.memory, &mut part);
         if report.summary.is_empty() {
             report.summary = headline(directory);
         }
         if runs.len() > 1 {
             number_blocks(&mut part, number, &trace.source.file_name);
         }
-        mark(trace, &context.query.memory, &mut part);
         report.blocks.append(&mut part.blocks);
     }
     report
