@@ -186,14 +186,14 @@ fn an_exported_archive_opens_again_as_the_same_run() {
             let wanted = reports("once");
             assert_eq!(reports("once.zip"), wanted);
             assert_eq!(reports("twice.zip"), wanted);
-            let figure = std::fs::read_to_string(dir.join("once/figures/write_once.svg")).unwrap();
+            let figure = std::fs::read_to_string(dir.join("once/write_once.svg")).unwrap();
             assert!(figure.starts_with("<svg ") && figure.contains("written once"), "{figure}");
             // Tables lie in it as they are, so that they can be read where they lie.
             let whole = std::fs::read(dir.join("once.zip")).unwrap();
             let listed = tracedrop::archive::list(&whole).unwrap();
             let trace = listed.files.iter().find(|file| file.path == "once/trace.parquet").unwrap();
             assert_eq!(trace.packing, tracedrop::archive::Packing::Stored);
-            assert!(listed.files.iter().any(|file| file.path == "once/figures/working_set.svg"));
+            assert!(listed.files.iter().any(|file| file.path == "once/working_set.svg"));
         }
     }
 }
@@ -218,4 +218,154 @@ fn other_libraries_read_what_is_exported() {
     let n_regions = csv.lines().count() - 1;
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(told.contains(&format!("region_map {n_regions} rows")), "{told}");
+}
+
+/// The files of a run in a folder of its own, with `metadata.json` changed by `change`.
+fn copied(dir: &Path, run: &Path, name: &str, change: impl Fn(String) -> String) {
+    let folder = dir.join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    for entry in std::fs::read_dir(run).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_file()) {
+        std::fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+    }
+    let metadata = std::fs::read_to_string(run.join("metadata.json")).unwrap();
+    std::fs::remove_file(folder.join("metadata.json")).unwrap();
+    std::fs::write(folder.join("metadata.json"), change(metadata)).unwrap();
+}
+
+fn bytes_in(archive: &dyn tracedrop::trace::args::Content, path: &str) -> Vec<u8> {
+    let entry =
+        tracedrop::archive::list(archive).unwrap().files.into_iter().find(|file| file.path == path).unwrap();
+    let mut content = Vec::new();
+    tracedrop::archive::unpack(archive, &entry, &mut |piece| {
+        content.extend_from_slice(piece);
+        Ok(())
+    })
+    .unwrap();
+    content
+}
+
+#[test]
+fn a_contaminated_run_says_so_on_every_export() {
+    use tracedrop::parquet::ParquetFile;
+    const SAID: &str = "Contaminated run";
+    let dir = fresh("contaminated");
+    let (_, run_of) = &runs()[1];
+    copied(&dir, run_of, "run", |metadata| {
+        let mut value: serde_json::Value = serde_json::from_str(&metadata).unwrap();
+        value["run_validity"] = "contaminated".into();
+        value.to_string()
+    });
+    let svgs = |folder: &Path| {
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| path.extension().is_some_and(|it| it == "svg")).collect::<Vec<_>>()
+    };
+    text(&dir, &["report", "run", "--format", "svg", "-o", "pictures", "-q"]);
+    text(&dir, &["export", "run", "--to", "mrm-run", "-o", "again"]);
+    for folder in ["pictures", "again"] {
+        let pictures = svgs(&dir.join(folder));
+        assert!(pictures.len() > 8, "{folder}");
+        for picture in pictures {
+            let drawn = std::fs::read_to_string(&picture).unwrap();
+            assert!(drawn.contains(&format!(">{SAID}: ")), "{}", picture.display());
+        }
+    }
+    let metadata = std::fs::read_to_string(dir.join("again/metadata.json")).unwrap();
+    assert!(metadata.contains("\"run_validity\": \"contaminated\""));
+    for report in ["mrm", "mrm-kv", "mrm-time", "mrm-run"] {
+        for format in ["terminal", "markdown", "json", "csv", "html", "svg"] {
+            let told = text(&dir, &["report", "run", "--report", report, "--format", format]);
+            assert!(told.contains(SAID), "{report} as {format}");
+        }
+    }
+    text(&dir, &["export", "run", "--to", "parquet", "-o", "tables.zip"]);
+    let archive = std::fs::read(dir.join("tables.zip")).unwrap();
+    for file in tracedrop::archive::list(&archive).unwrap().files {
+        let content = bytes_in(&archive, &file.path);
+        let table = ParquetFile::open(content.as_slice()).unwrap();
+        let told = table.key_values().iter().find(|(key, _)| key == "tracedrop.warning");
+        let is_of_memory = file.path.starts_with("mrm");
+        assert_eq!(told.is_some_and(|(_, text)| text.contains(SAID)), is_of_memory, "{}", file.path);
+    }
+    let trace = text(&dir, &["export", "run", "--to", "chrome-trace"]);
+    let trace: serde_json::Value = serde_json::from_str(&trace).unwrap();
+    assert_eq!(trace["otherData"]["run_validity"], "contaminated");
+    assert!(trace["otherData"]["warning"].as_str().unwrap().starts_with(SAID));
+    let name = trace["traceEvents"][0]["args"]["name"].as_str().unwrap();
+    assert!(name.ends_with(" (contaminated run)"), "{name}");
+}
+
+#[test]
+fn an_exported_run_knows_its_phases_and_lists_bare_names() {
+    let dir = fresh("phases");
+    std::fs::copy(own_dir("mrm").join("inputs/tiny-24.txt"), dir.join("perf.txt")).unwrap();
+    let phases = r#"[{"phase": "löad", "start_ns": 12345000000000, "end_ns": 12349000000000}]"#;
+    std::fs::write(dir.join("phases.json"), phases).unwrap();
+    let export = ["export", "perf.txt", "--to", "mrm-run", "-o", "run", "--phases", "phases.json"];
+    text(&dir, &export);
+    let metadata = std::fs::read_to_string(dir.join("run/metadata.json")).unwrap();
+    assert_eq!(
+        metadata,
+        "{\n  \"run_id\": \"perf\",\n  \"collector\": {\n    \"type\": \"perf_mem\"\n  },\n  \"phase_boundaries\": [\n    {\n      \
+         \"phase\": \"l\\u00f6ad\",\n      \"start_ns\": 12345000000000,\n      \"end_ns\": 12349000000000\n    }\n  ]\n}"
+    );
+    let manifest = std::fs::read_to_string(dir.join("run/manifest.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    for file in manifest["files"].as_array().unwrap() {
+        let path = file["path"].as_str().unwrap();
+        assert!(!path.contains('/') && dir.join("run").join(path).is_file(), "{path}");
+    }
+    let about = text(&dir, &["report", "run", "--report", "mrm-run"]);
+    assert!(about.contains("files are as the manifest says."), "{about}");
+    let told = text(&dir, &["report", "run", "--report", "mrm", "--format", "json"]);
+    assert!(told.contains("löad 12345000000000–12349000000000 ns"), "{told}");
+    // Phases of the person stand in place of those that were written.
+    std::fs::write(dir.join("phases.json"), phases.replace("löad", "run")).unwrap();
+    text(&dir, &["export", "run", "--to", "mrm-run", "-o", "other", "--phases", "phases.json"]);
+    let other = std::fs::read_to_string(dir.join("other/metadata.json")).unwrap();
+    assert_eq!(other, metadata.replace("l\\u00f6ad", "run"));
+}
+
+#[test]
+fn what_is_wrong_with_an_option_is_said_with_its_file() {
+    let dir = fresh("options");
+    std::fs::copy(own_dir("mrm").join("inputs/tiny-24.txt"), dir.join("perf.txt")).unwrap();
+    std::fs::write(dir.join("odd.json"), "{1}").unwrap();
+    for option in ["--phases", "--memory-rules", "--address-ranges"] {
+        let output = run(&dir, &["report", "perf.txt", option, "odd.json"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(&format!("{option}: odd.json: ")), "{said}");
+    }
+    let inverted = r#"[{"phase": "a", "start_ns": 9, "end_ns": 3}]"#;
+    std::fs::write(dir.join("odd.json"), inverted).unwrap();
+    let told =
+        text(&dir, &["report", "perf.txt", "--report", "mrm", "--phases", "odd.json", "--format", "json"]);
+    assert!(told.contains("counts for nothing: the phase 'a' ends before it starts."), "{told}");
+}
+
+#[test]
+fn a_run_without_its_trace_is_read_from_what_was_captured() {
+    let dir = fresh("raw");
+    let perf = own_dir("mrm").join("inputs/tiny-24.txt");
+    std::fs::create_dir_all(dir.join("set/run/raw")).unwrap();
+    std::fs::copy(perf, dir.join("set/run/raw/perf_script.txt")).unwrap();
+    for folder in ["set/run", "set"] {
+        assert!(text(&dir, &["report", folder, "--report", "mrm"]).contains("24 accesses to memory"));
+    }
+    let (_, run_of) = &runs()[1];
+    copied(&dir, run_of, "set/run", |metadata| metadata);
+    std::fs::remove_file(dir.join("set/run/trace.parquet")).unwrap();
+    let output = run(&dir, &["report", "set/run", "--report", "mrm"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.success()
+            && said.contains("is a run directory without trace.parquet; what lies in raw is read"),
+        "{said}"
+    );
+    std::fs::remove_dir_all(dir.join("set/run/raw")).unwrap();
+    let output = run(&dir, &["report", "set/run"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(1) && said.contains("is a run directory without trace.parquet"),
+        "{said}"
+    );
 }

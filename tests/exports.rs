@@ -450,13 +450,15 @@ fn scoring_calls_become_a_timeline() {
 fn chrome_traces_are_not_offered_where_they_would_be_empty() {
     // As a file, and for Perfetto, which has nothing to show of counts without times.
     for (system, endings, wanted) in [
-        ("mrm", &[".txt"], [false, false]),
+        ("mrm", &[".txt"], [true, true]),
         ("chrome", &[".json"], [true, true]),
         ("sway", &[".jsonl"], [true, true]),
         ("pysampling", &[".jsonl"], [true, false]),
     ] {
         for (name, trace) in traces(system, endings) {
+            let is_empty = trace.accesses.is_expected() && trace.accesses.is_empty();
             let run = Run::single(trace);
+            let wanted = wanted.map(|wanted| wanted && !is_empty);
             for (id, wanted) in ["chrome-trace", "chrome-trace-gz"].into_iter().zip(wanted) {
                 assert_eq!((export::find(id).unwrap().applies)(&run), wanted, "{system} {name} {id}");
             }
@@ -471,4 +473,123 @@ fn sample_counts_get_no_time_axis() {
         let again = import("again.json", &chrome(&trace), None).unwrap();
         assert!(again.slices.is_empty() && again.samples.is_empty(), "{name}");
     }
+}
+
+/// A trace of accesses as its Chrome trace, with `options`.
+fn timeline(trace: &Trace, query: &Query, options: &Options) -> Vec<u8> {
+    let run = Run::single(trace.clone());
+    let reports = [];
+    let input = Input { run: &run, document: &document(&reports), query, options };
+    export::to_bytes(export::find("chrome-trace").unwrap(), &input)
+}
+
+fn memory_inputs() -> Vec<(String, Trace)> {
+    let mut traces = Vec::new();
+    for dir in data_dirs("mrm") {
+        let inputs =
+            [files(&dir.join("inputs"), &[".txt", "k.txt.gz"]), files(&dir.join("real"), &[".txt.gz"])];
+        for path in inputs.concat() {
+            let name = path.file_name().unwrap().to_str().unwrap().to_string();
+            traces.push((name.clone(), import(&name, &std::fs::read(&path).unwrap(), None).unwrap()));
+        }
+    }
+    traces
+}
+
+#[test]
+fn accesses_to_memory_become_a_timeline() {
+    let mut n = 0;
+    for (name, trace) in memory_inputs() {
+        let query = Query::default();
+        let first = timeline(&trace, &query, &Options::default());
+        let again = import("again.json", &first, None).unwrap();
+        assert_eq!(again.ledger.skipped.records, 0, "{name}: {:?}", again.ledger.issues);
+        assert_nested(&name, &again);
+        let second = chrome(&again);
+        assert_same_text(&name, &String::from_utf8_lossy(&second), &String::from_utf8_lossy(&first));
+        if trace.accesses.is_empty() {
+            continue;
+        }
+        n += 1;
+        // Every region is there, from its first access to its last one, and none overlaps another of its thread.
+        let view = tracedrop::memory::View::new(&trace, &query.memory.options());
+        let table = &again.slices;
+        assert!(table.depth.iter().all(|depth| depth == 0), "{name}");
+        let of_kind = |kind| (0..table.len()).filter(move |slice| table.kind[*slice] == kind);
+        let regions: Vec<usize> = of_kind(SliceKind::Complete).collect();
+        let told: serde_json::Value = serde_json::from_slice(&first).unwrap();
+        let left_out = |what: &str| told["metadata"]["tracedrop"][what].as_u64().unwrap_or(0) as usize;
+        let n_regions = regions.len() + left_out("regions_left_out");
+        assert_eq!(n_regions, view.regions.regions().len(), "{name}");
+        for region in view.regions.regions() {
+            let called = format!("{} {}", view.kinds.name(region.kind), region.id);
+            let is_it = |slice: &&usize| again.strings.get(table.name[**slice]) == called;
+            let Some(slice) = regions.iter().find(is_it).copied() else {
+                assert!(left_out("regions_left_out") > 0, "{name}: {called}");
+                continue;
+            };
+            let mut args = Vec::new();
+            again.push_slice_args(slice, &mut args);
+            let args: serde_json::Value = serde_json::from_slice(&args).unwrap();
+            assert_eq!(args["accesses"], region.access_count, "{name}: {called}");
+            assert_eq!(args["first_address"], format!("{:#x}", region.page_min << 12));
+        }
+        let n_lives = of_kind(SliceKind::Async).count();
+        assert_eq!(n_lives + left_out("blocks_left_out"), view.kv_blocks.len(), "{name}");
+        // What all counters of reads and writes add up to are all accesses; what was touched is what reports say.
+        let (series, counters) = (&again.counter_series, &again.counters);
+        let text = |id| again.strings.get(id);
+        let points = |chart: &str, key: Option<&str>| {
+            let wanted: Vec<u32> = (0..series.len() as u32)
+                .filter(|at| text(series.name[*at as usize]) == chart)
+                .filter(|at| key.is_none_or(|key| text(series.key[*at as usize]) == key))
+                .collect();
+            let rows = (0..counters.len()).filter(move |row| wanted.contains(&counters.series[*row]));
+            rows.map(|row| counters.value[row]).collect::<Vec<f64>>()
+        };
+        assert_eq!(points("accesses", None).iter().sum::<f64>(), trace.accesses.len() as f64, "{name}");
+        let touched: f64 = view
+            .kinds
+            .sorted()
+            .iter()
+            .filter_map(|kind| points("touched so far (bytes)", Some(view.kinds.name(*kind))).last().copied())
+            .sum();
+        assert!(touched >= (view.pages.len() << 12) as f64, "{name}");
+    }
+    assert!(n >= 6, "{n}");
+}
+
+#[test]
+fn timelines_of_memory_have_phases_and_can_be_cut() {
+    let (_, trace) = memory_inputs().into_iter().find(|(name, _)| name == "tiny-24.txt").unwrap();
+    let (start, end) = trace.accesses.span().unwrap();
+    let mut query = Query::default();
+    let middle = (start + end) / 2;
+    query.memory.phases = format!(
+        r#"[{{"phase":"load","start_ns":0,"end_ns":{middle}}},{{"phase":"run","start_ns":{middle},"end_ns":{0}}},
+        {{"phase":"later","start_ns":{0},"end_ns":{0}}},{{"phase":"inverted","start_ns":9,"end_ns":3}}]"#,
+        i64::MAX
+    );
+    let phases = |bytes: &[u8]| {
+        let trace = import("again.json", bytes, None).unwrap();
+        let slices = &trace.slices;
+        let is_phase = |slice: &usize| trace.strings.get_opt(slices.category[*slice]) == Some("phase");
+        let told = |slice: usize| {
+            let (ts, dur) = (slices.ts[slice], slices.dur.get(slice));
+            (trace.strings.get(slices.name[slice]).to_string(), ts, ts + dur)
+        };
+        (0..slices.len()).filter(is_phase).map(told).collect::<Vec<_>>()
+    };
+    let whole = timeline(&trace, &query, &Options::default());
+    let load = ("load".to_string(), start, middle);
+    assert_eq!(phases(&whole), [load.clone(), ("run".to_string(), middle, end)]);
+    let window = Some((0, (end - start) / 10));
+    let cut = tracedrop::trace::cut::Cut { window, max_depth: None };
+    let part = timeline(&trace, &query, &Options { cut, ..Options::default() });
+    assert_eq!(phases(&part), [load]);
+    assert!(part.len() * 4 < whole.len());
+    // Kinds of memory are no names of code.
+    let redact = export::redact::Classes { paths: true, symbols: true, ..Default::default() };
+    let redacted = timeline(&trace, &query, &Options { redact, ..Options::default() });
+    assert_same_text("redacted", &String::from_utf8_lossy(&redacted), &String::from_utf8_lossy(&whole));
 }

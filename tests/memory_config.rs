@@ -83,3 +83,56 @@ fn values_are_taken_leniently_and_all_errors_are_named() {
     assert!(matches!(config("just text"), Err(ConfigError::Invalid(_))));
     assert!(matches!(config("# nothing\n"), Err(ConfigError::Empty)));
 }
+
+/// What the reference refuses and takes, beyond the goldens: each was tried with it.
+#[test]
+fn odd_configurations_fare_as_with_the_reference() {
+    let with = |rest: &str| {
+        let base = "experiment: {name: t}\nmodels:\n  - {id: m1, engine: llamacpp, path: /m}\n";
+        Config::read(format!("{base}{rest}\n").as_bytes())
+    };
+    for refused in [
+        "labeller: {unknown_policy: keep}",
+        "labeller: {unknown_policy: nonsense}",
+        "prompts: {categories: [a]}",
+        "prompts: {source: a, categories: b}",
+        "prompts: {source: a, categories: [1]}",
+        "x: !!python/object/apply:os.system [ls]",
+        "x: !mine [a]",
+        "# \u{7}",
+        "# \u{0}",
+    ] {
+        assert!(with(refused).is_err(), "{refused}");
+    }
+    for taken in [
+        "labeller: {unknown_policy: fail_run}",
+        "prompts: {source: a}",
+        "prompts: {source: a, categories: [b]}",
+        "prompts:",
+        "x: &a [*a]",
+        "sweep: {context_lengths: [1:30]}",
+    ] {
+        assert!(with(taken).is_ok(), "{taken}: {:?}", with(taken));
+    }
+    assert!(
+        Config::read(b"experiment: {name: t\xe9}\n")
+            .unwrap_err()
+            .to_string()
+            .starts_with("line 1, column 21: ")
+    );
+    let long = with("sweep: {context_lengths: [99999999999999999999]}").unwrap_err().to_string();
+    assert!(long.contains("too large"), "{long}");
+    for (base, wanted) in [
+        ("/", "/m1/m1_ctx2048_batch1_out128_rep0"),
+        ("//x", "//x/m1/m1_ctx2048_batch1_out128_rep0"),
+        ("./res//a/.", "res/a/m1/m1_ctx2048_batch1_out128_rep0"),
+        ("a/../b", "a/../b/m1/m1_ctx2048_batch1_out128_rep0"),
+        ("\"\"", "m1/m1_ctx2048_batch1_out128_rep0"),
+    ] {
+        let plan = with(&format!("output: {{base_dir: {base}}}")).unwrap();
+        assert_eq!(plan.plan().next().unwrap().output_dir, wanted, "{base}");
+    }
+    let absolute = "experiment: {name: t}\nmodels:\n  - {id: /abs, engine: vllm, path: x}\n";
+    let plan = Config::read(absolute.as_bytes()).unwrap();
+    assert_eq!(plan.plan().next().unwrap().output_dir, "/abs_ctx2048_batch1_out128_rep0");
+}

@@ -287,7 +287,8 @@ fn tables_are_parquet_with_all_rows() {
     // It lies in the archive as it is, so that other tools read it where it lies.
     assert_eq!(entry.packing, archive::Packing::Stored);
     let bytes = file[entry.range.start as usize..entry.range.end as usize].to_vec();
-    assert!(bytes == export::parquet::table_file(table));
+    let warning = report.warnings().collect::<Vec<_>>().join("\n");
+    assert!(bytes == export::parquet::table_file(table, &warning));
     // What is not in the report is said.
     let linked = linked(&file);
     let shown = linked.reports().iter().find(|known| known.id == report.id).unwrap().tables().next().unwrap();

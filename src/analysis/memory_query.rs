@@ -25,11 +25,17 @@ pub struct MemoryQuery {
 impl MemoryQuery {
     /// What is wrong with it, if something is.
     pub fn problem(&self) -> Option<String> {
-        fn wrong<T, E: ToString>(what: &str, text: &str, result: Result<T, E>) -> Option<String> {
-            result
-                .err()
-                .filter(|_| !text.trim().is_empty())
-                .map(|problem| format!("{what}: {}", problem.to_string()))
+        self.problem_by_name().map(|(what, why)| format!("{what}: {why}"))
+    }
+
+    /// What is wrong with it, if something is: the name of what was asked, and why it is of no use.
+    pub fn problem_by_name(&self) -> Option<(&'static str, String)> {
+        fn wrong<T, E: ToString>(
+            what: &'static str,
+            text: &str,
+            result: Result<T, E>,
+        ) -> Option<(&'static str, String)> {
+            result.err().filter(|_| !text.trim().is_empty()).map(|problem| (what, problem.to_string()))
         }
         wrong("phases", &self.phases, Phases::parse(&self.phases))
             .or_else(|| wrong("rules", &self.rules, Rules::parse(&self.rules)))

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use tracedrop::base::text;
 use tracedrop::engine::folder::{
     RunIn, archive_stem, are_ranks_of_one_run, is_run, may_be_archive, may_be_trace, name_in_run, runs_among,
+    without_tables_of_runs,
 };
 use tracedrop::engine::protocol::{DocumentView, FileView};
 
@@ -105,9 +106,11 @@ impl App {
         let Folder { name, files, unreadable, is_cut } = folder;
         let (runs, files) = runs_of(files);
         let formats = self.formats.get_untracked();
+        let (files, tables) = without_tables_of_runs(files, |file| &file.path);
         // What is not known yet can not be a reason.
-        let (files, skipped): (Vec<Picked>, Vec<Picked>) =
+        let (files, mut skipped): (Vec<Picked>, Vec<Picked>) =
             files.into_iter().partition(|file| formats.is_empty() || may_be_trace(&file.name, &formats));
+        skipped.extend(tables);
         let skipped: Vec<String> =
             skipped.iter().map(|file| file.path.as_str()).map(|path| inside(path, &name)).collect();
         let unreadable: Vec<String> = unreadable.iter().map(|path| inside(path, &name)).collect();

@@ -511,8 +511,16 @@ impl ReportTables {
                 ValidityRules::Later => RuleSet::Later,
             },
         };
-        if let Some(problem) = memory.problem() {
-            return Err(problem);
+        if let Some((what, why)) = memory.problem_by_name() {
+            let (option, file) = match what {
+                "phases" => ("--phases", &self.phases),
+                "rules" => ("--memory-rules", &self.memory_rules),
+                "ranges" => ("--address-ranges", &self.address_ranges),
+                "thresholds" => ("--suitability", &None),
+                _ => (what, &None),
+            };
+            let file = file.as_ref().map(|path| format!("{}: ", read::shown(path))).unwrap_or_default();
+            return Err(format!("{option}: {file}{why}"));
         }
         let query = Query {
             top,

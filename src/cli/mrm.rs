@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tracedrop::archive::ArchiveWriter;
 use tracedrop::base::text;
+use tracedrop::base::units::counted;
 use tracedrop::engine::{Session, Shown, folder};
 use tracedrop::export;
 use tracedrop::export::mrm_run::InArchive;
 use tracedrop::memory_config::Config;
-use tracedrop::memory_run::{FIGURES, FILES, Files};
+use tracedrop::memory_run::{FILES, Files};
 
 /// What `--to` calls a run directory.
 pub const RUN_DIRECTORY: &str = export::mrm_run::INFO.id;
@@ -63,9 +64,13 @@ fn open(path: &Path) -> Option<Config> {
     }
 }
 
-/// Errors between fields, on standard error; whether there are any.
+/// Errors between fields, and what lies where runs would go, on standard error; whether there are any.
 fn has_errors(config: &Config, path: &Path) -> bool {
-    let errors = config.errors();
+    let mut errors = config.errors();
+    let base = Path::new(config.base_dir());
+    if base.exists() && !base.is_dir() {
+        errors.push(format!("output.base_dir: {} is there, and is no folder", base.display()));
+    }
     for error in &errors {
         say!("tracedrop: {}: error: {}", read::shown(path), text::visible(error));
     }
@@ -77,8 +82,9 @@ fn validate(path: &Path) -> io::Result<ExitCode> {
     if has_errors(&config, path) {
         return Ok(ExitCode::from(1));
     }
-    let (all, counted) = config.n_runs();
-    writeln!(io::stdout(), "{}: valid; {counted} runs and {} warm-ups", read::shown(path), all - counted)?;
+    let (all, n) = config.n_runs();
+    let (runs, warm_ups) = (counted(n, "run", "runs"), counted(all.saturating_sub(n), "warm-up", "warm-ups"));
+    writeln!(io::stdout(), "{}: valid; {} and {}", read::shown(path), runs, warm_ups)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -128,7 +134,7 @@ pub fn write_run(
     }
     let run_id = run_id.map_or_else(|| export::mrm_run::run_id(trace), str::to_string);
     let figures = export::mrm_run::figures(session.reports(), 0);
-    let names: Vec<String> = figures.iter().map(|(name, _)| format!("{FIGURES}/{name}")).collect();
+    let names: Vec<String> = figures.iter().map(|(name, _)| name.clone()).collect();
     let is_archive = output.file_name().is_some_and(|name| folder::may_be_archive(&name.to_string_lossy()));
     let write = |files: &mut dyn Files| {
         export::mrm_run::write_run(trace, &session.query().memory, &run_id, now_ms, figures, files)

@@ -100,18 +100,30 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
             places.extend(inside);
             continue;
         }
-        let mut inside: Vec<PathBuf> = std::fs::read_dir(path)
+        let files = std::fs::read_dir(path).into_iter().flatten();
+        let files: Vec<PathBuf> = files.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        let (files, tables) = folder::without_tables_of_runs(files, |path| path.to_str().unwrap_or_default());
+        let mut inside: Vec<PathBuf> = files
             .into_iter()
-            .flatten()
-            .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 path.is_file() && (folder::may_be_trace(&name, &formats) || folder::may_be_archive(&name))
             })
             .collect();
+        let raw = raw_traces(path);
+        if !tables.is_empty() && !raw.is_empty() && !is_quiet {
+            say!(
+                "tracedrop: {}: note: {WITHOUT_TRACE}; what lies in {} is read",
+                shown(path),
+                memory_run::RAW
+            );
+        }
+        inside.extend(raw);
         inside.extend(runs_below(path, MAX_DEPTH));
         inside.sort();
-        if inside.is_empty() {
+        if inside.is_empty() && !tables.is_empty() {
+            places.push(Place::Useless(path.clone(), WITHOUT_TRACE.to_string()));
+        } else if inside.is_empty() {
             places.push(Place::Path(path.clone()));
         }
         for path in inside {
@@ -124,6 +136,15 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
     places
 }
 
+/// What is said of the directory of a run that has tables alone.
+const WITHOUT_TRACE: &str = "is a run directory without trace.parquet";
+
+/// What was captured, where the folder `path` is the directory of a run that has only that.
+fn raw_traces(path: &Path) -> Vec<PathBuf> {
+    let raw = path.join(memory_run::RAW);
+    memory_run::RAW_TRACES.map(|name| raw.join(name)).into_iter().filter(|path| path.is_file()).collect()
+}
+
 /// Directories of runs in the folder `path`, so many levels down.
 fn runs_below(path: &Path, n_levels: usize) -> Vec<PathBuf> {
     let inside = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
@@ -134,6 +155,7 @@ fn runs_below(path: &Path, n_levels: usize) -> Vec<PathBuf> {
             let folder = entry.path();
             match run_files(&folder) {
                 Some(_) => vec![folder],
+                None if !raw_traces(&folder).is_empty() => raw_traces(&folder),
                 None if n_levels > 1 => runs_below(&folder, n_levels - 1),
                 None => Vec::new(),
             }
@@ -178,6 +200,7 @@ fn in_archive(path: &Path, is_quiet: bool) -> Option<Vec<Place>> {
         archive.left_out.iter().map(|file| format!("{}: {}", text::visible(&file.path), file.why)).collect();
     let stem = folder::archive_stem(&name).to_string();
     let (runs, others) = folder::runs_among(archive.files, |file| &file.path);
+    let (others, tables) = folder::without_tables_of_runs(others, |file| &file.path);
     let formats = engine::formats();
     let packed = |trace, run| {
         Place::Packed(Packed { archive: path.to_path_buf(), content: content.clone(), trace, run })
@@ -192,7 +215,12 @@ fn in_archive(path: &Path, is_quiet: bool) -> Option<Vec<Place>> {
     });
     let places: Vec<Place> = runs.chain(traces.map(|trace| packed(trace, None))).collect();
     if places.is_empty() {
-        let what = "there are no traces in this archive";
+        let what = match tables.is_empty() {
+            true => "there are no traces in this archive",
+            false => {
+                "there are no traces in this archive, but tables of a run directory without trace.parquet"
+            }
+        };
         return useless(if left_out.is_empty() {
             what.to_string()
         } else {

@@ -104,6 +104,20 @@ pub fn runs_among<T>(mut files: Vec<T>, path: impl Fn(&T) -> &str) -> (Vec<RunIn
     (runs.into_iter().filter_map(run).collect(), others)
 }
 
+/// Files without those that are tables of a run whose trace is not there, and these: none of them is a trace.
+pub fn without_tables_of_runs<T>(files: Vec<T>, path: impl Fn(&T) -> &str) -> (Vec<T>, Vec<T>) {
+    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in &files {
+        let (folder, name) = split(path(file));
+        names.entry(folder.to_string()).or_default().push(name.to_string());
+    }
+    names.retain(|_, names| memory_run::is_without_trace(names.iter().map(String::as_str)));
+    files.into_iter().partition(|file| {
+        let (folder, name) = split(path(file));
+        !(names.contains_key(folder) && memory_run::is_beside(name))
+    })
+}
+
 /// The path of a file beside a trace in the directory `folder` of its run: a bare name, or that of a picture behind its folder.
 pub fn name_in_run<'a>(path: &'a str, folder: &str) -> &'a str {
     path.strip_prefix(folder).map_or(path, |rest| rest.strip_prefix('/').unwrap_or(rest))
@@ -235,6 +249,16 @@ mod tests {
         assert_eq!((runs.len(), others.len()), (1, 0));
         assert_eq!(name_in_run("figures/x.svg", ""), "figures/x.svg");
         assert_eq!(name_in_run("a/b/figures/x.svg", "a/b"), "figures/x.svg");
+    }
+
+    #[test]
+    fn tables_without_their_trace_are_no_traces() {
+        let files = ["a/manifest.json", "a/metrics.csv", "a/raw/memray.bin", "a/x.json", "b/metadata.json"];
+        let (files, tables) = without_tables_of_runs(files.to_vec(), |path| path);
+        assert_eq!(files, ["a/raw/memray.bin", "a/x.json", "b/metadata.json"]);
+        assert_eq!(tables, ["a/manifest.json", "a/metrics.csv"]);
+        let run = ["trace.parquet", "manifest.json", "metadata.json"];
+        assert_eq!(without_tables_of_runs(run.to_vec(), |path| path).1.len(), 0);
     }
 
     #[test]

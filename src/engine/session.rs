@@ -672,7 +672,6 @@ impl Shown for Session {
             Some(index) => self.again.is_none() && !index.head.has_args,
             None => self.run.traces.iter().any(|trace| trace.args.are_missing()),
         };
-        let has_args = [export::chrome_trace::INFO.id, export::chrome_trace::PACKED_INFO.id];
-        are_missing && has_args.contains(&exporter.id)
+        are_missing && export::chrome_trace::is_one(exporter)
     }
 }

@@ -157,6 +157,13 @@ pub fn find(id: &str) -> Option<&'static ExporterInfo> {
 /// that text alone is written.
 pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Options { cut, redact: classes, .. } = input.options;
+    let timelines = chrome_trace::is_one(exporter)
+        .then(|| chrome_trace::with_timelines(input.run, &input.query.memory))
+        .flatten();
+    let (all, are_made) = match &timelines {
+        Some((run, are_made)) => (run, are_made.as_slice()),
+        None => (input.run, &[][..]),
+    };
     let cut = if exporter.takes_part { *cut } else { Cut::default() };
     if cut.is_all() && classes.is_none() {
         // The layouts of other tools have no place for notes.
@@ -164,7 +171,7 @@ pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
         if let Some(text) = reference_text(exporter, input).filter(|_| !has_notes) {
             return out.write_all(text.as_bytes());
         }
-        return (exporter.write)(input, out);
+        return (exporter.write)(&Input { run: all, ..*input }, out);
     }
     if !classes.is_none() && !exporter.can_redact {
         let why = "it holds the whole trace, and nothing can be taken out of it";
@@ -176,11 +183,19 @@ pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }
     let redactor = Rc::new(RefCell::new(Redactor::new(*classes)));
-    let part = |trace| {
+    let part = |(number, trace): (usize, &Trace)| {
         let part = if cut.is_all() { Trace::clone(trace) } else { cut.of(trace) };
-        if classes.is_none() { part } else { redact::redacted(&part, *classes, &redactor) }
+        if classes.is_none() {
+            return part;
+        }
+        // What timelines are made of is called after kinds of memory, which are no names of code.
+        let is_made = are_made.get(number).is_some_and(|is_made| *is_made);
+        redactor.borrow_mut().classes.symbols = classes.symbols && !is_made;
+        let part = redact::redacted(&part, *classes, &redactor);
+        redactor.borrow_mut().classes.symbols = classes.symbols;
+        part
     };
-    let run = Run { traces: input.run.traces.iter().map(part).collect() };
+    let run = Run { traces: all.traces.iter().enumerate().map(part).collect() };
     if classes.is_none() {
         return (exporter.write)(&Input { run: &run, ..*input }, out);
     }

@@ -3,12 +3,15 @@
 
 use super::{ExporterInfo, Input};
 use crate::analysis::memory_query::MemoryQuery;
+use crate::analysis::mrm::trust::run_validity;
 use crate::analysis::mrm_run::{metrics_rows, view_of};
 use crate::archive::{ArchiveWriter, Effort};
+use crate::base::json::Json;
 use crate::base::text;
 use crate::memory::labeller::Region;
 use crate::memory::labelling::Stopped;
-use crate::memory::{Kinds, kv};
+use crate::memory::phases::Boundary;
+use crate::memory::{Kinds, View, kv};
 use crate::memory_run::tables::{KvRow, RegionRow};
 use crate::memory_run::{self, Contents, Files};
 use crate::report::{Chart, Report};
@@ -144,6 +147,7 @@ pub fn write_run(
         view.regions.regions().iter().map(|region| region_row(region, &view.kinds)).collect();
     let kv_blocks: Vec<KvRow> = view.kv_pages.pages().iter().map(kv_row).collect();
     let metrics = metrics_rows(&view, query);
+    let metadata = metadata_of(&view, query, run_id, beside.metadata);
     let contents = Contents {
         run_id,
         rows,
@@ -151,7 +155,7 @@ pub fn write_run(
         regions: &regions,
         kv_blocks: &kv_blocks,
         metrics: &metrics,
-        metadata: beside.metadata.as_ref(),
+        metadata: Some(&metadata),
         prompt_outputs: beside.prompt_outputs.as_ref(),
         figures,
         now_ms,
@@ -178,6 +182,49 @@ pub fn write_run(
             .push(format!("there is no memory for all accesses; {n_left_out} behind the first are left out"));
     }
     Ok(notes)
+}
+
+/// What is written about a run: what was written before, with the phases of the person if there are any, else what the trace says.
+fn metadata_of(view: &View<'_>, query: &MemoryQuery, run_id: &str, before: Option<Json>) -> Json {
+    let text = |text: &str| Json::String(text.to_string());
+    let number = |ns: i64| Json::Number(ns.to_string());
+    let phase = |phase: &Boundary| {
+        let members = [
+            ("phase", text(&phase.phase)),
+            ("start_ns", number(phase.start_ns)),
+            ("end_ns", number(phase.end_ns)),
+        ];
+        Json::Object(members.map(|(name, value)| (name.to_string(), value)).into())
+    };
+    let phases = Json::Array(view.phases.boundaries.iter().map(phase).collect());
+    const PHASES: &str = "phase_boundaries";
+    if let Some(mut before) = before {
+        let is_given = !query.options().phases.is_empty();
+        if let (Json::Object(members), true) = (&mut before, is_given) {
+            match members.iter_mut().find(|(name, _)| name == PHASES) {
+                Some((_, old)) => *old = phases,
+                None => members.push((PHASES.to_string(), phases)),
+            }
+        }
+        return before;
+    }
+    let mut members = vec![("run_id".to_string(), text(run_id))];
+    let collector = match view.trace.source.format {
+        "perf-text" | "perf-text-seed" => Some("perf_mem"),
+        "memray" => Some("memray"),
+        _ => None,
+    };
+    if let Some(collector) = collector {
+        let of_type = Json::Object(vec![("type".to_string(), text(collector))]);
+        members.push(("collector".to_string(), of_type));
+    }
+    if let Some(validity) = run_validity(view.trace, query).0 {
+        members.push(("run_validity".to_string(), text(validity.name())));
+    }
+    if !view.phases.is_empty() {
+        members.push((PHASES.to_string(), phases));
+    }
+    Json::Object(members)
 }
 
 /// Files hold times as unsigned numbers; what is before 0 is 0 there.

@@ -1,7 +1,7 @@
 //! Tables as Parquet files (zstd), for DuckDB, Polars and pandas: one file a table, columns typed as they are computed.
 //!
 //! Numbers are in the units of the JSON export: nanoseconds, bytes, shares of 1. What a column is called there is its
-//! name; its unit, and titles and captions of the table, stand in the key-value metadata of the file. As an exporter, in a zip
+//! name; its unit, titles and captions of the table, and what its report warns of, stand in the key-value metadata of the file. As an exporter, in a zip
 //! archive.
 
 use super::{ExporterInfo, Input, always};
@@ -40,6 +40,7 @@ pub fn files(document: &Document<'_>) -> Vec<(String, Vec<u8>)> {
     let mut taken: HashSet<String> = HashSet::new();
     let mut out = Vec::new();
     for report in document.reports.iter().chain([&document.ledger]) {
+        let warning = report.warnings().collect::<Vec<_>>().join("\n");
         for table in report.tables() {
             let stem = format!("{}.{}", file_name(&report.id), file_name(&table.id));
             let mut name = format!("{stem}.parquet");
@@ -49,14 +50,14 @@ pub fn files(document: &Document<'_>) -> Vec<(String, Vec<u8>)> {
                 name = format!("{stem}-{number}.parquet");
                 number += 1;
             }
-            out.push((name, table_file(table)));
+            out.push((name, table_file(table, &warning)));
         }
     }
     out
 }
 
-/// One table.
-pub fn table_file(table: &Table) -> Vec<u8> {
+/// One table, with what its report warns of.
+pub fn table_file(table: &Table, warning: &str) -> Vec<u8> {
     let specs: Vec<ColumnSpec> = table
         .columns
         .iter()
@@ -72,6 +73,9 @@ pub fn table_file(table: &Table) -> Vec<u8> {
     let mut told = vec![("tracedrop.title", table.title.as_str()), ("tracedrop.caption", &table.caption)];
     if table.n_left_out > 0 {
         told.push(("tracedrop.rows_left_out", &n_left_out));
+    }
+    if !warning.is_empty() {
+        told.push(("tracedrop.warning", warning));
     }
     told.extend(units.iter().map(|(key, unit)| (key.as_str(), *unit)));
     let mut writer = Writer::new(&specs, &told);

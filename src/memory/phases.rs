@@ -108,9 +108,6 @@ impl Phases {
             let phase =
                 object.text("phase")?.ok_or_else(|| Problem::new("a stretch of time has no phase"))?;
             let (start_ns, end_ns) = (needed("start_ns")?, needed("end_ns")?);
-            if end_ns < start_ns {
-                return Err(Problem::new(format!("the phase '{phase}' ends before it starts")));
-            }
             phases.boundaries.push(Boundary {
                 phase,
                 start_ns: start_ns.saturating_add(offset_ns),
@@ -153,9 +150,17 @@ impl Phases {
         self.boundaries.is_empty()
     }
 
+    /// What is wrong with the first stretch that ends before it starts, so that no time is in it.
+    pub fn first_inverted(&self) -> Option<Problem> {
+        let inverted = self.boundaries.iter().find(|phase| phase.end_ns < phase.start_ns)?;
+        Some(Problem::new(format!("the phase '{}' ends before it starts", inverted.phase)))
+    }
+
     /// Whether some stretch has a part between these times, both in it.
     pub fn touch(&self, (first, last): (i64, i64)) -> bool {
-        self.boundaries.iter().any(|phase| phase.start_ns <= last && first < phase.end_ns)
+        self.boundaries
+            .iter()
+            .any(|phase| phase.start_ns <= last && first < phase.end_ns && phase.start_ns < phase.end_ns)
     }
 
     /// Number of the first stretch that holds `ts`.
@@ -254,12 +259,16 @@ mod tests {
             r#"[{"phase": "a", "start_ns": "1", "end_ns": 2}]"#,
             r#"[{"phase": "a", "start_ns": NaN, "end_ns": 2}]"#,
             r#"[{"phase": "a", "start_ns": 1}]"#,
-            r#"[{"phase": "a", "start_ns": 3.5, "end_ns": 3}]"#,
             "{",
         ] {
             assert!(Phases::parse(wrong).is_err(), "{wrong}");
         }
+        // As in the reference, no time is in one that ends before it starts.
+        let inverted = Phases::parse(r#"[{"phase": "a", "start_ns": 3.5, "end_ns": 3}]"#).unwrap();
+        assert_eq!(inverted.first_inverted().unwrap().0, "the phase 'a' ends before it starts");
+        assert!(inverted.at(3).is_none() && !inverted.touch((0, 10)));
         let phases = Phases::parse(stretch).unwrap();
+        assert_eq!(phases.first_inverted(), None);
         assert_eq!(
             [(0, 9), (0, 10), (19, 30), (20, 30)].map(|span| phases.touch(span)),
             [false, true, true, false]

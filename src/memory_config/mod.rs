@@ -85,6 +85,9 @@ impl PlannedRun {
 impl Config {
     /// Reads a file.
     pub fn read(bytes: &[u8]) -> Result<Config, ConfigError> {
+        if let Some((line, column, what)) = yaml::first_unreadable(bytes) {
+            return Err(ConfigError::Yaml { line, column, what: what.to_string() });
+        }
         let text = String::from_utf8_lossy(bytes);
         let document = yaml::read(text.strip_prefix('\u{feff}').unwrap_or(&text))?;
         if document == Yaml::Null {
@@ -154,10 +157,14 @@ impl Config {
         }
     }
 
+    /// The folder that the directories of all runs go to.
+    pub fn base_dir(&self) -> &str {
+        self.values.at("output.base_dir").and_then(Json::as_str).unwrap_or_default()
+    }
+
     /// The runs in their order: models, contexts, batches, outputs; warm-ups before repetitions.
     pub fn plan(&self) -> impl Iterator<Item = PlannedRun> {
-        let base = self.values.at("output.base_dir").and_then(Json::as_str).unwrap_or_default();
-        let base = base.trim_end_matches('/').to_string();
+        let base = self.base_dir().to_string();
         let models: Vec<String> = self.models().map(str::to_string).collect();
         let (contexts, batches, outputs) = (
             self.numbers("sweep.context_lengths"),
@@ -185,11 +192,7 @@ impl Config {
                 let name =
                     format!("{model}_ctx{context_length}_batch{batch_size}_out{output_tokens}_{which}");
                 PlannedRun {
-                    output_dir: if base.is_empty() {
-                        format!("{model}/{name}")
-                    } else {
-                        format!("{base}/{model}/{name}")
-                    },
+                    output_dir: joined([&base, &model, &name]),
                     name,
                     model: model.clone(),
                     context_length,
@@ -201,6 +204,21 @@ impl Config {
             })
         })
     }
+}
+
+/// Parts of a path behind each other, as Python's `pathlib` joins them: one that begins with `/` leaves out those before it, and what
+/// means nothing in it is left out.
+fn joined(parts: [&str; 3]) -> String {
+    let (mut root, mut names) = ("", Vec::new());
+    for part in parts {
+        if part.starts_with('/') {
+            root = if part.starts_with("//") && !part.starts_with("///") { "//" } else { "/" };
+            names.clear();
+        }
+        names.extend(part.split('/').filter(|name| !matches!(*name, "" | ".")));
+    }
+    let path = format!("{root}{}", names.join("/"));
+    if path.is_empty() { ".".to_string() } else { path }
 }
 
 /// The models, each with what its engine needs.

@@ -81,7 +81,6 @@ fn typed(value: &Yaml, kind: Kind, path: &str, errors: &mut Vec<FieldError>) -> 
         }
         Kind::Counts => counts(value, path, errors),
         Kind::Section(fields) => section(value, fields, path, errors),
-        Kind::Any => any(value),
     }
 }
 
@@ -101,6 +100,12 @@ fn counts(value: &Yaml, path: &str, errors: &mut Vec<FieldError>) -> Json {
     let values = json.as_array().unwrap_or_default();
     if values.is_empty() {
         return wrong(path, "needs at least one value", errors);
+    }
+    let is_too_large = |value: &Json| {
+        matches!(value, Json::Number(digits) if !digits.starts_with('-')) && value.as_i64().is_none()
+    };
+    if values.iter().any(is_too_large) {
+        return wrong(path, "has a value that is too large", errors);
     }
     if values.iter().any(|value| value.as_i64().is_none_or(|value| value <= 0)) {
         return wrong(path, "has a value that is not above 0", errors);
@@ -155,19 +160,5 @@ fn bool(value: &Yaml) -> Option<bool> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-fn any(value: &Yaml) -> Json {
-    match value {
-        Yaml::Null | Yaml::Date => Json::Null,
-        Yaml::Bool(value) => Json::Bool(*value),
-        Yaml::Int(value) => Json::Number(value.to_string()),
-        Yaml::Float(value) => Json::Number(python::float_json(*value)),
-        Yaml::Text(text) => Json::String(text.clone()),
-        Yaml::List(values) => Json::Array(values.iter().map(any).collect()),
-        Yaml::Map(members) => {
-            Json::Object(members.iter().map(|(name, value)| (name.clone(), any(value))).collect())
-        }
     }
 }

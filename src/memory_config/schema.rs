@@ -16,8 +16,6 @@ pub enum Kind {
     /// At least one whole number, all of them above 0.
     Counts,
     Section(&'static [Field]),
-    /// Whatever stands there.
-    Any,
 }
 
 /// What a field is when the file does not say.
@@ -137,7 +135,11 @@ const TELEMETRY: &[Field] = &[
 
 const LABELLER: &[Field] = &[
     text("rules_file", "config/models.yaml"),
-    text("unknown_policy", "log_and_skip"),
+    field(
+        "unknown_policy",
+        Kind::OneOf(&["log_and_skip", "assign_runtime", "assign_unknown", "fail_run"]),
+        Default::Text("log_and_skip"),
+    ),
     int("min_sample_count", 10),
 ];
 
@@ -177,7 +179,7 @@ const OUTPUT: &[Field] = &[
 ];
 
 const PROMPTS: &[Field] =
-    &[field("source", Kind::Any, Default::Null), field("categories", Kind::Any, Default::Null)];
+    &[field("source", Kind::Text, Default::Required), field("categories", Kind::Texts, Default::Texts(&[]))];
 
 /// Everything but the models, in the order in which it is shown; the models come second.
 pub const TOP: &[Field] = &[

@@ -1,7 +1,7 @@
 //! YAML as PyYAML's `safe_load` reads it: the values of YAML 1.1 (`yes` is a boolean, `0x10` a number).
 
 use super::ConfigError;
-use saphyr_parser::{Event, Parser, ScalarStyle};
+use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use std::collections::HashMap;
 
 /// Documents nest no deeper, and hold no more values with all that is referred to.
@@ -20,6 +20,8 @@ pub enum Yaml {
     Text(String),
     /// A day or a moment, which is no text.
     Date,
+    /// Something that it stands in itself.
+    Loop,
     List(Vec<Yaml>),
     /// Keys as texts; of keys that are the same the last one is there.
     Map(Vec<(String, Yaml)>),
@@ -78,6 +80,9 @@ pub fn read(text: &str) -> Result<Yaml, ConfigError> {
                 }
                 continue;
             }
+            Event::SequenceStart(_, tag) | Event::MappingStart(_, tag) if !is_known(tag.as_deref()) => {
+                return Err(at("there is a tag of its own"));
+            }
             Event::SequenceStart(anchor, _) => {
                 open.push((Open::List(Vec::new()), anchor));
                 None
@@ -93,16 +98,17 @@ pub fn read(text: &str) -> Result<Yaml, ConfigError> {
             Event::Scalar(text, style, anchor, tag) => {
                 let is_text =
                     tag.as_ref().is_some_and(|tag| tag.is_yaml_core_schema() && tag.suffix == "str");
-                if tag.as_ref().is_some_and(|tag| !tag.is_yaml_core_schema()) {
+                if !is_known(tag.as_deref()) {
                     return Err(at("there is a tag of its own"));
                 }
                 let is_plain = style == ScalarStyle::Plain && !is_text;
                 Some((if is_plain { scalar(&text) } else { Yaml::Text(text.into_owned()) }, anchor))
             }
             Event::Alias(anchor) => {
-                let value = anchors.get(&anchor).ok_or_else(|| at("a reference leads to itself"))?;
+                // What is referred to is not complete, so it is around this.
+                let value = anchors.get(&anchor).cloned().unwrap_or(Yaml::Loop);
                 n_values += value.n_values();
-                Some((value.clone(), 0))
+                Some((value, 0))
             }
             _ => continue,
         };
@@ -128,6 +134,33 @@ pub fn read(text: &str) -> Result<Yaml, ConfigError> {
         }
     }
     Ok(document)
+}
+
+/// Whether values may have such a tag, or none: those that Python makes plain values of.
+fn is_known(tag: Option<&Tag>) -> bool {
+    const KNOWN: [&str; 12] =
+        ["null", "bool", "int", "float", "binary", "timestamp", "omap", "pairs", "set", "str", "seq", "map"];
+    tag.is_none_or(|tag| tag.is_yaml_core_schema() && KNOWN.contains(&tag.suffix.as_str()))
+}
+
+/// What no document may have in it: line, column, and what the matter is. The reference reads UTF-8, and control characters in no place.
+pub fn first_unreadable(bytes: &[u8]) -> Option<(usize, usize, &'static str)> {
+    let (text, is_cut) = match std::str::from_utf8(bytes) {
+        Ok(text) => (text, false),
+        Err(error) => (std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(), true),
+    };
+    let is_control = |c: char| {
+        c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}') || matches!(c, '\u{fffe}' | '\u{ffff}')
+    };
+    let (at, what) = match text.find(is_control) {
+        Some(at) => (at, "there is a control character"),
+        None if is_cut => (text.len(), "it is not UTF-8"),
+        None => return None,
+    };
+    let before = &text[..at];
+    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+    Some((line, column, what))
 }
 
 fn put(name: String, value: Yaml, members: &mut Vec<(String, Yaml)>) {
@@ -180,7 +213,7 @@ fn key_text(value: Yaml) -> Option<String> {
     }
 }
 
-/// What text without quotes means (YAML 1.1, types `null`, `bool`, `int`, `float`, `timestamp`; numbers with colons are texts).
+/// What text without quotes means (YAML 1.1, types `null`, `bool`, `int`, `float`, `timestamp`; numbers with colons are to base 60).
 fn scalar(text: &str) -> Yaml {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Yaml::Null,
@@ -213,6 +246,18 @@ fn int(text: &str) -> Option<i128> {
     let digits = digits.replace('_', "");
     if digits.starts_with(['+', '-']) {
         return None;
+    }
+    if radix == 10
+        && let Some((first, rest)) = digits.split_once(':')
+    {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let mut value: i128 = first.parse().ok().filter(|_| is_number(first))?;
+        for part in rest.split(':') {
+            let part: i128 =
+                part.parse().ok().filter(|value| *value < 60 && is_number(part) && part.len() <= 2)?;
+            value = value.checked_mul(60)?.checked_add(part)?;
+        }
+        return Some(if negative { -value } else { value });
     }
     let value = i128::from_str_radix(&digits, radix).ok()?;
     Some(if negative { -value } else { value })
@@ -306,6 +351,11 @@ mod tests {
             ("2026-1-2", Yaml::Text("2026-1-2".into())),
             ("2026-01-02 03:04:05", Yaml::Date),
             ("09", Yaml::Text("09".into())),
+            ("1:30", Yaml::Int(90)),
+            ("-1:0:5", Yaml::Int(-3605)),
+            ("1:60", Yaml::Text("1:60".into())),
+            ("1:", Yaml::Text("1:".into())),
+            ("0:30", Yaml::Text("0:30".into())),
             ("-.inf", Yaml::Float(f64::NEG_INFINITY)),
             ("0x", Yaml::Text("0x".into())),
             ("-", Yaml::Text("-".into())),
@@ -333,6 +383,11 @@ mod tests {
         assert!(read(&"[".repeat(5000)).is_err());
         assert!(read("a: 1\n---\nb: 2\n").is_err());
         assert!(read("a: !python/object:os.system x\n").is_err());
+        for tag in ["!!python/object/apply:os.system", "!mine", "!!nothing"] {
+            assert!(read(&format!("a: {tag} x\n")).is_err() && read(&format!("a: {tag} [x]\n")).is_err());
+        }
+        assert!(read("a: !!set {x, y}\nb: !!seq [z]\n").is_ok());
+        assert_eq!(read("a: &a [*a]\n").unwrap().get("a"), Some(&Yaml::List(vec![Yaml::Loop])));
     }
 
     proptest! {

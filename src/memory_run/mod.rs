@@ -37,7 +37,10 @@ pub const MANIFEST: &str = "manifest.json";
 pub const PROMPT_OUTPUTS: &str = "prompt_outputs.json";
 /// All of these, which are what makes a directory one of a run.
 pub const FILES: [&str; 7] = [TRACE, REGION_MAP, KV_BLOCKS, METRICS, METADATA, MANIFEST, PROMPT_OUTPUTS];
-/// The folder of pictures in a directory.
+/// What was captured lies in this folder of a directory, under one of these names.
+pub const RAW: &str = "raw";
+pub const RAW_TRACES: [&str; 2] = ["perf_script.txt", "memray.bin"];
+/// The folder of pictures in directories that we wrote before; they lie beside the tables now, as manifests list bare names.
 pub const FIGURES: &str = "figures";
 
 /// What a directory holds.
@@ -185,6 +188,16 @@ pub fn is_directory<'a>(names: impl Iterator<Item = &'a str> + Clone) -> bool {
     names.clone().any(|name| name == TRACE) && names.clone().any(|name| BESIDE.contains(&name))
 }
 
+/// Whether files of these bare names are a directory that has lost its trace, or never had one.
+pub fn is_without_trace<'a>(names: impl Iterator<Item = &'a str> + Clone) -> bool {
+    names.clone().all(|name| name != TRACE) && names.filter(|name| is_beside(name)).count() > 1
+}
+
+/// Whether something is known of a file of that name beside a trace.
+pub fn is_beside(name: &str) -> bool {
+    BESIDE.contains(&name)
+}
+
 fn open<'a>(
     bytes: &'a [u8],
     name: &str,
@@ -295,8 +308,7 @@ pub fn write<R: Fn() -> I, I: Iterator<Item = Access>>(
         (PROMPT_OUTPUTS, prompts.map(String::into_bytes)),
     ];
     let tables = tables.into_iter().filter_map(|(name, bytes)| Some((name.to_string(), bytes?)));
-    let figures = contents.figures.into_iter().map(|(name, bytes)| (format!("{FIGURES}/{name}"), bytes));
-    for (path, bytes) in tables.chain(figures) {
+    for (path, bytes) in tables.chain(contents.figures) {
         add(&path, &mut |out| out.write_all(&bytes))?;
     }
     let fingerprints = written.iter().map(|(path, n_bytes, sha256): &(String, u64, String)| Fingerprint {

@@ -94,6 +94,14 @@ impl Report {
         self.blocks.iter().filter(|block| !matches!(block, Block::Chart(_)))
     }
 
+    /// What the numbers may mislead without, in reading order.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Note(Note { level: NoteLevel::Warning, text }) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
     /// The pictures in reading order.
     pub fn charts(&self) -> impl Iterator<Item = &Chart> {
         self.blocks.iter().filter_map(|block| match block {

@@ -43,6 +43,7 @@ fn run(context: &Context<'_>) -> Report {
         let kinds = kinds_of(view, &thresholds);
         let mut part = Report::new(INFO.id, INFO.title);
         add_trace(view, &kinds, &thresholds, context, &mut part);
+        trust::mark(view.trace, &context.query.memory, &mut part);
         if report.summary.is_empty() {
             report.summary = headline(view, &kinds);
         }
@@ -204,6 +205,9 @@ fn warn_of_phases(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
         report.info(
             "Accesses have phases of their own in the file, which stay; those that were given hold for accesses without one.",
         );
+    }
+    if let Some(problem) = view.phases.first_inverted() {
+        report.warning(format!("A phase that was given counts for nothing: {problem}."));
     }
     let Some(span) = view.trace.accesses.span() else { return };
     let starts = view.phases.boundaries.iter().map(|phase| phase.start_ns);

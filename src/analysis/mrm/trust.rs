@@ -1,6 +1,7 @@
 //! Whether the trace can be trusted: what is known of the run, what the rows say, and what they do not.
 
 use crate::analysis::Context;
+use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::mrm_run::{metadata_of, n_differing};
 use crate::base::json::{Dialect, Number, Parser, Token, unescape_to_string};
 use crate::base::strings::StringId;
@@ -9,14 +10,14 @@ use crate::memory::quality::{Collector, Coverage, Grade};
 use crate::memory::telemetry::{RunValidity, StoredSummary, validity};
 use crate::memory::{Kind, View};
 use crate::memory_run::{check_beside, metadata};
-use crate::report::{Facts, Report};
+use crate::report::{Block, Facts, Note, NoteLevel, Report};
 use crate::trace::Trace;
 use rustc_hash::FxHashMap;
 
 /// Adds what stands at the top.
 pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
     let mut facts = Facts::new("Trust");
-    let (judgement, reasons, is_derived) = run_validity(view.trace, context);
+    let (judgement, reasons, is_derived) = run_validity(view.trace, &context.query.memory);
     let said = judgement.map_or("not known", RunValidity::name);
     facts.push("run_validity", "Run", said, Unit::None).hint(match (judgement, is_derived) {
         (None, _) => "the file says nothing of what watching the run cost",
@@ -48,9 +49,6 @@ pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
         facts.push(id, label, coverage.share(n), Unit::Ratio);
     }
     report.facts(facts);
-    if judgement == Some(RunValidity::Contaminated) {
-        report.warning("The run was disturbed while it was watched, so mrm-trace would leave it out where runs are put together.");
-    }
     let n_differing = n_differing(&check_beside(&view.trace.beside));
     if n_differing > 0 {
         let files =
@@ -67,6 +65,28 @@ pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
             "These look like addresses of instructions, not of data: each function has its addresses close together. \
              Record with `perf record -d` or `perf mem record`, and print with `perf script -F +addr`.",
         );
+    }
+}
+
+/// What is said of a run that was disturbed, wherever something of it is shown or written; `None` of one that was not.
+pub fn contamination(trace: &Trace, query: &MemoryQuery) -> Option<&'static str> {
+    (run_validity(trace, query).0 == Some(RunValidity::Contaminated)).then_some(
+        "Contaminated run: it was disturbed while it was watched, so mrm-trace would leave it out where runs are put together.",
+    )
+}
+
+/// What the titles of pictures of such a run begin with, as pictures go on alone.
+const CONTAMINATED: &str = "Contaminated run: ";
+
+/// Has a report on a run that was disturbed say so: at its top and in each picture.
+pub fn mark(trace: &Trace, query: &MemoryQuery, report: &mut Report) {
+    let Some(warning) = contamination(trace, query) else { return };
+    let note = Note { level: NoteLevel::Warning, text: warning.to_string() };
+    report.blocks.insert(0, Block::Note(note));
+    for block in &mut report.blocks {
+        if let Block::Chart(chart) = block {
+            chart.title.insert_str(0, CONTAMINATED);
+        }
     }
 }
 
@@ -99,7 +119,7 @@ fn collector_of(view: &View<'_>) -> Collector {
 }
 
 /// What the file says of itself, or what follows from that; the reasons, and whether it was derived.
-pub fn run_validity(trace: &Trace, context: &Context<'_>) -> (Option<RunValidity>, Vec<String>, bool) {
+pub fn run_validity(trace: &Trace, query: &MemoryQuery) -> (Option<RunValidity>, Vec<String>, bool) {
     let beside = metadata_of(trace).as_ref().map(metadata::observer).unwrap_or_default();
     let told = || trace.source.metadata.iter().chain(&beside);
     let raw = |name: &str| told().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
@@ -125,7 +145,7 @@ pub fn run_validity(trace: &Trace, context: &Context<'_>) -> (Option<RunValidity
     if stored == StoredSummary::default() {
         return (None, Vec::new(), false);
     }
-    let rules = context.query.memory.validity_rules;
+    let rules = query.validity_rules;
     let target = number("target_rss_mb_peak").unwrap_or(0.0);
     let (judgement, reasons) = validity(&stored.conditions(target, rules), rules);
     (Some(judgement), reasons, true)

@@ -2,6 +2,7 @@
 
 use super::mrm::charts::{cumulative, tone};
 use super::mrm::number_blocks;
+use super::mrm::trust::mark;
 use super::timeline::{MAX_ROWS, cut, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, format_ns, group_digits};
@@ -30,6 +31,7 @@ fn run(context: &Context<'_>) -> Report {
         let mut part = Report::new(INFO.id, INFO.title);
         let sums = Sums::new(&view.kv_blocks);
         add_trace(view, &sums, &mut part);
+        mark(view.trace, &context.query.memory, &mut part);
         if report.summary.is_empty() {
             report.summary = headline(&sums);
         }

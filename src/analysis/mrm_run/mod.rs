@@ -4,7 +4,7 @@
 mod dataset;
 
 use super::memory_query::MemoryQuery;
-use super::mrm::trust::run_validity;
+use super::mrm::trust::{mark, run_validity};
 use super::mrm::{kinds_of, number_blocks};
 use super::{AnalysisInfo, Context};
 use crate::base::json::Json;
@@ -64,14 +64,20 @@ fn phases_of(metadata: &Json) -> (Phases, Option<String>) {
         Some(told) => told,
     };
     let problem = match Phases::parse(&told.to_python_text(0)) {
-        Ok(phases) => return (phases, None),
+        Ok(phases) => match phases.first_inverted() {
+            None => return (phases, None),
+            Some(problem) => problem,
+        },
         Err(problem) => problem,
     };
     // Events mean something in pairs only.
     let entries = told.as_array().unwrap_or_default();
     let one_by_one = entries.iter().filter(|entry| entry.get("event").is_none());
     let each = one_by_one.filter_map(|entry| Phases::parse(&format!("[{}]", entry.to_python_text(0))).ok());
-    let boundaries: Vec<Boundary> = each.flat_map(|phases| phases.boundaries).collect();
+    let boundaries: Vec<Boundary> = each
+        .filter(|phases| phases.first_inverted().is_none())
+        .flat_map(|phases| phases.boundaries)
+        .collect();
     let what = match boundaries.len() {
         0 => format!("the phases can not be used: {problem}"),
         n => format!("only {n} of {} phases can be used: {problem}", entries.len()),
@@ -87,7 +93,7 @@ fn run(context: &Context<'_>) -> Report {
             trace,
             directory: read_beside(&trace.beside),
             view: context.memory().iter().find(|view| std::ptr::eq(view.trace, trace)),
-            judgement: run_validity(trace, context).0,
+            judgement: run_validity(trace, &context.query.memory).0,
         })
         .collect();
     if runs.len() > 1 {
@@ -101,6 +107,7 @@ fn run(context: &Context<'_>) -> Report {
             add_metrics(directory, view, context, &mut part);
         }
         add_rest(directory.metadata.as_ref(), &mut part);
+        mark(trace, &context.query.memory, &mut part);
         if report.summary.is_empty() {
             report.summary = headline(directory);
         }

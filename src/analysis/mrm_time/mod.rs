@@ -2,6 +2,7 @@
 
 use super::mrm::charts::tone;
 use super::mrm::number_blocks;
+use super::mrm::trust::mark;
 use super::timeline::texts;
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, format_bytes};
@@ -28,13 +29,13 @@ fn applies(run: &Run) -> bool {
 
 /// One stretch of time.
 #[derive(Clone, Default)]
-struct Stretch {
-    reads: u64,
-    writes: u64,
+pub struct Stretch {
+    pub reads: u64,
+    pub writes: u64,
     /// Distinct pages touched in it.
-    pages: u64,
+    pub pages: u64,
     /// Distinct pages of each kind touched for the first time in it.
-    new_pages: Vec<u64>,
+    pub new_pages: Vec<u64>,
     /// Accesses by place.
     places: Vec<Counts>,
 }
@@ -52,6 +53,7 @@ fn run(context: &Context<'_>) -> Report {
     for (number, view) in context.memory().iter().enumerate() {
         let mut part = Report::new(INFO.id, INFO.title);
         add_trace(view, &mut part);
+        mark(view.trace, &context.query.memory, &mut part);
         if report.summary.is_empty() {
             report.summary = std::mem::take(&mut part.summary);
         }
@@ -117,71 +119,108 @@ impl Places {
     }
 }
 
-fn add_trace(view: &View<'_>, report: &mut Report) {
-    let Some((start, end)) = view.trace.accesses.span() else { return };
-    let span = i128::from(end) - i128::from(start) + 1;
-    // First time behind a stretch. Rows come in order of time, so none has to be divided by the width of one.
-    let end_of =
-        |at: usize| i128::from(start) + ((at as i128 + 1) * span + N_TIMES as i128 - 1) / N_TIMES as i128;
-    let start_of = |at: usize| (at as i128 * span / N_TIMES as i128) as i64;
-    let kinds = view.kinds.sorted();
-    // By number of the kind.
-    let mut numbers = vec![None; kinds.iter().map(|kind| kind.0 as usize + 1).max().unwrap_or(0)];
-    kinds.iter().enumerate().for_each(|(at, kind)| numbers[kind.0 as usize] = Some(at));
-    let places = Places::new(view.pages.to_sorted());
-    let mut stretches = vec![
-        Stretch {
+/// What was accessed when, by equal stretches of time.
+pub struct OverTime {
+    /// Kinds of memory, in order of name.
+    pub kinds: Vec<Kind>,
+    pub stretches: Vec<Stretch>,
+    /// First time, and how long it all is, nanoseconds.
+    start: i64,
+    span: i128,
+    /// Accesses by place and kind.
+    place_kinds: Vec<u64>,
+}
+
+impl OverTime {
+    /// In so many stretches. `None` of a trace without accesses.
+    pub fn new(view: &View<'_>, n_times: usize) -> Option<OverTime> {
+        OverTime::with_places(view, n_times, &Places { ranges: Vec::new() })
+    }
+
+    fn with_places(view: &View<'_>, n_times: usize, places: &Places) -> Option<OverTime> {
+        let (start, end) = view.trace.accesses.span()?;
+        let span = i128::from(end) - i128::from(start) + 1;
+        let kinds = view.kinds.sorted();
+        // By number of the kind.
+        let mut numbers = vec![None; kinds.iter().map(|kind| kind.0 as usize + 1).max().unwrap_or(0)];
+        kinds.iter().enumerate().for_each(|(at, kind)| numbers[kind.0 as usize] = Some(at));
+        let empty = Stretch {
             new_pages: vec![0; kinds.len()],
             places: vec![Counts::default(); places.ranges.len()],
             ..Stretch::default()
         };
-        N_TIMES
-    ];
-    let mut place_kinds = vec![0u64; places.ranges.len() * kinds.len()];
-    let mut in_stretch = (0, PageSet::default());
-    let mut of_kinds = vec![PageSet::default(); kinds.len()];
-    let (mut at, mut end_of_stretch) = (0, end_of(0));
-    view.for_each_in_time(|row| {
-        while i128::from(row.ts) >= end_of_stretch && at < N_TIMES {
-            at += 1;
-            end_of_stretch = end_of(at);
-        }
-        let page = row.address >> PAGE_BITS;
-        let Some(stretch) = stretches.get_mut(at) else { return };
-        if in_stretch.0 != at {
-            in_stretch.0 = at;
-            in_stretch.1.clear();
-        }
-        match row.op {
-            Op::Load => stretch.reads += 1,
-            Op::Store => stretch.writes += 1,
-            Op::Other => {}
-        }
-        stretch.pages += u64::from(in_stretch.1.insert(page));
-        let number = numbers.get(row.kind.0 as usize).copied().flatten();
-        if let Some(number) = number
-            && of_kinds.get_mut(number).is_some_and(|pages| pages.insert(page))
-            && let Some(new) = stretch.new_pages.get_mut(number)
-        {
-            *new += 1;
-        }
-        let Some(place) = places.at(page) else { return };
-        if let Some(counts) = stretch.places.get_mut(place) {
-            counts.all += 1;
-            counts.reads += u64::from(row.op == Op::Load);
-            counts.writes += u64::from(row.op == Op::Store);
-        }
-        if let Some(number) = number
-            && let Some(n) = place_kinds.get_mut(place * kinds.len() + number)
-        {
-            *n += 1;
-        }
-    });
+        let place_kinds = vec![0u64; places.ranges.len() * kinds.len()];
+        let mut all = OverTime { kinds, stretches: vec![empty; n_times.max(1)], start, span, place_kinds };
+        all.walk(view, &numbers, places);
+        Some(all)
+    }
+
+    fn walk(&mut self, view: &View<'_>, numbers: &[Option<usize>], places: &Places) {
+        let n_kinds = self.kinds.len();
+        let mut in_stretch = (0, PageSet::default());
+        let mut of_kinds = vec![PageSet::default(); n_kinds];
+        let (mut at, mut end_of_stretch) = (0, self.end_of(0));
+        view.for_each_in_time(|row| {
+            while i128::from(row.ts) >= end_of_stretch && at < self.stretches.len() {
+                at += 1;
+                end_of_stretch = self.end_of(at);
+            }
+            let page = row.address >> PAGE_BITS;
+            let Some(stretch) = self.stretches.get_mut(at) else { return };
+            if in_stretch.0 != at {
+                in_stretch.0 = at;
+                in_stretch.1.clear();
+            }
+            match row.op {
+                Op::Load => stretch.reads += 1,
+                Op::Store => stretch.writes += 1,
+                Op::Other => {}
+            }
+            stretch.pages += u64::from(in_stretch.1.insert(page));
+            let number = numbers.get(row.kind.0 as usize).copied().flatten();
+            if let Some(number) = number
+                && of_kinds.get_mut(number).is_some_and(|pages| pages.insert(page))
+                && let Some(new) = stretch.new_pages.get_mut(number)
+            {
+                *new += 1;
+            }
+            let Some(place) = places.at(page) else { return };
+            if let Some(counts) = stretch.places.get_mut(place) {
+                counts.all += 1;
+                counts.reads += u64::from(row.op == Op::Load);
+                counts.writes += u64::from(row.op == Op::Store);
+            }
+            if let Some(number) = number
+                && let Some(n) = self.place_kinds.get_mut(place * n_kinds + number)
+            {
+                *n += 1;
+            }
+        });
+    }
+
+    /// First time behind a stretch. Rows come in order of time, so none has to be divided by the width of one.
+    fn end_of(&self, at: usize) -> i128 {
+        let n = self.stretches.len() as i128;
+        i128::from(self.start) + ((at as i128 + 1) * self.span + n - 1) / n
+    }
+
+    /// Nanoseconds from the start of the trace to that of a stretch.
+    pub fn start_of(&self, at: usize) -> i64 {
+        (at as i128 * self.span / self.stretches.len() as i128) as i64
+    }
+}
+
+fn add_trace(view: &View<'_>, report: &mut Report) {
+    let Some((start, end)) = view.trace.accesses.span() else { return };
+    let places = Places::new(view.pages.to_sorted());
+    let Some(over_time) = OverTime::with_places(view, N_TIMES, &places) else { return };
+    let start_of = |at: usize| over_time.start_of(at);
+    let OverTime { kinds, stretches, span, place_kinds, .. } = &over_time;
     // The kind that most accesses to a place are to.
     let place_kinds: Vec<&str> = place_kinds
         .chunks(kinds.len().max(1))
         .map(|counts| {
-            let most = counts.iter().zip(&kinds).max_by_key(|(n, _)| **n);
+            let most = counts.iter().zip(kinds).max_by_key(|(n, _)| **n);
             most.map_or("", |(_, kind)| view.kinds.name(*kind))
         })
         .collect();
@@ -192,12 +231,12 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
         crate::base::units::format_ns((span / N_TIMES as i128) as i64),
         format_bytes(view.pages.len().saturating_mul(4096))
     );
-    report.chart(growth(view, &kinds, &stretches, &start_of));
-    report.chart(touched(&stretches, &start_of, end.saturating_sub(start)));
-    report.chart(heat(&places, &place_kinds, &stretches, end.saturating_sub(start)));
-    report.table(times(&stretches, &start_of));
-    report.table(places_table(&places, &place_kinds, &stretches));
-    report.table(cells_table(&places, &stretches, &start_of));
+    report.chart(growth(view, kinds, stretches, &start_of));
+    report.chart(touched(stretches, &start_of, end.saturating_sub(start)));
+    report.chart(heat(&places, &place_kinds, stretches, end.saturating_sub(start)));
+    report.table(times(stretches, &start_of));
+    report.table(places_table(&places, &place_kinds, stretches));
+    report.table(cells_table(&places, stretches, &start_of));
 }
 
 /// Bytes that each kind has touched up to a time.

@@ -12,11 +12,13 @@
 //! - Older asynchronous forms are written as `b` and `e`, all asynchronous identities get ids of their own.
 //! - Arguments become strict JSON.
 //!
-//! Calls of a scoring backend are laid out as threads by view, see `calls`. Sample counts without times are never
+//! Accesses to memory are laid out as regions by kind and lives of blocks, see `memory`, and calls of a scoring backend as threads by
+//! view, see `calls`. Sample counts without times are never
 //! given a made-up time axis: their file holds metadata and one counter.
 
 mod calls;
 mod ids;
+mod memory;
 mod profiles;
 mod tracks;
 mod writer;
@@ -24,6 +26,7 @@ mod writer;
 pub use calls::MAX_CALL_FLOWS;
 
 use super::{ExporterInfo, Input, Options};
+use crate::analysis::memory_query::MemoryQuery;
 use crate::base::json::{Number, unescape_to_string};
 use crate::trace::args::ArgsTable;
 use crate::trace::builder::{OWN_FACT, for_each_member};
@@ -68,10 +71,13 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
     takes_notes: false,
 };
 
-/// Accesses to memory have no place in it, so of traces of nothing else it would be empty.
+/// Of a trace that should have accesses to memory and has none it would be empty.
 fn applies(run: &Run) -> bool {
     let has_events = |trace: &Trace| {
-        !trace.accesses.is_expected() || !trace.slices.is_empty() || !trace.counters.is_empty()
+        !trace.accesses.is_expected()
+            || memory::applies_to(trace)
+            || !trace.slices.is_empty()
+            || !trace.counters.is_empty()
     };
     run.traces.iter().any(has_events) && run.traces.iter().all(|trace| trace.folded.is_none())
 }
@@ -80,6 +86,27 @@ fn applies(run: &Run) -> bool {
 /// keep them in, and nothing that a timeline shows.
 fn has_times(run: &Run) -> bool {
     applies(run) && !run.traces.iter().all(|trace| trace.slices.is_empty() && !trace.profiles.is_empty())
+}
+
+/// Whether an exporter is one of these.
+pub fn is_one(exporter: &ExporterInfo) -> bool {
+    [INFO.id, PACKED_INFO.id].contains(&exporter.id)
+}
+
+/// The same traces with accesses to memory as the timelines that are written of them, to be cut and looked through as events are. Says
+/// of each whether it is one; `None` where there are none.
+pub fn with_timelines(run: &Run, query: &MemoryQuery) -> Option<(Run, Vec<bool>)> {
+    let are_made: Vec<bool> = run.traces.iter().map(memory::applies_to).collect();
+    if !are_made.contains(&true) {
+        return None;
+    }
+    let mut timelines = memory::Timelines::default();
+    let of = |(trace, is_made): (&Trace, &bool)| match is_made {
+        true => timelines.make(trace, query),
+        false => trace.clone(),
+    };
+    let traces = run.traces.iter().zip(&are_made).map(of).collect();
+    Some((Run { traces }, are_made))
 }
 
 /// [`write`] to `out`. An error also if arguments can not be read any more.
@@ -149,6 +176,9 @@ struct OwnFacts {
     flows_left_out: u64,
     /// Counter values that are no finite numbers.
     values_left_out: u64,
+    /// Regions of memory, and lives of blocks, that there was no room for.
+    regions_left_out: u64,
+    blocks_left_out: u64,
     /// Further members: name and JSON value.
     notes: Vec<(&'static str, String)>,
     /// Those of an earlier export.
@@ -170,6 +200,8 @@ impl OwnFacts {
                     b"origin_ns" | b"renumbered" => {}
                     b"flows_left_out" => all.flows_left_out = all.flows_left_out.saturating_add(count),
                     b"values_left_out" => all.values_left_out = all.values_left_out.saturating_add(count),
+                    b"regions_left_out" => all.regions_left_out = all.regions_left_out.saturating_add(count),
+                    b"blocks_left_out" => all.blocks_left_out = all.blocks_left_out.saturating_add(count),
                     b"renumbered_left_out" => {
                         all.renumbered_left_out = all.renumbered_left_out.saturating_add(count);
                     }
@@ -190,6 +222,8 @@ impl OwnFacts {
             && self.renumbered_left_out == 0
             && self.flows_left_out == 0
             && self.values_left_out == 0
+            && self.regions_left_out == 0
+            && self.blocks_left_out == 0
             && self.notes.is_empty()
     }
 }
@@ -281,7 +315,12 @@ fn write_fact(name: &str, value: &str, w: &mut Writer<'_>) {
 fn write_own(facts: &OwnFacts, w: &mut Writer<'_>) {
     w.raw("\"tracedrop\":{\"origin_ns\":");
     w.integer(facts.origin_ns);
-    for (name, n) in [("flows_left_out", facts.flows_left_out), ("values_left_out", facts.values_left_out)] {
+    for (name, n) in [
+        ("flows_left_out", facts.flows_left_out),
+        ("values_left_out", facts.values_left_out),
+        ("regions_left_out", facts.regions_left_out),
+        ("blocks_left_out", facts.blocks_left_out),
+    ] {
         if n > 0 {
             w.raw(",");
             w.string(name);

@@ -1,0 +1,492 @@
+//! Accesses to memory as a timeline.
+//!
+//! Single accesses are not in it: what they add up to is.
+//!
+//! ```text
+//! phases        [weight_load ][generation                      ][teardown]
+//! weight        [region 1                                      ]
+//! kv_cache      [region 3          ]   [region 7        ]
+//! kv_cache (2)        [region 4                ]
+//! kv block      lives of blocks, asynchronous, as many overlap
+//! accesses      reads and writes in each of some hundred stretches of time
+//! touched so far   bytes of distinct pages by kind
+//! ```
+//! A process a trace, a thread a kind of memory, and more of them where its regions overlap. It is made as a trace with slices and
+//! counters, which is then cut, looked through and written as any other.
+
+use crate::analysis::memory_query::MemoryQuery;
+use crate::analysis::mrm::trust::contamination;
+use crate::analysis::mrm_run::view_of;
+use crate::analysis::mrm_time::OverTime;
+use crate::base::json::write::{push_f64, push_string};
+use crate::base::strings::StringId;
+use crate::export::mrm_run::run_id;
+use crate::memory::kv::KvLife;
+use crate::memory::labeller::Region;
+use crate::memory::metrics::RegionMetrics;
+use crate::memory::view::PhaseOf;
+use crate::memory::{Kind, View};
+use crate::trace::accesses::{Optional, PAGE_BITS, Wanted};
+use crate::trace::builder::OWN_FACT;
+use crate::trace::events::{Event, NO_EXTRA, Phase, flag};
+use crate::trace::tracks::{Key, ProcessId, ThreadId};
+use crate::trace::{SourceInfo, Trace, TraceBuilder};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Regions, and lives of blocks, that are written of a trace: of more, those with most accesses.
+const MAX_REGIONS: usize = 20_000;
+const MAX_LIVES: usize = 20_000;
+/// Threads that regions of one kind are spread over.
+const MAX_LANES: usize = 1_000;
+/// Stretches of one phase after the other; of more, each phase is one.
+const MAX_PHASES: usize = 2_000;
+/// Points of each counter.
+const N_STEPS: usize = 300;
+
+/// Whether there is something to be shown of a trace in this way.
+pub fn applies_to(trace: &Trace) -> bool {
+    !trace.accesses.is_empty()
+}
+
+/// Makes such traces, one after the other.
+#[derive(Default)]
+pub struct Timelines {
+    n_traces: i64,
+    n_threads: i64,
+}
+
+/// A stretch of time on a thread.
+struct Stretch {
+    start: i64,
+    end: i64,
+    name: String,
+    args: Vec<u8>,
+}
+
+/// A trace in the making.
+struct Timeline<'a> {
+    view: &'a View<'a>,
+    builder: TraceBuilder,
+    process: ProcessId,
+    main: ThreadId,
+    /// Where the arguments of the next event are, as if there was a file.
+    offset: u64,
+    span: (i64, i64),
+}
+
+impl Timelines {
+    /// The accesses of `trace`, labelled as `query` says, as slices and counters.
+    pub fn make(&mut self, trace: &Trace, query: &MemoryQuery) -> Trace {
+        let view = view_of(trace, query);
+        let span = trace.accesses.span().unwrap_or_default();
+        let mut source = SourceInfo { record_kinds: Vec::new(), ..trace.source.clone() };
+        self.n_traces += 1;
+        let warning = contamination(trace, query);
+        if let Some(warning) = warning {
+            // Facts of several traces stand beside each other.
+            let number = if self.n_traces > 1 { format!("_{}", self.n_traces) } else { String::new() };
+            let facts = [("run_validity", "contaminated"), ("warning", warning)];
+            let told = facts.map(|(name, fact)| (format!("otherData.{name}{number}"), quoted(fact)));
+            source.metadata.retain(|(name, _)| told.iter().all(|(other, _)| other != name));
+            source.metadata.extend(told);
+        }
+        let mut builder = TraceBuilder::new(source);
+        let process = builder.process(Key::Number(self.n_traces));
+        let name = match warning {
+            Some(_) => format!("{} (contaminated run)", run_id(trace)),
+            None => run_id(trace),
+        };
+        builder.trace.processes.name[process.0 as usize] = builder.trace.strings.intern(&name);
+        let main = self.thread(&mut builder, process, "phases");
+        let mut made = Timeline { view: &view, builder, process, main, offset: 0, span };
+        made.add_phases();
+        let n_regions = self.add_regions(&mut made);
+        let n_lives = made.add_lives();
+        made.add_counters();
+        let left_out = [("regions_left_out", n_regions), ("blocks_left_out", n_lives)];
+        let left_out = left_out.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!(",\"{name}\":{n}"));
+        let left_out: String = left_out.collect();
+        if !left_out.is_empty() {
+            let told = format!("{{\"origin_ns\":0{left_out}}}");
+            made.builder.trace.source.metadata.push((OWN_FACT.to_string(), told));
+        }
+        let mut timeline = made.builder.finish();
+        timeline.ledger = trace.ledger.clone();
+        timeline
+    }
+
+    /// A thread with a number that none of the others has, below the one before.
+    fn thread(&mut self, builder: &mut TraceBuilder, process: ProcessId, name: &str) -> ThreadId {
+        self.n_threads += 1;
+        let thread = builder.thread(process, Key::Number(self.n_threads));
+        let threads = &mut builder.trace.threads;
+        threads.name[thread.0 as usize] = builder.trace.strings.intern(name);
+        threads.sort_index[thread.0 as usize] = i32::try_from(self.n_threads).ok();
+        thread
+    }
+
+    /// Regions by kind, each from its first to its last access. Gives how many are left out.
+    fn add_regions(&mut self, made: &mut Timeline<'_>) -> u64 {
+        let view = made.view;
+        let all = view.regions.regions();
+        let weight = |region: &Region| (region.access_count, region.last_seen_ns - region.first_seen_ns);
+        let chosen = most(all.iter().copied(), MAX_REGIONS, weight);
+        let mut by_kind: BTreeMap<&str, (Kind, Vec<Region>)> = BTreeMap::new();
+        for region in chosen {
+            let kind = by_kind.entry(view.kinds.name(region.kind)).or_insert((region.kind, Vec::new()));
+            kind.1.push(region);
+        }
+        let mut n_written = 0;
+        for (name, (_, regions)) in by_kind {
+            let spans = regions.iter().map(|region| (start_of(region, view), region.last_seen_ns));
+            let weights: Vec<u64> = regions.iter().map(|region| region.access_count).collect();
+            let lanes = lanes(&spans.collect::<Vec<_>>(), &weights);
+            for (number, lane) in lanes.iter().enumerate() {
+                let lane_name =
+                    if number > 0 { format!("{name} ({})", number + 1) } else { name.to_string() };
+                let thread = self.thread(&mut made.builder, made.process, &lane_name);
+                for at in lane {
+                    let Some(region) = regions.get(*at) else { continue };
+                    n_written += 1;
+                    made.add(thread, name, region_stretch(region, name, view));
+                }
+            }
+        }
+        all.len().saturating_sub(n_written) as u64
+    }
+}
+
+impl Timeline<'_> {
+    fn event(&mut self, thread: ThreadId, phase: Phase, category: Option<&str>, stretch: &Stretch) -> Event {
+        let strings = &mut self.builder.trace.strings;
+        let name = strings.intern(&stretch.name);
+        let category = category.map_or(StringId::NONE, |category| strings.intern(category));
+        let offset = self.offset;
+        let len = stretch.args.len() as u32;
+        if len > 0 {
+            self.builder.trace.args.keep(offset, &stretch.args);
+        }
+        // Each event has a place of its own.
+        self.offset += u64::from(len.max(1));
+        Event {
+            ts: stretch.start,
+            dur: 0,
+            offset,
+            len: len.max(1),
+            args_at: 0,
+            args_len: len,
+            thread,
+            name,
+            category,
+            extra: NO_EXTRA,
+            phase,
+            unused: 0,
+            flags: flag::HAS_PID | flag::HAS_TID,
+        }
+    }
+
+    fn add(&mut self, thread: ThreadId, category: &str, stretch: Stretch) {
+        let event = self.event(thread, Phase::Complete, Some(category), &stretch);
+        let dur = stretch.end.saturating_sub(stretch.start).max(0);
+        self.builder.events.add(Event { dur, ..event });
+    }
+
+    /// When which phase was: as was given or, where accesses have phases of their own, from the first access to the last one of each
+    /// stretch.
+    fn add_phases(&mut self) {
+        let (first, last) = self.span;
+        let stretches = match own_phases(self.view) {
+            Some(own) => own,
+            None => {
+                let given = self.view.phases.boundaries.iter();
+                let is_seen = |start: i64, end: i64| start < end && start <= last && first < end;
+                given
+                    .filter(|phase| is_seen(phase.start_ns, phase.end_ns))
+                    .map(|phase| (phase.phase.clone(), phase.start_ns.max(first), phase.end_ns.min(last)))
+                    .take(MAX_PHASES)
+                    .collect()
+            }
+        };
+        for (name, start, end) in stretches {
+            self.add(self.main, "phase", Stretch { start, end, name, args: Vec::new() });
+        }
+    }
+
+    /// Lives of blocks of the cache, from the first store to the last read; what had been stored before the trace began lives from there.
+    /// Gives how many are left out.
+    fn add_lives(&mut self) -> u64 {
+        let blocks = &self.view.kv_blocks;
+        let weight = |life: &KvLife| (life.reads + life.writes, life.lifetime_ns().unwrap_or(0));
+        let mut chosen = most(blocks.lives(), MAX_LIVES, weight);
+        let n_left_out = blocks.len().saturating_sub(chosen.len()) as u64;
+        let first = self.span.0;
+        chosen.sort_by_key(|life| (life.write_ns.unwrap_or(first), life.address, life.generation));
+        for (at, life) in chosen.iter().enumerate() {
+            let start = life.write_ns.unwrap_or(first);
+            let end = life.last_read_ns.unwrap_or(start).max(start);
+            // One name: viewers put what is called the same on one track.
+            let name = "kv block".to_string();
+            let stretch = Stretch { start, end, name, args: life_args(life) };
+            let begin = self.event(self.main, Phase::AsyncBegin, Some("kv_cache"), &stretch);
+            let flags = begin.flags | flag::INT_ID;
+            let id = at as i64 + 1;
+            self.builder.events.add(Event { dur: id, flags, ..begin });
+            let stretch = Stretch { start: end, args: Vec::new(), ..stretch };
+            let end = self.event(self.main, Phase::AsyncEnd, Some("kv_cache"), &stretch);
+            self.builder.events.add(Event { dur: id, flags, ..end });
+        }
+        n_left_out
+    }
+
+    /// Reads and writes in equal stretches of time, and what each kind has touched by then.
+    fn add_counters(&mut self) {
+        let Some(over_time) = OverTime::new(self.view, N_STEPS) else { return };
+        let mut pages = vec![0u64; over_time.kinds.len()];
+        let totals: Vec<u64> = (0..pages.len())
+            .map(|kind| over_time.stretches.iter().filter_map(|it| it.new_pages.get(kind)).sum())
+            .collect();
+        let mut last = None;
+        for (at, stretch) in over_time.stretches.iter().enumerate() {
+            let start = self.span.0.saturating_add(over_time.start_of(at));
+            // In a short trace, several stretches begin at one time, and but one of them has something in it.
+            if stretch.pages == 0 && last == Some(start) {
+                continue;
+            }
+            last = Some(start);
+            pages.iter_mut().zip(&stretch.new_pages).for_each(|(all, new)| *all += new);
+            let touched =
+                pages.iter().zip(&totals).zip(&over_time.kinds).filter(|((_, total), _)| **total > 0);
+            let touched = touched.map(|((n, _), kind)| {
+                (self.view.kinds.name(*kind).to_string(), n.saturating_mul(1 << PAGE_BITS))
+            });
+            let touched: Vec<(String, u64)> = touched.collect();
+            self.add_counter(start, "touched so far (bytes)", &touched);
+            let n = [("reads".to_string(), stretch.reads), ("writes".to_string(), stretch.writes)];
+            self.add_counter(start, "accesses", &n);
+            let within = stretch.pages.saturating_mul(1 << PAGE_BITS);
+            self.add_counter(start, "working set (bytes)", &[("touched".to_string(), within)]);
+        }
+    }
+
+    fn add_counter(&mut self, start: i64, name: &str, values: &[(String, u64)]) {
+        let mut args = Args::default();
+        values.iter().for_each(|(key, value)| args.number(key, *value));
+        let stretch = Stretch { start, end: start, name: name.to_string(), args: args.finish() };
+        let event = self.event(self.main, Phase::Counter, None, &stretch);
+        self.builder.events.add(event);
+    }
+}
+
+/// Arguments of an event, a JSON object.
+#[derive(Default)]
+struct Args(Vec<u8>);
+
+impl Args {
+    fn key(&mut self, key: &str) {
+        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+        push_string(key, &mut self.0);
+        self.0.push(b':');
+    }
+
+    fn number(&mut self, key: &str, value: impl ToString) {
+        self.key(key);
+        self.0.extend_from_slice(value.to_string().as_bytes());
+    }
+
+    fn address(&mut self, key: &str, address: u64) {
+        self.key(key);
+        push_string(&format!("{address:#x}"), &mut self.0);
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        if self.0.is_empty() {
+            self.0.push(b'{');
+        }
+        self.0.push(b'}');
+        self.0
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = Vec::new();
+    push_string(text, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn metrics_of<'a>(region: &Region, view: &'a View<'_>) -> Option<&'a RegionMetrics> {
+    let all = &view.metrics.regions;
+    let at = all.binary_search_by_key(&region.id, |metrics| metrics.region_id).ok()?;
+    all.get(at)
+}
+
+/// The earliest time that is known of a region: that of its first access in the file need not be.
+fn start_of(region: &Region, view: &View<'_>) -> i64 {
+    let first_write = metrics_of(region, view).map(|metrics| metrics.first_write_ns);
+    first_write.map_or(region.first_seen_ns, |first| first.min(region.first_seen_ns))
+}
+
+fn region_stretch(region: &Region, kind: &str, view: &View<'_>) -> Stretch {
+    let mut args = Args::default();
+    args.number("region_id", region.id);
+    let metrics = metrics_of(region, view);
+    if let Some(metrics) = metrics {
+        args.number("pages", metrics.unique_pages);
+    }
+    args.address("first_address", region.page_min << PAGE_BITS);
+    args.address("last_address", (region.page_max << PAGE_BITS) | ((1 << PAGE_BITS) - 1));
+    args.number("accesses", region.access_count);
+    if let Some(metrics) = metrics {
+        args.number("reads", metrics.reads);
+        args.number("writes", metrics.writes);
+        args.number("retention_ns", metrics.retention_ns());
+        if let Some(ratio) = metrics.write_once_ratio() {
+            args.key("write_once_ratio");
+            push_f64(ratio, &mut args.0);
+        }
+    }
+    Stretch {
+        start: start_of(region, view),
+        end: region.last_seen_ns,
+        name: format!("{kind} {}", region.id),
+        args: args.finish(),
+    }
+}
+
+fn life_args(life: &KvLife) -> Vec<u8> {
+    let mut args = Args::default();
+    args.number("block_id", life.block_id);
+    args.address("address", life.address);
+    args.number("life", life.generation);
+    args.number("reads", life.reads);
+    args.number("writes", life.writes);
+    if let Some(lifetime) = life.lifetime_ns() {
+        args.number("lifetime_ns", lifetime);
+    }
+    if life.write_ns.is_none() {
+        args.key("stored");
+        push_string("before the trace began", &mut args.0);
+    }
+    if let Some(evicted) = life.evict_ns {
+        args.number("overwritten_ns", evicted);
+    }
+    args.finish()
+}
+
+/// At most `n` of `all`, those of the largest weight; of equal ones the first.
+fn most<T: Copy, W: Ord>(all: impl Iterator<Item = T>, n: usize, weight: impl Fn(&T) -> W) -> Vec<T> {
+    let mut chosen: Vec<(W, Reverse<usize>, T)> = Vec::new();
+    let cut = |chosen: &mut Vec<(W, Reverse<usize>, T)>| {
+        if chosen.len() > n && n > 0 {
+            chosen.select_nth_unstable_by(n - 1, |a, b| (&b.0, b.1).cmp(&(&a.0, a.1)));
+            chosen.truncate(n);
+        }
+    };
+    for (at, item) in all.enumerate() {
+        chosen.push((weight(&item), Reverse(at), item));
+        if chosen.len() >= 2 * n.max(1) {
+            cut(&mut chosen);
+        }
+    }
+    cut(&mut chosen);
+    chosen.into_iter().map(|(_, _, item)| item).collect()
+}
+
+/// Spreads stretches of time over lanes so that none overlaps another of its lane; gives their places, by lane, in order of time. Where
+/// more than [`MAX_LANES`] hold at one time, the lightest are left out.
+fn lanes(spans: &[(i64, i64)], weights: &[u64]) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..spans.len()).collect();
+    order.sort_by_key(|at| (spans[*at], *at));
+    let mut lanes: Vec<Vec<usize>> = Vec::new();
+    for at in order {
+        // What touches another one's end would lie inside it, for some readers.
+        let is_free = |lane: &Vec<usize>| lane.last().is_none_or(|last| spans[*last].1 < spans[at].0);
+        if let Some(lane) = lanes.iter_mut().find(|lane| is_free(lane)) {
+            lane.push(at);
+        } else if lanes.len() < MAX_LANES {
+            lanes.push(vec![at]);
+        } else {
+            let weight = |lane: &Vec<usize>| lane.last().map_or(0, |last| weights[*last]);
+            let lightest = lanes.iter_mut().min_by_key(|lane| weight(lane));
+            if let Some(lane) = lightest.filter(|lane| weight(lane) < weights[at]) {
+                lane.pop();
+                lane.push(at);
+            }
+        }
+    }
+    lanes
+}
+
+/// Stretches of phases with the first and the last time of an access in each, where accesses have phases of their own.
+fn own_phases(view: &View<'_>) -> Option<Vec<(String, i64, i64)>> {
+    let trace = view.trace;
+    let mut phase_of = PhaseOf::new(&view.phases);
+    let mut has_own = false;
+    let mut open: Option<(&str, i64, i64)> = None;
+    let mut stretches: Vec<(&str, i64, i64)> = Vec::new();
+    let mut wholes: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+    let mut blocks = trace.accesses.blocks(Wanted::with(&[Optional::Phase]));
+    while let Some(rows) = blocks.next_rows() {
+        for row in (0..rows.len()).map(|at| rows.access(at)) {
+            has_own |= row.phase.is_some();
+            let phase = phase_of.get(&row, &trace.strings);
+            if let Some((name, first, last)) = &mut open
+                && phase == Some(*name)
+            {
+                (*first, *last) = ((*first).min(row.ts), (*last).max(row.ts));
+                continue;
+            }
+            stretches.extend(open.take());
+            open = phase.map(|name| (name, row.ts, row.ts));
+        }
+        if stretches.len() > MAX_PHASES {
+            join(&mut stretches, &mut wholes);
+        }
+    }
+    stretches.extend(open);
+    if !has_own {
+        return None;
+    }
+    if !wholes.is_empty() {
+        join(&mut stretches, &mut wholes);
+        stretches.extend(wholes.into_iter().map(|(name, (first, last))| (name, first, last)));
+    }
+    stretches.truncate(MAX_PHASES);
+    Some(stretches.into_iter().map(|(name, first, last)| (name.to_string(), first, last)).collect())
+}
+
+/// Makes one stretch of all that have a name.
+fn join<'a>(stretches: &mut Vec<(&'a str, i64, i64)>, wholes: &mut BTreeMap<&'a str, (i64, i64)>) {
+    for (name, first, last) in stretches.drain(..) {
+        let whole = wholes.entry(name).or_insert((first, last));
+        *whole = (whole.0.min(first), whole.1.max(last));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_hold_what_does_not_overlap() {
+        let spans = [(0, 10), (5, 6), (7, 9), (10, 12), (11, 20)];
+        assert_eq!(lanes(&spans, &[1; 5]), [vec![0, 4], vec![1, 2, 3]]);
+        // Of too many at one time, the lightest are left out.
+        let n = MAX_LANES + 2;
+        let weights: Vec<u64> = (0..n as u64).collect();
+        let many = lanes(&vec![(0, 1); n], &weights);
+        let mut kept: Vec<usize> = many.into_iter().flatten().collect();
+        kept.sort_unstable();
+        assert_eq!(kept, (2..n).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_heaviest_are_chosen() {
+        let mut chosen = most((0..100u32).map(|n| n * 37 % 101), 5, |n| *n / 2);
+        chosen.sort_unstable();
+        let mut all: Vec<u32> = (0..100u32).map(|n| n * 37 % 101).collect();
+        all.sort_by_key(|n| Reverse(*n / 2));
+        all[..5].sort_unstable();
+        assert_eq!(chosen, all[..5]);
+    }
+}
