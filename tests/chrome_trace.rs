@@ -1017,6 +1017,11 @@ fn deceptive_event() -> impl Strategy<Value = String> {
 {"ph":"i"}]}}"#.to_string()),
         Just("7".to_string()),
         Just(format!("[1,{EVENT}]")),
+        // The list seems to end, or an event has no beginning.
+        Just("]".to_string()),
+        Just(format!("{EVENT}]")),
+        Just("W0722 14:03 cuda.cpp:77] Warning: \"foo\" {bar}, [x]".to_string()),
+        Just(EVENT[1..].to_string()),
     ]
 }
 
