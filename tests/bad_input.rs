@@ -69,6 +69,12 @@ fn what_is_no_trace_is_refused_with_a_hint() {
     // Too long to be judged by its beginning alone.
     let settings = format!("{{\"name\":\"x\",\"lines\":[{}0]}}", "12345,".repeat(20_000));
     refused("a.json", settings.as_bytes(), "no-events", "members name, lines");
+    // Cut before the events.
+    let head = b"{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,";
+    refused("a.json", head, "no-events", "ends too early");
+    // Nothing is packed in it.
+    let nothing = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()).finish().unwrap();
+    refused("a.json.gz", &nothing, "empty", "inside gzip");
     // What it starts with is shown, and can do nothing.
     refused("a.txt", b"\x1b[31m<script>alert(1)</script>", "unknown-format", "\\x1b[31m<script>");
 }

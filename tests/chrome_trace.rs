@@ -560,7 +560,11 @@ fn dump_text(trace: &Trace, with_slices: bool) -> String {
     for (name, tally) in [("kept", ledger.kept), ("repaired", ledger.repaired), ("skipped", ledger.skipped)] {
         line(format!("{name}: {} {}, {} bytes", tally.records, ledger.record_noun, tally.bytes));
     }
-    line(format!("content: {} bytes, framing: {}", ledger.content_bytes, ledger.framing_bytes()));
+    let not_used = match ledger.unused_bytes {
+        0 => String::new(),
+        bytes => format!(", not used: {bytes}"),
+    };
+    line(format!("content: {} bytes, framing: {}{not_used}", ledger.content_bytes, ledger.framing_bytes()));
     for issue in &ledger.issues {
         let (code, count) = (issue.kind.code, issue.count);
         line(format!("issue {code} x{count} at {}: {}", issue.first.byte, issue.example));
