@@ -1485,7 +1485,7 @@ mod tests {
             ("", line(&cut(25)) + &line(sound), N - 1),
             ("", line(&cut(2)), 0),
         ] {
-            let text = format!("{start}{}{}", element(sound).repeat(1), pair.repeat(N));
+            let text = format!("{start}{}{}", element(sound), pair.repeat(N));
             let mut results = Vec::new();
             for step in [1 << 20, text.len()] {
                 let mut container = Container::with_max_element(1 << 24);
