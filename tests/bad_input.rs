@@ -69,6 +69,20 @@ fn what_is_no_trace_is_refused_with_a_hint() {
     // Too long to be judged by its beginning alone.
     let settings = format!("{{\"name\":\"x\",\"lines\":[{}0]}}", "12345,".repeat(20_000));
     refused("a.json", settings.as_bytes(), "no-events", "members name, lines");
+    // Text of other encodings.
+    let text = r#"[{"name":"a","ph":"X","ts":1}]"#;
+    let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    refused("a.json", &utf16, "unknown-format", "UTF-16");
+    let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    refused("a.json", &utf16, "unknown-format", "UTF-16");
+    let utf32: Vec<u8> = "\u{feff}[{}]".chars().flat_map(|char| (char as u32).to_le_bytes()).collect();
+    refused("a.json", &utf32, "unknown-format", "UTF-32");
+    // Cut before the events.
+    let head = b"{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,";
+    refused("a.json", head, "no-events", "ends too early");
+    // Nothing is packed in it.
+    let nothing = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()).finish().unwrap();
+    refused("a.json.gz", &nothing, "empty", "inside gzip");
     // What it starts with is shown, and can do nothing.
     refused("a.txt", b"\x1b[31m<script>alert(1)</script>", "unknown-format", "\\x1b[31m<script>");
 }

@@ -560,7 +560,11 @@ fn dump_text(trace: &Trace, with_slices: bool) -> String {
     for (name, tally) in [("kept", ledger.kept), ("repaired", ledger.repaired), ("skipped", ledger.skipped)] {
         line(format!("{name}: {} {}, {} bytes", tally.records, ledger.record_noun, tally.bytes));
     }
-    line(format!("content: {} bytes, framing: {}", ledger.content_bytes, ledger.framing_bytes()));
+    let not_used = match ledger.unused_bytes {
+        0 => String::new(),
+        bytes => format!(", not used: {bytes}"),
+    };
+    line(format!("content: {} bytes, framing: {}{not_used}", ledger.content_bytes, ledger.framing_bytes()));
     for issue in &ledger.issues {
         let (code, count) = (issue.kind.code, issue.count);
         line(format!("issue {code} x{count} at {}: {}", issue.first.byte, issue.example));
@@ -1017,6 +1021,11 @@ fn deceptive_event() -> impl Strategy<Value = String> {
 {"ph":"i"}]}}"#.to_string()),
         Just("7".to_string()),
         Just(format!("[1,{EVENT}]")),
+        // The list seems to end, or an event has no beginning.
+        Just("]".to_string()),
+        Just(format!("{EVENT}]")),
+        Just("W0722 14:03 cuda.cpp:77] Warning: \"foo\" {bar}, [x]".to_string()),
+        Just(EVENT[1..].to_string()),
     ]
 }
 

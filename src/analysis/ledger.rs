@@ -1,7 +1,7 @@
 //! The account of reading as a report: how much was read, what was changed or left out, and why.
 
 use crate::base::units::Unit;
-use crate::report::{Column, Facts, Report, Table, TextCells, Value};
+use crate::report::{Column, Facts, Report, Table, TextCells};
 use crate::trace::{Ledger, Run, Severity, SourceInfo};
 
 /// What the files say of themselves, a list a file.
@@ -55,18 +55,20 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
     facts
         .push("records", &capitalised(noun), ledger.n_records(), Unit::Count)
         .hint("kept + repaired + skipped");
-    for (id, label, tally) in [
-        ("kept", "Kept", ledger.kept),
-        ("repaired", "Repaired", ledger.repaired),
-        ("skipped", "Skipped", ledger.skipped),
+    for (id, label, bytes_id, bytes_label, tally) in [
+        ("kept", "Kept", "kept_bytes", "Bytes kept", ledger.kept),
+        ("repaired", "Repaired", "repaired_bytes", "Bytes repaired", ledger.repaired),
+        ("skipped", "Skipped", "skipped_bytes", "Bytes skipped", ledger.skipped),
     ] {
-        facts
-            .push(id, label, tally.records, Unit::Count)
-            .hint(format!("{noun}, {}", Value::Unsigned(tally.bytes).display(Unit::Bytes)));
+        facts.push(id, label, tally.records, Unit::Count).hint(noun.to_string());
+        facts.push(bytes_id, bytes_label, tally.bytes, Unit::Bytes);
     }
     facts
         .push("framing_bytes", "Between them", ledger.framing_bytes(), Unit::Bytes)
         .hint("white space, brackets and keys around the records");
+    facts
+        .push("unused_bytes", "Bytes not used", ledger.unused_bytes, Unit::Bytes)
+        .hint("text that belongs to no record, and what comes behind the end");
     report.facts(facts);
 
     let mut issues: Vec<_> = ledger.issues.iter().collect();

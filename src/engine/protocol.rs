@@ -525,6 +525,8 @@ pub struct LedgerView {
     pub skipped: TallyView,
     /// Bytes between records.
     pub framing_bytes: u64,
+    /// Bytes of text that belongs to no record and was not used.
+    pub unused_bytes: u64,
     pub issues: Vec<IssueView>,
 }
 
@@ -534,14 +536,17 @@ impl LedgerView {
         self.kept.records + self.repaired.records + self.skipped.records
     }
 
-    /// Bytes accounted for: those of all records and those between them. Equal to `content_bytes`.
+    /// Bytes accounted for: those of all records, those between them and those that were not used. Equal to `content_bytes`.
     pub fn bytes(&self) -> u64 {
-        self.kept.bytes + self.repaired.bytes + self.skipped.bytes + self.framing_bytes
+        self.kept.bytes + self.repaired.bytes + self.skipped.bytes + self.framing_bytes + self.unused_bytes
     }
 
     /// Every record was kept as it stood and nothing was worth a remark.
     pub fn is_clean(&self) -> bool {
-        self.issues.is_empty() && self.repaired.records == 0 && self.skipped.records == 0
+        self.issues.is_empty()
+            && self.repaired.records == 0
+            && self.skipped.records == 0
+            && self.unused_bytes == 0
     }
 
     /// Its reader could make nothing of the file; there is only what lies beside it.

@@ -42,6 +42,7 @@ fn both_ledgers(mut a: LedgerView, b: LedgerView) -> LedgerView {
     a.file_bytes_read = a.file_bytes_read.saturating_add(b.file_bytes_read);
     a.content_bytes = a.content_bytes.saturating_add(b.content_bytes);
     a.framing_bytes = a.framing_bytes.saturating_add(b.framing_bytes);
+    a.unused_bytes = a.unused_bytes.saturating_add(b.unused_bytes);
     a.kept = add(a.kept, b.kept);
     a.repaired = add(a.repaired, b.repaired);
     a.skipped = add(a.skipped, b.skipped);
@@ -82,6 +83,7 @@ pub(super) fn ledger_view(ledger: &Ledger) -> LedgerView {
         repaired: tally(ledger.repaired),
         skipped: tally(ledger.skipped),
         framing_bytes: ledger.framing_bytes(),
+        unused_bytes: ledger.unused_bytes,
         issues: ledger
             .issues
             .iter()

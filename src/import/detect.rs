@@ -25,6 +25,14 @@ pub fn detect(head: &[u8], file_name: &str) -> Option<&'static FormatInfo> {
     best.map(|(_, _, format)| format)
 }
 
+/// Whether every other byte of the beginning is 0, and the others are not, as in UTF-16 of Latin text without a byte order mark.
+fn is_utf16(head: &[u8]) -> bool {
+    let (pairs, _) = head[..head.len().min(64)].as_chunks::<2>();
+    pairs.len() >= 4
+        && (pairs.iter().all(|[low, high]| low.is_ascii() && *low != 0 && *high == 0)
+            || pairs.iter().all(|[high, low]| low.is_ascii() && *low != 0 && *high == 0))
+}
+
 /// A guess at what unrecognised content is, for the message: well-known signatures and the kind of text; and whether it is text
 /// whose start is worth showing.
 pub fn describe(head: &[u8]) -> (&'static str, bool) {
@@ -48,11 +56,16 @@ pub fn describe(head: &[u8]) -> (&'static str, bool) {
         (b"<html", "an HTML page"),
         (b"<?xml", "an XML document"),
         (b"# tracer:", "ftrace text, which is not read yet"),
+        (b"\xff\xfe\0\0", "UTF-32 text; save it as UTF-8"),
+        (b"\0\0\xfe\xff", "UTF-32 text; save it as UTF-8"),
         (b"\xff\xfe", "UTF-16 text; save it as UTF-8"),
         (b"\xfe\xff", "UTF-16 text; save it as UTF-8"),
     ];
     if let Some((_, what)) = SIGNATURES.iter().find(|(signature, _)| head.starts_with(signature)) {
         return (what, false);
+    }
+    if is_utf16(head) {
+        return ("UTF-16 text; save it as UTF-8", false);
     }
     if head.first() == Some(&0x0a) && head.len() > 2 && head[1..].contains(&0) {
         return ("binary data, perhaps a Perfetto protobuf trace; convert it with `traceconv json`", false);

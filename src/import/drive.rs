@@ -550,6 +550,13 @@ fn nothing_read(builder: &TraceBuilder, why: Option<&str>) -> ImportError {
             what: format!("nothing could be read: {why}"),
             hint: "open the file again".to_string(),
         },
-        None => unknown_format(&[]),
+        None => match builder.trace.source.compression.last() {
+            Some(packing) => ImportError {
+                code: EMPTY,
+                what: format!("what is packed in the file is empty (0 bytes inside {packing})"),
+                hint: "check that the tool that writes it has finished".to_string(),
+            },
+            None => unknown_format(&[]),
+        },
     }
 }

@@ -29,7 +29,7 @@ use std::rc::Rc;
 use tables::Damaged;
 
 /// Number of the layout of sections and tables. To be raised when one of them changes.
-pub const LAYOUT: u32 = 11;
+pub const LAYOUT: u32 = 12;
 
 /// Name for the state of the sources that this program was built from.
 pub const SOURCES: &str = env!("TRACEDROP_SOURCES");
@@ -108,6 +108,7 @@ struct HeadOnDisk {
     kept: Tally,
     repaired: Tally,
     skipped: Tally,
+    unused_bytes: u64,
     record_noun: String,
     issues: Vec<NamedIssue>,
     has_args: bool,
@@ -145,6 +146,7 @@ pub fn head_section(head: Head) -> (String, Vec<u8>) {
         kept: ledger.kept,
         repaired: ledger.repaired,
         skipped: ledger.skipped,
+        unused_bytes: ledger.unused_bytes,
         record_noun: ledger.record_noun.into_owned(),
         issues: ledger.issues.into_iter().map(NamedIssue::from).collect(),
         has_args: head.has_args,
@@ -176,7 +178,8 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
     let on_disk: HeadOnDisk = postcard::from_bytes(bytes).map_err(|_| damaged())?;
     let format = FORMATS.iter().find(|format| format.id == on_disk.format).ok_or_else(damaged)?;
     let issues = on_disk.issues.into_iter().map(|issue| issue.of_kind(import::issue_kind));
-    let tallies = [on_disk.kept, on_disk.repaired, on_disk.skipped];
+    let unused = Tally { records: 0, bytes: on_disk.unused_bytes };
+    let tallies = [on_disk.kept, on_disk.repaired, on_disk.skipped, unused];
     let sum = |of: fn(&Tally) -> u64| tallies.iter().try_fold(0u64, |sum, tally| sum.checked_add(of(tally)));
     if sum(|tally| tally.records).is_none() || sum(|tally| tally.bytes).is_none() {
         return Err(damaged());
@@ -200,6 +203,7 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
             kept: on_disk.kept,
             repaired: on_disk.repaired,
             skipped: on_disk.skipped,
+            unused_bytes: on_disk.unused_bytes,
             record_noun: on_disk.record_noun.into(),
             issues: issues.collect::<Option<Vec<Issue>>>().ok_or_else(damaged)?,
         },

@@ -1,7 +1,7 @@
 //! What was read and what became of it: nothing is lost in silence.
 //!
-//! Every record is counted once, as kept, repaired or skipped, with its bytes; white space, brackets and other
-//! framing between records is the rest of the bytes.
+//! Every record is counted once, as kept, repaired or skipped, with its bytes. Text that belongs to no record and was not used is
+//! counted apart; white space, brackets and other framing between records is the rest of the bytes.
 //! Every oddity is counted by kind, with the first place it was seen and a short example.
 
 use crate::base::text;
@@ -136,6 +136,8 @@ pub struct Ledger {
     pub kept: Tally,
     pub repaired: Tally,
     pub skipped: Tally,
+    /// Bytes that belong to no record and are no framing either: stray text, and what comes behind the end.
+    pub unused_bytes: u64,
     /// What one record is called, in the plural: `events`, `lines`, `records`.
     pub record_noun: Cow<'static, str>,
     /// In order of first appearance.
@@ -172,6 +174,11 @@ impl Ledger {
     /// A record of `bytes` was not used; say why with [`Ledger::file`].
     pub fn skip(&mut self, bytes: u64) {
         self.skipped.add(bytes);
+    }
+
+    /// So many bytes that belong to no record were not used; say why with [`Ledger::file`].
+    pub fn leave_out(&mut self, bytes: u64) {
+        self.unused_bytes += bytes;
     }
 
     /// A record counted as kept turned out unusable when the whole trace was put together.
@@ -251,6 +258,7 @@ impl Ledger {
             own.records += other.records;
             own.bytes += other.bytes;
         }
+        self.unused_bytes += other.unused_bytes;
         for issue in other.issues {
             match self.issues.iter_mut().find(|own| own.kind.code == issue.kind.code) {
                 Some(own) => own.add(issue),
@@ -272,7 +280,8 @@ impl Ledger {
 
     /// Bytes between records: white space, brackets, keys around them.
     pub fn framing_bytes(&self) -> u64 {
-        self.content_bytes.saturating_sub(self.kept.bytes + self.repaired.bytes + self.skipped.bytes)
+        let in_records = self.kept.bytes + self.repaired.bytes + self.skipped.bytes;
+        self.content_bytes.saturating_sub(in_records + self.unused_bytes)
     }
 
     /// The issue of `code`, if it came up.

@@ -36,6 +36,7 @@ struct Head<'a> {
     kept: Tally,
     repaired: Tally,
     skipped: Tally,
+    unused_bytes: u64,
     issues: Vec<NamedIssue>,
 }
 
@@ -59,6 +60,7 @@ pub fn encode(part: &TraceBuilder, out: &mut Vec<u8>) {
         kept: ledger.kept,
         repaired: ledger.repaired,
         skipped: ledger.skipped,
+        unused_bytes: ledger.unused_bytes,
         issues: ledger.issues.into_iter().map(NamedIssue::from).collect(),
     };
     // Writing into memory has no way to fail.
@@ -116,6 +118,7 @@ pub fn decode<'a>(
             kept: head.kept,
             repaired: head.repaired,
             skipped: head.skipped,
+            unused_bytes: head.unused_bytes,
             issues: issues.collect::<Option<Vec<Issue>>>()?,
             ..Ledger::default()
         },

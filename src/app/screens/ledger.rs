@@ -411,7 +411,7 @@ pub(super) fn account_view(ledger: &LedgerView, file_bytes: u64) -> impl IntoVie
         ("skipped", words.skipped, ledger.skipped),
     ];
     let (records, bytes) = (ledger.records(), ledger.bytes());
-    let framing = ledger.framing_bytes;
+    let (framing, unused) = (ledger.framing_bytes, ledger.unused_bytes);
     let compressed = ledger.file_bytes_read != ledger.content_bytes;
     let unread = file_bytes.saturating_sub(ledger.file_bytes_read);
     let file_bytes_read = ledger.file_bytes_read;
@@ -447,6 +447,17 @@ pub(super) fn account_view(ledger: &LedgerView, file_bytes: u64) -> impl IntoVie
                     <td></td>
                     <td>{number(framing, Unit::Count)}</td>
                 </tr>
+                {(unused > 0)
+                    .then(|| {
+                        view! {
+                            <tr>
+                                <th scope="row"><span class="swatch account-skipped"></span>{words.not_used}</th>
+                                <td></td>
+                                <td></td>
+                                <td>{number(unused, Unit::Count)}</td>
+                            </tr>
+                        }
+                    })}
             </tbody>
             <tfoot>
                 <tr>

@@ -18,8 +18,11 @@ use super::issues::*;
 use super::layouts::Layouts;
 use super::part::Notes;
 use super::rows::{Place, Rows};
-use super::salvage::{MAX_INTACT_BYTES, next_event, swallowed};
-use super::scanner::{RawEvent, skip_value};
+use super::salvage::{
+    MAX_FOUND_BYTES, MAX_INTACT_BYTES, NEAR_BYTES, first_of, is_event_at, is_key_of_event, may_be_open,
+    next_event, swallowed, swallowed_near,
+};
+use super::scanner::{RawEvent, scan_headless, skip_value};
 use super::sniff;
 use crate::base::json::{JsonError, RawStr, unescape_to_string};
 use crate::base::text;
@@ -27,7 +30,7 @@ use crate::import::ImportError;
 use crate::trace::TraceBuilder;
 use crate::trace::builder::add_named_frame;
 use crate::trace::ledger::{IssueKind, Position};
-use memchr::memmem;
+use memchr::{memchr, memmem};
 
 /// Elements and values longer than this are stepped over without holding them in memory.
 const MAX_ELEMENT_BYTES: usize = 256 << 20;
@@ -78,7 +81,19 @@ enum State {
         ready: bool,
         back: Back,
     },
-    End,
+    /// Behind the end of the list, or of the object around all.
+    End(Behind),
+}
+
+/// What comes behind the end. An event there says that the list was closed too early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Behind {
+    /// What starts here may be an event.
+    Element,
+    /// In a line of text.
+    Text,
+    /// More JSON, which is not read.
+    Json,
 }
 
 /// What has been seen since the last element of a list.
@@ -87,6 +102,8 @@ enum Comma {
     AtStart,
     None,
     One,
+    /// Text that belongs to nothing.
+    Stray,
 }
 
 /// The state to go back to.
@@ -232,13 +249,20 @@ pub struct Container {
     layouts: Layouts,
     pub rows: Rows,
     pub facts: Facts,
-    after_end_filed: bool,
+    /// The `]` behind which no event has come yet.
+    closed_at: Option<u64>,
+    /// The first byte behind the end that is not blank, and where it stands, until it is filed.
+    behind_end: Option<(u64, u8)>,
     stray_filed_at: Option<u64>,
     n_lists: u32,
     events_not_a_list: bool,
     foreign_key: bool,
     /// Bytes looked through for the ends of broken events.
     searched_bytes: u64,
+    /// An event of the file is broken, so that others may be.
+    is_hurt: bool,
+    /// Bytes of elements looked at since, some of them several times.
+    looked_at_bytes: u64,
     /// The beginning of the event that is being left behind.
     broken_example: Vec<u8>,
     /// The file's object has a member that holds what a trace is made of.
@@ -266,12 +290,15 @@ impl Container {
             layouts: Layouts::default(),
             rows: Rows::default(),
             facts: Facts::default(),
-            after_end_filed: false,
+            closed_at: None,
+            behind_end: None,
             stray_filed_at: None,
             n_lists: 0,
             events_not_a_list: false,
             foreign_key: false,
             searched_bytes: 0,
+            is_hurt: false,
+            looked_at_bytes: 0,
             broken_example: Vec::new(),
             has_rows: false,
             first_keys: Vec::new(),
@@ -343,6 +370,7 @@ impl Container {
         let at = Position { byte: self.offset, line: None };
         let end = Position { byte: self.offset + rest.len() as u64, line: None };
         let blank = rest.iter().all(u8::is_ascii_whitespace);
+        self.file_behind_end(out);
         let ledger = &mut out.trace.ledger;
         match self.state {
             State::List { .. } | State::Lines if !blank => {
@@ -393,6 +421,17 @@ impl Container {
                     hint: "export it as Chrome trace JSON with a traceEvents list".to_string(),
                 });
             }
+            if !self.has_rows && in_list(&self.state) == Some(true) {
+                return Err(ImportError {
+                    code: "no-events",
+                    what: format!(
+                        "the file ends too early: after {} bytes, before the list of events (traceEvents)",
+                        self.offset
+                    ),
+                    hint: "copy it again from where it was written, or wait until the tool that writes it has finished"
+                        .to_string(),
+                });
+            }
             if !self.has_rows && !self.first_keys.is_empty() {
                 return Err(ImportError {
                     code: "no-events",
@@ -418,11 +457,11 @@ impl Container {
                     self.list(bytes, at, eof, kind, in_object, comma, out)
                 }
                 State::Lines => self.lines(bytes, at, eof, out),
-                State::Object => self.object(bytes, at, out),
+                State::Object => self.object(bytes, at, eof, out),
                 State::Frames => self.frames(bytes, at, out),
                 State::Skipping { scan, start, back } => self.skipping(bytes, at, scan, start, back, out),
                 State::Resync { start, ready, back } => self.resync(bytes, at, start, ready, back, out),
-                State::End => self.end(bytes, at, out),
+                State::End(behind) => self.end(bytes, at, eof, behind, out),
             };
             match step {
                 Step::At(next) => at = next,
@@ -453,7 +492,71 @@ impl Container {
             out.trace.ledger.file(&STRAY_TEXT, Position { byte, line: None }, example);
         }
         self.stray_filed_at = Some(byte + 1);
+        out.trace.ledger.leave_out(1);
         Step::At(at + 1)
+    }
+
+    /// Steps over blanks, which end no run of text that belongs to nothing.
+    fn skip_space(&mut self, bytes: &[u8], at: usize) -> usize {
+        let next = skip_space(bytes, at);
+        if self.stray_filed_at == Some(self.offset + at as u64) {
+            self.stray_filed_at = Some(self.offset + next as u64);
+        }
+        next
+    }
+
+    /// Whether so much has been looked through for the ends of broken events that a near one has to do.
+    fn is_out_of_patience(&self, at: usize) -> bool {
+        self.searched_bytes > self.offset + at as u64 + FREE_SEARCH_BYTES
+    }
+
+    /// Reads the element at `at`. Where others were broken, only its beginning is looked at if it shows there that it is, too.
+    #[inline]
+    fn scan<'a>(&mut self, bytes: &'a [u8], at: usize, event: &mut RawEvent<'a>) -> Result<usize, JsonError> {
+        event.clear();
+        if self.is_hurt { self.scan_warily(bytes, at, event) } else { self.layouts.scan(bytes, at, event) }
+    }
+
+    #[cold]
+    fn scan_warily<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        at: usize,
+        event: &mut RawEvent<'a>,
+    ) -> Result<usize, JsonError> {
+        for len in NEAR_BYTES {
+            let Some(window) = bytes.get(..at + len) else { break };
+            self.looked_at_bytes += len as u64;
+            match self.layouts.scan(window, at, event) {
+                Err(JsonError::Cut) if swallowed_near(&window[at..]).is_some() => return Err(JsonError::Cut),
+                Err(JsonError::Cut) => event.clear(),
+                result => return result,
+            }
+        }
+        if self.is_out_of_patience(at) && may_be_open(&bytes[at..]) {
+            return Err(JsonError::Cut);
+        }
+        let result = self.layouts.scan(bytes, at, event);
+        self.looked_at_bytes += (result.as_ref().map_or(bytes.len(), |end| *end) - at) as u64;
+        result
+    }
+
+    /// Where an event starts near the start of the element at `at`, which is broken before that; what ends near is not looked at.
+    /// `Err` if more bytes have to be there to tell.
+    fn event_near(&mut self, bytes: &[u8], at: usize, eof: bool) -> Result<Option<usize>, JsonError> {
+        for len in NEAR_BYTES {
+            let window = &bytes[at..bytes.len().min(at + len)];
+            match self.layouts.scan(window, 0, &mut RawEvent::default()) {
+                Err(JsonError::Cut) if window.len() < len && !eof => return Err(JsonError::Cut),
+                Err(JsonError::Cut) => {}
+                _ => return Ok(None),
+            }
+            if let Some(next) = swallowed_near(window) {
+                self.is_hurt = true;
+                return Ok(Some(at + next));
+            }
+        }
+        Ok(None)
     }
 
     fn start(&mut self, bytes: &[u8], at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
@@ -467,7 +570,7 @@ impl Container {
                 return Step::NeedMore(0);
             }
         }
-        let at = skip_space(bytes, at);
+        let at = self.skip_space(bytes, at);
         match bytes.get(at) {
             None => Step::NeedMore(at),
             Some(b'[') => {
@@ -514,14 +617,17 @@ impl Container {
             match bytes.get(at) {
                 None => return Step::NeedMore(at),
                 Some(b',') => {
-                    if comma != Comma::None {
+                    if matches!(comma, Comma::AtStart | Comma::One) {
                         self.file(&EXTRA_COMMA, &bytes[..at + 1], at, out);
                     }
                     comma = Comma::One;
                     at += 1;
                 }
                 Some(b']') => {
-                    self.state = if in_object { State::Object } else { State::End };
+                    if kind == ListKind::Events {
+                        self.closed_at = Some(self.offset + at as u64);
+                    }
+                    self.state = if in_object { State::Object } else { State::End(Behind::Element) };
                     return Step::At(at + 1);
                 }
                 Some(b'{') => {
@@ -535,8 +641,7 @@ impl Container {
                         self.at_limit = true;
                         return Step::NeedMore(at);
                     }
-                    event.clear();
-                    match self.layouts.scan(bytes, at, &mut event) {
+                    match self.scan(bytes, at, &mut event) {
                         Ok(end) if end - at <= self.max_element => {
                             if kind == ListKind::Events
                                 && let Some(len) = swallowed(&event, &bytes[at..end])
@@ -554,10 +659,23 @@ impl Container {
                             at = end;
                             comma = Comma::None;
                         }
-                        problem => return self.bad_element(bytes, at, eof, problem.err(), back, out),
+                        problem => {
+                            if kind == ListKind::Events {
+                                match self.event_near(bytes, at, eof) {
+                                    Ok(Some(next)) => return self.go_to_event(bytes, at, next, back, out),
+                                    Ok(None) => {}
+                                    Err(_) => return Step::NeedMore(at),
+                                }
+                            }
+                            return self.bad_element(bytes, at, eof, problem.err(), back, out);
+                        }
                     }
                 }
-                Some(_) => return self.other_element(bytes, at, eof, back, out),
+                Some(_) if comma == Comma::Stray => {
+                    self.stray_filed_at = Some(self.offset + at as u64);
+                    return self.other_element(bytes, at, eof, back, true, out);
+                }
+                Some(_) => return self.other_element(bytes, at, eof, back, false, out),
             }
         }
     }
@@ -574,8 +692,7 @@ impl Container {
                         self.at_limit = true;
                         return Step::NeedMore(at);
                     }
-                    event.clear();
-                    match self.layouts.scan(bytes, at, &mut event) {
+                    match self.scan(bytes, at, &mut event) {
                         Ok(end) if end - at <= LONG_LINE_BYTES.min(self.max_element) => {
                             if let Some(len) = swallowed(&event, &bytes[at..end]) {
                                 return self.go_to_event(bytes, at, at + len, Back::Lines, out);
@@ -585,6 +702,11 @@ impl Container {
                             at = end;
                         }
                         problem => {
+                            match self.event_near(bytes, at, eof) {
+                                Ok(Some(next)) => return self.go_to_event(bytes, at, next, Back::Lines, out),
+                                Ok(None) => {}
+                                Err(_) => return Step::NeedMore(at),
+                            }
                             // Brackets left open by a line that was cut would take in all lines after it.
                             let is_long = bytes.len() - at > LONG_LINE_BYTES;
                             let is_open = matches!(problem, Ok(_) | Err(JsonError::Cut));
@@ -607,7 +729,7 @@ impl Container {
                         }
                     }
                 }
-                Some(_) => return self.other_element(bytes, at, eof, Back::Lines, out),
+                Some(_) => return self.other_element(bytes, at, eof, Back::Lines, false, out),
             }
         }
     }
@@ -636,8 +758,7 @@ impl Container {
             }
             Some(JsonError::Syntax { at: error_at, .. }) => {
                 // What looking for the ends of broken events costs is kept in proportion to the file.
-                let position = self.offset + at as u64;
-                if back == Back::Lines || self.searched_bytes > position + FREE_SEARCH_BYTES {
+                if back == Back::Lines || self.is_out_of_patience(at) {
                     return self.lose_sync(bytes, at, error_at, back);
                 }
                 let limit = bytes.len().min(error_at + RECOVERY_BYTES);
@@ -651,7 +772,7 @@ impl Container {
                 if is_end != Some(true) && !is_whole {
                     return Step::NeedMore(at);
                 }
-                self.searched_bytes += (end.as_ref().map_or(limit, |end| *end) - at) as u64;
+                self.charge(end.as_ref().map_or(limit, |end| *end) - at);
                 let end = end.ok().filter(|_| is_end.unwrap_or(limit == bytes.len()));
                 // A quote too many makes of brackets what they are not, so that the end is behind other events, or in one.
                 let next = next_event(&bytes[..end.unwrap_or(limit)], at + 1);
@@ -666,9 +787,24 @@ impl Container {
 
     /// Where the first event starts in a value that does not end, though so much of it is there that it should have, or all that
     /// there is.
-    fn event_in_open(&self, bytes: &[u8], at: usize, eof: bool) -> Option<usize> {
-        let limit = bytes.len().min(at + MAX_INTACT_BYTES);
-        if eof || limit == at + MAX_INTACT_BYTES { next_event(&bytes[..limit], at + 1) } else { None }
+    fn event_in_open(&mut self, bytes: &[u8], at: usize, eof: bool) -> Option<usize> {
+        let max_bytes = if self.is_out_of_patience(at) { NEAR_BYTES[1] } else { MAX_INTACT_BYTES };
+        let limit = bytes.len().min(at + max_bytes);
+        if !eof && limit < at + max_bytes {
+            return None;
+        }
+        let next = next_event(&bytes[..limit], at + 1);
+        if next.is_some() {
+            self.charge(limit - at);
+        }
+        next
+    }
+
+    /// So much was looked through for the end of an element.
+    fn charge(&mut self, n_bytes: usize) {
+        self.is_hurt = true;
+        self.searched_bytes += n_bytes as u64;
+        self.looked_at_bytes += n_bytes as u64;
     }
 
     /// Leaves out the element at `at`, in which another event starts at `next`.
@@ -690,7 +826,10 @@ impl Container {
         let start = self.offset + at as u64;
         self.broken_example.clear();
         self.broken_example.extend_from_slice(&bytes[at..error_at.clamp(at + 1, at + EXAMPLE_BYTES)]);
-        self.state = State::Resync { start, ready: false, back };
+        // What shows that it is broken may be the next one.
+        let before = bytes[at..error_at.max(at)].iter().rev().find(|byte| !byte.is_ascii_whitespace());
+        let ready = matches!(back, Back::List { .. }) && before == Some(&b',');
+        self.state = State::Resync { start, ready, back };
         // A line may have ended long before what shows that it is broken.
         Step::At(if back == Back::Lines { at + 1 } else { error_at.max(at + 1) })
     }
@@ -723,8 +862,29 @@ impl Container {
         at: usize,
         eof: bool,
         back: Back,
+        in_stray: bool,
         out: &mut TraceBuilder,
     ) -> Step {
+        if !in_stray && is_key_of_event(&bytes[at..]) {
+            // An event whose first bracket is missing.
+            let window = &bytes[..bytes.len().min(at + RECOVERY_BYTES)];
+            match scan_headless(window, at) {
+                Ok((_, end)) => match next_event(&bytes[..end], at) {
+                    Some(next) => return self.go_to_event(bytes, at, next, back, out),
+                    None => return self.skip_broken(bytes, at, end, back, out),
+                },
+                Err(JsonError::Cut) if !eof && window.len() < at + RECOVERY_BYTES => {
+                    return Step::NeedMore(at);
+                }
+                Err(_) => {}
+            }
+        }
+        if bytes[at] == b'[' && self.is_out_of_patience(at) && may_be_open(&bytes[at..]) {
+            let window = &bytes[at..at + NEAR_BYTES[1]];
+            if skip_value(window, 0).is_err() {
+                return self.stray_in(bytes, at, back, out);
+            }
+        }
         let end = skip_value(bytes, at);
         if let Some(b'"' | b'[') = bytes.get(at) {
             // Quotes and brackets that belong to nothing end where others start.
@@ -732,16 +892,22 @@ impl Container {
                 Ok(end) => match ends_element(bytes, end, eof) {
                     None => return Step::NeedMore(at),
                     Some(is_end) => {
-                        !is_end && (bytes[at] == b'"' || next_event(&bytes[..end], at + 1).is_some())
+                        let is_stray = !is_end
+                            && (in_stray || bytes[at] == b'"' || next_event(&bytes[..end], at + 1).is_some());
+                        if is_stray && bytes[at] == b'[' {
+                            self.charge(end - at);
+                        }
+                        is_stray
                     }
                 },
                 Err(_) => self.event_in_open(bytes, at, eof).is_some(),
             };
             if is_stray {
-                return self.stray(bytes, at, out);
+                return self.stray_in(bytes, at, back, out);
             }
         }
         match end {
+            Ok(_) if in_stray && !matches!(bytes[at], b'"' | b'[') => self.stray_in(bytes, at, back, out),
             Ok(end) if end - at <= self.max_element => {
                 let place = self.place(bytes, at, end);
                 self.rows.seen.n_elements += 1;
@@ -753,19 +919,32 @@ impl Container {
             Ok(_) => self.skip_long(at, back),
             Err(JsonError::Cut) if bytes.len() - at > self.max_element => self.skip_long(at, back),
             Err(JsonError::Cut) => Step::NeedMore(at),
-            Err(JsonError::Syntax { .. }) => self.stray(bytes, at, out),
+            Err(JsonError::Syntax { .. }) => self.stray_in(bytes, at, back, out),
         }
     }
 
-    fn object(&mut self, bytes: &[u8], at: usize, out: &mut TraceBuilder) -> Step {
-        let at = skip_space(bytes, at);
+    /// Text between elements that belongs to nothing.
+    fn stray_in(&mut self, bytes: &[u8], at: usize, back: Back, out: &mut TraceBuilder) -> Step {
+        if let Back::List { kind, in_object } = back {
+            self.state = State::List { kind, in_object, comma: Comma::Stray };
+        }
+        self.stray(bytes, at, out)
+    }
+
+    fn object(&mut self, bytes: &[u8], at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
+        let at = self.skip_space(bytes, at);
         match bytes.get(at) {
             None => Step::NeedMore(at),
             Some(b',') => Step::At(at + 1),
             Some(b'}') => {
-                self.state = State::End;
+                self.state = State::End(Behind::Element);
                 Step::At(at + 1)
             }
+            Some(b'{') if self.closed_at.is_some() => match self.is_event_behind(bytes, at, eof) {
+                None => Step::NeedMore(at),
+                Some(true) => self.go_back_into_list(at, out),
+                Some(false) => self.stray(bytes, at, out),
+            },
             Some(b'"') => match key_and_value(bytes, at) {
                 Err(JsonError::Cut) if bytes.len() - at > self.max_element => {
                     self.skip_long(at, Back::Object)
@@ -933,23 +1112,92 @@ impl Container {
         Step::NeedMore(bytes.len())
     }
 
-    fn end(&mut self, bytes: &[u8], at: usize, out: &mut TraceBuilder) -> Step {
+    /// Whether an event starts at `at`, behind the end of the list; `None` if that is not to be told yet.
+    fn is_event_behind(&mut self, bytes: &[u8], at: usize, eof: bool) -> Option<bool> {
+        if self.closed_at.is_none() || self.is_out_of_patience(at) {
+            return Some(false);
+        }
+        let is_event = is_event_at(bytes, at, eof)?;
+        if !is_event {
+            self.charge(MAX_FOUND_BYTES.min(bytes.len() - at));
+        }
+        Some(is_event)
+    }
+
+    /// The list of events was closed too early: an event starts at `at`.
+    fn go_back_into_list(&mut self, at: usize, out: &mut TraceBuilder) -> Step {
+        let ledger = &mut out.trace.ledger;
+        let closed_at = self.closed_at.take().unwrap_or(self.offset + at as u64);
+        ledger.file(&CLOSED_EARLY, Position { byte: closed_at, line: None }, b"]");
+        if let Some((byte, example)) = self.behind_end.take() {
+            ledger.file(&STRAY_TEXT, Position { byte, line: None }, &[example]);
+        }
+        let in_object = !self.facts.is_bare_list;
+        self.state = State::List { kind: ListKind::Events, in_object, comma: Comma::One };
+        Step::At(at)
+    }
+
+    fn end(&mut self, bytes: &[u8], at: usize, eof: bool, behind: Behind, out: &mut TraceBuilder) -> Step {
+        // Goes on behind `end`, having used nothing of what comes before that.
+        let leave_out = |end: usize, out: &mut TraceBuilder| out.trace.ledger.leave_out((end - at) as u64);
+        match behind {
+            Behind::Json => {
+                leave_out(bytes.len(), out);
+                return Step::NeedMore(bytes.len());
+            }
+            Behind::Text => {
+                let Some(len) = memchr(b'\n', &bytes[at..]) else {
+                    leave_out(bytes.len(), out);
+                    return Step::NeedMore(bytes.len());
+                };
+                leave_out(at + len, out);
+                self.state = State::End(Behind::Element);
+                return Step::At(at + len);
+            }
+            Behind::Element => {}
+        }
         let at = skip_space(bytes, at);
-        match bytes.get(at) {
-            None => Step::NeedMore(at),
+        let Some(byte) = bytes.get(at) else { return Step::NeedMore(at) };
+        let next = match byte {
             // An object without events may be the first line of several.
-            Some(b'{') if self.n_lists == 0 && !self.events_not_a_list => {
+            b'{' if self.n_lists == 0 && !self.events_not_a_list => {
                 self.state = State::Start;
-                Step::At(at)
+                return Step::At(at);
             }
-            Some(_) => {
-                if !self.after_end_filed {
-                    self.after_end_filed = true;
-                    let position = Position { byte: self.offset + at as u64, line: None };
-                    out.trace.ledger.file(&TEXT_AFTER_END, position, &bytes[at..at + 1]);
+            b'{' | b'[' => {
+                let window = &bytes[at + 1..bytes.len().min(at + MAX_FOUND_BYTES)];
+                let first = first_of(window);
+                if first.is_none() && !eof && window.len() + 1 < MAX_FOUND_BYTES {
+                    return Step::NeedMore(at);
                 }
-                Step::NeedMore(bytes.len())
+                if *byte == b'{' {
+                    match self.is_event_behind(bytes, at, eof) {
+                        None => return Step::NeedMore(at),
+                        Some(true) => return self.go_back_into_list(at, out),
+                        Some(false) => {}
+                    }
+                }
+                match (byte, first) {
+                    (_, None) | (b'{', Some(b'"' | b'}')) | (b'[', Some(b'{' | b']')) => Behind::Json,
+                    _ => Behind::Text,
+                }
             }
+            b',' | b']' | b'}' => Behind::Element,
+            _ => Behind::Text,
+        };
+        self.behind_end.get_or_insert((self.offset + at as u64, *byte));
+        if next == Behind::Json {
+            self.file_behind_end(out);
+        }
+        out.trace.ledger.leave_out(1);
+        self.state = State::End(next);
+        Step::At(at + 1)
+    }
+
+    /// What comes behind the end is no part of the trace.
+    fn file_behind_end(&mut self, out: &mut TraceBuilder) {
+        if let Some((byte, example)) = self.behind_end.take() {
+            out.trace.ledger.file(&TEXT_AFTER_END, Position { byte, line: None }, &[example]);
         }
     }
 }
@@ -1139,8 +1387,118 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_is_closed_too_early_goes_on() {
+        let event = r#"{"name":"n","ph":"X","ts":1,"dur":1,"args":{"a":"],[","b":[{},{"c":1}]}}"#;
+        let log = r#"W0722 14:03 cuda.cpp:77] Warning: "foo" {bar}, [x]"#;
+        for (hurt, n_lost) in [
+            (format!("{event},\n],{event}"), 0),
+            (format!("{event}]\n,\n{event}"), 0),
+            (format!("{event},]{event}"), 0),
+            (format!("{event}]}},{event}"), 0),
+            (format!("{event}]}}\n{event}"), 0),
+            (format!("{event},\nW0722 14:03 cuda.cpp:77] Warning\n{event}"), 0),
+            (format!("{event},\n{log}\n{event}"), 0),
+            (format!("{event},\n{log}\n{log}\n{event}"), 0),
+        ] {
+            for text in [
+                format!("[\n{event},\n{hurt},\n{event}\n]"),
+                format!(r#"{{"a":1,"traceEvents":[{event},{hurt},{event}],"b":{{"c":1}}}}"#),
+            ] {
+                let whole = read(text.as_bytes(), 1 << 20, text.len());
+                assert!(whole.0 >= 4 - n_lost, "{text}: {whole:?}");
+                assert!(whole.1 <= n_lost, "{text}: {whole:?}");
+                assert!(whole.2.contains(&"list-closed-early"), "{text}: {whole:?}");
+                for step in 1..text.len() {
+                    assert_eq!(read(text.as_bytes(), 1 << 20, step), whole, "{text} {step}");
+                }
+            }
+        }
+        // What is no part of the trace stays that.
+        for behind in [
+            format!("[{event},\n{event}]"),
+            format!("\n{{\"traceEvents\":[\n{event},\n{event}]}}"),
+            format!("{{}}\n{event}"),
+            "\0\0\0".to_string(),
+        ] {
+            let text = format!("[{event},{event}]{behind}");
+            for step in 1..text.len() {
+                let expected = (2, 0, vec!["text-after-end"]);
+                assert_eq!(read(text.as_bytes(), 1 << 20, step), expected, "{text} {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_event_without_its_first_bracket_is_one_record() {
+        let event = r#"{"name":"n","ph":"X","ts":1,"dur":1,"args":{"a":1}}"#;
+        for separator in [",", ",\n"] {
+            let events = [event, &event[1..], event, event].join(separator);
+            for text in [format!("[{events}]"), format!(r#"{{"traceEvents":[{events}],"a":"b"}}"#)] {
+                for step in 1..text.len() {
+                    let expected = (3, 1, vec!["broken-event"]);
+                    assert_eq!(read(text.as_bytes(), 1 << 20, step), expected, "{text} {step}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_is_not_used_is_counted_apart() {
+        let event = r#"{"name":"n","ph":"X","ts":1,"dur":1}"#;
+        for (text, unused_bytes) in [
+            (format!("[{event},\n{event}\n]\n"), 0),
+            (format!("[{event},\0\0\0\0{event}]"), 4),
+            (format!("[{event},stray text\n{event}]"), 9),
+            (format!("[{event},{event}]\n\0\0\0\0\n"), 4),
+            (format!("[{event},{event}][{event}]"), event.len() as u64 + 2),
+            (format!(r#"{{"traceEvents":[{event},{event}]; "a":1}}"#), 1),
+        ] {
+            for step in 1..text.len() {
+                let mut container = Container::new();
+                let mut out = TraceBuilder::default();
+                text.as_bytes().chunks(step).for_each(|chunk| container.feed(chunk, &mut out));
+                container.finish(&mut out).unwrap();
+                assert_eq!(out.trace.ledger.kept.records, 2, "{text} {step}");
+                assert_eq!(out.trace.ledger.unused_bytes, unused_bytes, "{text} {step}");
+            }
+        }
+    }
+
+    /// Where many events are hurt, the others are found, and each costs a look at what is near.
+    #[test]
     fn many_broken_events_take_no_quadratic_time() {
         let text = format!("[{}", r#"{"a" [,"#.repeat(300_000));
         assert_eq!(read(text.as_bytes(), 1 << 20, text.len()), read(text.as_bytes(), 1 << 20, 1 << 16));
+        let sound = r#"{"name":"n","ph":"X","ts":1,"dur":1,"args":{"a":{"b":"c"}}}"#;
+        let line = |text: &str| format!("{text}\n");
+        let element = |text: &str| format!("{text},\n");
+        let cut = |n: usize| sound[..sound.len() - n].to_string();
+        const N: usize = 40_000;
+        for (start, pair, kept) in [
+            ("[", element(&cut(2)) + &element(sound), N),
+            ("[", element(&cut(1)) + &element(sound), N),
+            ("[", element(&cut(25)) + &element(sound), N - 1),
+            ("[", format!("[{}", element(sound).repeat(2)), 2 * N),
+            ("[", element(&sound.replace("{\"b\":\"c\"}", "[1")) + &element(sound), N),
+            ("", line(&cut(2)) + &line(sound), N),
+            ("", line(&cut(1)) + &line(sound), N),
+            ("", line(&cut(25)) + &line(sound), N - 1),
+            ("", line(&cut(2)), 0),
+        ] {
+            let text = format!("{start}{}{}", element(sound), pair.repeat(N));
+            let mut results = Vec::new();
+            for step in [1 << 20, text.len()] {
+                let mut container = Container::with_max_element(1 << 24);
+                let mut out = TraceBuilder::default();
+                text.as_bytes().chunks(step).for_each(|chunk| container.feed(chunk, &mut out));
+                container.finish(&mut out).unwrap();
+                let most = 40 * text.len() as u64 + 16 * FREE_SEARCH_BYTES;
+                assert!(container.looked_at_bytes < most, "{pair}: {}", container.looked_at_bytes);
+                let ledger = &out.trace.ledger;
+                results.push((ledger.kept.records, ledger.skipped.records));
+            }
+            assert!(results[0].0 > kept as u64, "{pair}: {results:?}");
+            assert_eq!(results[0], results[1], "{pair}");
+        }
     }
 }

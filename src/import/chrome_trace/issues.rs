@@ -10,6 +10,8 @@ issue_kinds! {
     OBJECT_UNCLOSED = "object-not-closed", Repaired, "the file ends before its closing brace, read to there",
         "the file may have been copied before it was complete";
     TEXT_AFTER_END = "text-after-end", Skipped, "there is more text after the end of the trace, not read", "";
+    CLOSED_EARLY = "list-closed-early", Repaired,
+        "the list of events was closed before its last event, read on behind that", "";
     MISSING_COMMA = "missing-comma", Note, "no comma between two events", "";
     EXTRA_COMMA = "extra-comma", Note, "more commas than events", "";
     STRAY_TEXT = "stray-text", Skipped, "text that belongs to no member of the file's object, skipped", "";

@@ -7,7 +7,7 @@
 use super::container::{Carry, LONG_LINE_BYTES, skip_space};
 use super::layouts::Layouts;
 use super::rows::{Place, Rows, Seen};
-use super::salvage::swallowed;
+use super::salvage::{may_be_open, swallowed};
 use super::scanner::RawEvent;
 use crate::base::json::JsonError;
 use crate::import::parts::{Part, PartReader, PartRows};
@@ -273,7 +273,8 @@ impl ChromePart {
                     match self.layouts.scan(bytes, at, &mut event) {
                         Ok(end)
                             if end - at <= MAX_EVENT_BYTES
-                                && swallowed(&event, &bytes[at..end]).is_none() =>
+                                && swallowed(&event, &bytes[at..end]).is_none()
+                                && !may_be_open(&bytes[at..end]) =>
                         {
                             let place = Place { offset: start + at as u64, bytes: &bytes[at..end] };
                             self.rows.add(&event, place, &mut self.out);

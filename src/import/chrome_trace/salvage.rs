@@ -4,7 +4,9 @@
 //! left open. So an event may seem to end far behind its end, or nowhere. What tells is that there are whole events in it: objects
 //! behind a comma or at the start of a line, with the members that events have.
 
+use super::container::skip_space;
 use super::scanner::{Field, RawEvent, scan_event, skip_value};
+use crate::base::json::JsonError;
 use memchr::{memchr_iter, memmem};
 use std::sync::LazyLock;
 
@@ -13,8 +15,13 @@ const MIN_ARGS_BYTES: usize = 1 << 8;
 const MIN_ELEMENT_BYTES: usize = 1 << 10;
 /// Where an element does not end within so many bytes, events are looked for in these.
 pub const MAX_INTACT_BYTES: usize = 4 << 20;
+/// An element that goes on behind so many bytes is looked at in these first, as most that swallow others show there that they are
+/// no JSON. Where many events of a file are broken, this is what each of them costs.
+pub const NEAR_BYTES: [usize; 2] = [1 << 10, 16 << 10];
+/// In an event that is broken itself, the phase is looked for within so many bytes.
+const HEAD_BYTES: usize = 512;
 /// Events longer than this are not found.
-const MAX_FOUND_BYTES: usize = 64 << 10;
+pub const MAX_FOUND_BYTES: usize = 64 << 10;
 /// So much is looked through for events in one element, some of it several times.
 const MAX_SEARCHED_BYTES: usize = 8 << 20;
 
@@ -25,6 +32,11 @@ const OF_EVENTS: u32 = Field::Name.bit() | Field::Ts.bit() | Field::Pid.bit() | 
 /// sound is one event, whatever is in it.
 #[inline]
 pub fn swallowed(event: &RawEvent<'_>, element: &[u8]) -> Option<usize> {
+    if element.len() > NEAR_BYTES[0]
+        && let Some(next) = near_windows(element).find_map(swallowed_near)
+    {
+        return Some(next);
+    }
     let in_args = event.args.filter(|args| args.len() >= MIN_ARGS_BYTES);
     if in_args.is_none() && element.len() < MIN_ELEMENT_BYTES {
         return None;
@@ -40,6 +52,104 @@ const PHASE: &[u8] = b"\"ph\"";
 /// Made once, as that takes about as long as looking through the arguments of an event.
 static PHASES: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(PHASE));
 
+/// The beginnings of an element that goes on behind them.
+fn near_windows(element: &[u8]) -> impl Iterator<Item = &[u8]> {
+    NEAR_BYTES.into_iter().filter_map(|len| element.get(..len).filter(|window| window.len() < element.len()))
+}
+
+/// Where an event starts in what an element begins with, behind a place that shows that the element is no JSON.
+pub fn swallowed_near(window: &[u8]) -> Option<usize> {
+    PHASES.find_iter(window).nth(1)?;
+    let error_at = first_error(window)?;
+    places(window, error_at).find(|at| is_head_of_event(window, *at))
+}
+
+/// Whether a long element may be one that was left open: there are whole events in what it begins with.
+#[inline]
+pub fn may_be_open(element: &[u8]) -> bool {
+    element.len() > NEAR_BYTES[1] && next_event(&element[..NEAR_BYTES[1]], 1).is_some()
+}
+
+/// Whether the object at `at` is an event, or the beginning of one that is broken or goes on behind the window.
+fn is_head_of_event(window: &[u8], at: usize) -> bool {
+    match scan_event(window, at) {
+        Ok((event, _)) => is_event(&event),
+        Err(_) => {
+            let head = &window[at..window.len().min(at + HEAD_BYTES)];
+            has_key_of_event(window, at) && PHASES.find(head).is_some()
+        }
+    }
+}
+
+fn is_event(event: &RawEvent<'_>) -> bool {
+    event.phase.is_ascii_alphabetic() && event.seen & OF_EVENTS != 0
+}
+
+/// Whether a whole event starts at `at`; `None` if that is not to be told yet.
+pub fn is_event_at(bytes: &[u8], at: usize, eof: bool) -> Option<bool> {
+    let window = &bytes[..bytes.len().min(at + MAX_FOUND_BYTES)];
+    match scan_event(window, at) {
+        Ok((event, _)) => Some(is_event(&event)),
+        Err(JsonError::Cut) if !eof && window.len() < at + MAX_FOUND_BYTES => None,
+        Err(_) => Some(false),
+    }
+}
+
+/// What may come next in JSON.
+#[derive(Clone, Copy)]
+enum Expected {
+    Value,
+    Key,
+    Colon,
+    /// A comma, or the end of what is open.
+    CommaOrEnd,
+}
+
+/// The first place in the value at the start that can not be in JSON. Commas before a closing bracket and words of any kind may.
+/// In a list, whose end may be what is missing, that is the start of the list.
+fn first_error(bytes: &[u8]) -> Option<usize> {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
+    let mut open = Vec::new();
+    let mut expected = Expected::Value;
+    let mut at = 0;
+    loop {
+        at = skip_space(bytes, at);
+        let byte = *bytes.get(at)?;
+        let end = if byte == b'"' { skip_value(bytes, at).ok()? } else { at + 1 };
+        expected = match (expected, byte) {
+            (Expected::Key, b'"') => Expected::Colon,
+            (Expected::Colon, b':') => Expected::Value,
+            (Expected::Value, b'"') => Expected::CommaOrEnd,
+            (Expected::Value, b'{') => {
+                open.push((b'}', at));
+                Expected::Key
+            }
+            (Expected::Value, b'[') => {
+                open.push((b']', at));
+                Expected::Value
+            }
+            (Expected::Value, byte) if is_word(&byte) => {
+                at += bytes[at..].iter().take_while(|byte| is_word(byte)).count();
+                expected = Expected::CommaOrEnd;
+                continue;
+            }
+            (Expected::CommaOrEnd, b',') => match open.last()? {
+                (b'}', _) => Expected::Key,
+                _ => Expected::Value,
+            },
+            (Expected::CommaOrEnd | Expected::Key, b'}') | (Expected::CommaOrEnd | Expected::Value, b']')
+                if open.last().is_some_and(|(end, _)| *end == byte) =>
+            {
+                open.pop();
+                Expected::CommaOrEnd
+            }
+            // What comes behind the value is no part of it.
+            _ => return open.last().map(|(end, start)| if *end == b']' { *start } else { at }),
+        };
+        at = end;
+    }
+}
+
 #[cold]
 fn swallowed_by(element: &[u8]) -> Option<usize> {
     if is_sound(element) {
@@ -51,7 +161,11 @@ fn swallowed_by(element: &[u8]) -> Option<usize> {
 
 /// Whether the first key of the object at `at` is one that events begin with.
 fn has_key_of_event(bytes: &[u8], at: usize) -> bool {
-    let rest = bytes[at + 1..].trim_ascii_start();
+    is_key_of_event(bytes[at + 1..].trim_ascii_start())
+}
+
+/// Whether these bytes start with a key that events begin with.
+pub fn is_key_of_event(rest: &[u8]) -> bool {
     [PHASE, b"\"name\"", b"\"cat\"", b"\"ts\"", b"\"pid\"", b"\"tid\""]
         .iter()
         .any(|key| rest.starts_with(key))
@@ -91,10 +205,7 @@ pub fn next_event(bytes: &[u8], from: usize) -> Option<usize> {
             Ok((event, end)) => {
                 n_searched += end - at;
                 let follows = first_of(&bytes[end..]);
-                if event.phase.is_ascii_alphabetic()
-                    && event.seen & OF_EVENTS != 0
-                    && matches!(follows, None | Some(b',' | b']' | b'}' | b'{'))
-                {
+                if is_event(&event) && matches!(follows, None | Some(b',' | b']' | b'}' | b'{')) {
                     return Some(at);
                 }
             }
@@ -122,6 +233,6 @@ fn is_behind_event(bytes: &[u8]) -> bool {
 }
 
 /// The first byte that is not blank.
-fn first_of(bytes: &[u8]) -> Option<u8> {
+pub fn first_of(bytes: &[u8]) -> Option<u8> {
     bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }

@@ -221,7 +221,12 @@ impl Field {
 
 /// Reads the object whose `{` is at `start`; gives it and the place after its `}`.
 pub fn scan_event(bytes: &[u8], start: usize) -> Result<(RawEvent<'_>, usize), JsonError> {
-    let mut scan = Scan::new(bytes, start + 1);
+    scan_headless(bytes, start + 1)
+}
+
+/// The same of an object whose `{` is missing before `at`.
+pub fn scan_headless(bytes: &[u8], at: usize) -> Result<(RawEvent<'_>, usize), JsonError> {
+    let mut scan = Scan::new(bytes, at);
     let mut event = RawEvent::default();
     match scan_members(&mut scan, &mut event) {
         Ok(()) => {
