@@ -346,8 +346,12 @@ pub fn read_group<S: Source>(
         (numbers("token_index", Range::Signed)?, numbers("context_tokens", Range::Signed)?);
     // What the few distinct texts mean is looked up once each.
     let ops: Vec<Op> = op.ids.iter().map(|id| op_of(strings.get(*id))).collect();
-    let other_op = op.ids.iter().zip(&ops).find(|(_, op)| **op == Op::Other);
-    info.other_op = other_op.map(|(id, _)| strings.get(*id).to_string());
+    info.other_op = None;
+    if ops.contains(&Op::Other) {
+        // Of those that some row has.
+        let other = |row| op.get(row).filter(|id| op_of(strings.get(*id)) == Op::Other);
+        info.other_op = (0..n_rows).find_map(other).map(|id| strings.get(id).to_string());
+    }
     let regions: Vec<RegionType> =
         region.ids.iter().map(|id| RegionType::of_name(strings.get(*id))).collect();
     // Who has labelled some rows has labelled all of them, and knows nothing of the kind of the others.
