@@ -752,7 +752,7 @@ fn text_without_samples_has_empty_tables_where_it_was_asked_for() {
 fn untouched_memory_is_of_no_kind() {
     let mut trace = Trace::default();
     for n in 0..40u64 {
-        trace.accesses.push(&Access { ts: n as i64, address: (n % 2) * 200 << 12, ..Access::default() });
+        trace.accesses.push(&Access { ts: n as i64, address: ((n % 2) * 200) << 12, ..Access::default() });
     }
     let session = Session::of_trace(trace, Query::default());
     let report = session.reports().iter().find(|report| report.id == "mrm-time").expect("the report");

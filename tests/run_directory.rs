@@ -111,7 +111,7 @@ fn what_was_tampered_with_is_told() {
         // Each cell that differs is named, with what stands there and what ought to.
         let differing = table(report, "metric_differences");
         let cells = ["region_type", "column", "stored", "computed"].map(|id| column(differing, id).join(" "));
-        println!("{cells:?}");
+        assert_eq!(cells, ["weight", "suitability", "medium_mrl", "medium_mrm"]);
         let mut markdown = Vec::new();
         let exporter = tracedrop::export::find("markdown").unwrap();
         session.export(exporter, &Default::default(), &mut markdown).unwrap();
@@ -296,8 +296,15 @@ fn several_runs_are_the_reference_s_data_set() {
 #[test]
 fn names_of_runs_say_what_metadata_do_not() {
     for dir in data_dirs("mrm") {
-        let runs = runs_in(&dir.join("runs"));
-        let session = Session::together(runs.iter().map(|run| open(run)).collect()).unwrap();
+        let folders = runs_in(&dir.join("runs"));
+        let session = Session::together(folders.iter().map(|run| open(run)).collect()).unwrap();
+        // What compares them is looked at first, and each part of the others says which run it is of.
+        assert_eq!(session.reports()[0].id, "mrm-run");
+        let by_kind = session.reports().iter().find(|report| report.id == "mrm").unwrap();
+        let n = folders.len();
+        assert!(by_kind.summary.starts_with(&format!("{n} traces with ")), "{}", by_kind.summary);
+        let first = folders[0].file_name().unwrap().to_str().unwrap();
+        assert!(table(by_kind, "kinds").title.ends_with(first), "{}", table(by_kind, "kinds").title);
         let runs = table(report(&session), "dataset");
         for (id, wanted) in
             [("context_length", "2048"), ("batch_size", "1"), ("max_tokens_per_prompt", "64"), ("rep", "0")]

@@ -575,7 +575,8 @@ mod tests {
 
             check_each_by_itself(&view, &labels)?;
             // The same rows with these labels, as a file has them; then with others, that nobody here would give.
-            let mut stored = Trace { strings: trace.strings.clone(), ..Trace::default() };
+            let mut stored = Trace::default();
+            stored.strings = trace.strings.clone();
             for (access, label) in &mut labels {
                 (access.region, access.region_text) = (RegionType::of_name(kinds.name(label.kind)), None);
                 if access.region == RegionType::Other {
@@ -588,7 +589,8 @@ mod tests {
             let view = View::new(&stored, &Options::default());
             prop_assert!(view.has_labels_of_source);
             check_each_by_itself(&view, &of_view(&view, &labels))?;
-            let mut odd = Trace { strings: stored.strings.clone(), ..Trace::default() };
+            let mut odd = Trace::default();
+            odd.strings = stored.strings.clone();
             for (at, (access, label)) in labels.iter_mut().enumerate() {
                 if at % 7 == 6 {
                     label.region_id = 3 + at as u32 % 5;
