@@ -24,6 +24,7 @@ use tracedrop::memory_run::trace_table::{self, region_name};
 use tracedrop::memory_run::{self, Contents, RunDirectory, metadata, metrics};
 use tracedrop::parquet::{self, Column, ColumnSpec, Error, ParquetFile, Values, Writer};
 use tracedrop::report::Table;
+use tracedrop::trace::Trace;
 use tracedrop::trace::accesses::{Access, AccessTable, Op, RegionType};
 use tracedrop::trace::args::Content;
 
@@ -450,6 +451,7 @@ fn parquet_traces_are_imported() {
                     let trace = trace.unwrap();
                     assert_eq!((trace.accesses.len(), trace.ledger.kept.records), (24, 24), "{name}");
                     assert_eq!(trace.ledger.skipped.records, 0);
+                    assert!(trace.accesses.is_labelled(), "{name}");
                     let extra = u64::from(name == "extra-column.parquet");
                     assert_eq!(trace.ledger.count_of("mrm-extra-columns"), extra, "{name}");
                 }
@@ -471,7 +473,7 @@ fn parquet_traces_are_imported() {
 fn row_groups_are_read_by_several() {
     const N_GROUPS: i64 = 40;
     let columns = trace_table::COLUMNS;
-    for odd in ["nothing", "runs", "no run", "no run at first", "numbers", "addresses", "damage"] {
+    for odd in ["nothing", "runs", "no run", "no run at first", "numbers", "addresses", "damage", "labels"] {
         let mut writer = Writer::new(&columns, &[]);
         for group in 0..N_GROUPS {
             let n_rows = 5 + group * 613 % 2500;
@@ -499,7 +501,14 @@ fn row_groups_are_read_by_several() {
                         (0..n_rows).map(|n| Some(["load", "store", "fence"][n as usize % 3])),
                     ),
                     "symbol" => Column::of_texts(symbols.iter().map(|symbol| Some(symbol.as_str()))),
+                    // All of them are labelled, or only some late in the file.
+                    "region_type" if odd == "labels" && group < 35 => {
+                        Column::of_texts((0..n_rows).map(|n| ["unknown", ""].get(n as usize % 3).copied()))
+                    }
                     "region_type" => Column::of_texts((0..n_rows).map(|_| Some("weight"))),
+                    "region_id" if odd == "labels" && group < 35 => {
+                        Column::of_ints((0..n_rows).map(|n| Some(0).filter(|_| n % 2 == 0)))
+                    }
                     "region_id" => Column::of_ints((0..n_rows).map(|n| Some(n % 3))),
                     _ => Column::default(),
                 })
@@ -514,6 +523,7 @@ fn row_groups_are_read_by_several() {
         let mut first = None;
         support::for_each_cut("trace.parquet", &bytes, None, &mut |how, trace| {
             let trace = trace.unwrap();
+            assert!(trace.accesses.is_labelled(), "{odd} {how}");
             let rows = lines("r", &trace.accesses, &trace.strings);
             let told = format!("{rows}{:?}{:?}", trace.ledger, trace.source);
             assert!(*first.get_or_insert_with(|| told.clone()) == told, "{odd} {how}");
@@ -623,6 +633,24 @@ fn what_does_not_fit_its_column_is_said() {
     }
 }
 
+/// What keeps a file from being read as a trace is named: columns that are not there, and operations of other names.
+#[test]
+fn what_a_trace_lacks_is_named() {
+    let columns: Vec<ColumnSpec> =
+        trace_table::COLUMNS.into_iter().filter(|spec| spec.name != "op_type").collect();
+    let error = import("trace.parquet", &Writer::new(&columns, &[]).finish(), None).err().unwrap();
+    assert_eq!(error.code, "parquet-other-table");
+    assert!(error.what.contains("has no column op_type"), "{}", error.what);
+    let bytes =
+        with_column("op_type", parquet::Kind::Text, Column::of_texts([Some("LOAD"), Some("load"), None]));
+    let trace = import("trace.parquet", &bytes, None).unwrap();
+    assert_eq!(trace.ledger.issue("mrm-other-operation").unwrap().example, "LOAD");
+    let bytes = with_column("timestamp_ns", parquet::Kind::Text, Column::of_texts([Some("1"); 3]));
+    let trace = import("trace.parquet", &bytes, None).unwrap();
+    let example = &trace.ledger.issue("mrm-row-without-address").unwrap().example;
+    assert_eq!(example, "3 rows: timestamp_ns (text, not whole nanoseconds)");
+}
+
 /// Libraries make timestamps of the column of nanoseconds, and of the unit they like. The files are of pyarrow.
 #[test]
 fn timestamps_of_any_unit_are_nanoseconds() {
@@ -683,6 +711,64 @@ fn a_trace_without_rows_has_its_tables() {
         assert_eq!(again.accesses.expect("a trace").len(), 0);
         assert!(again.checks.iter().all(|check| check.state == State::Same));
     }
+}
+
+/// Text of perf in which the grammar that was asked for finds nothing is a trace without accesses, as for the reference, and so is no text
+/// at all. Whoever has not said that it is one is told that it is of no use.
+#[test]
+fn text_without_samples_has_empty_tables_where_it_was_asked_for() {
+    for dir in data_dirs("mrm") {
+        let mut texts = vec![("empty.txt", Vec::new())];
+        for name in ["real-pf-collector-fields.txt.gz", "real-breakpoint.txt.gz", "real-pf-pidtid-ns.txt.gz"]
+        {
+            texts.push((name, std::fs::read(dir.join("real").join(name)).unwrap()));
+        }
+        for (name, bytes) in texts {
+            let mut session =
+                Session::new(name, bytes.len() as u64, Some(&perf_text::SEED_INFO), Query::default());
+            session.feed(&bytes);
+            session.finish().unwrap();
+            assert_eq!(session.why_useless(), None, "{name}");
+            let trace = &session.run().traces[0];
+            assert!(trace.accesses.is_empty() && trace.ledger.skipped.records > 0 || bytes.is_empty());
+            let report = session.reports().iter().find(|report| report.id == "mrm").expect("the report");
+            let results = |table: &&Table| table.id == "retention_per_region" || table.id == "suitability";
+            let tables: Vec<&Table> = report.tables().filter(results).collect();
+            assert!(
+                tables.len() == 2
+                    && tables.iter().all(|table| table.n_rows() == 0 && !table.columns.is_empty())
+            );
+        }
+        let mut session = Session::new("notes.txt", 0, Some(&perf_text::INFO), Query::default());
+        session.feed(b"# nothing\nno sample\n");
+        session.finish().unwrap();
+        assert_eq!(session.why_useless(), None);
+        assert_eq!(session.run().traces[0].ledger.skipped.records, 1);
+    }
+}
+
+/// Of memory between accesses that none is to, nothing is said.
+#[test]
+fn untouched_memory_is_of_no_kind() {
+    let mut trace = Trace::default();
+    for n in 0..40u64 {
+        trace.accesses.push(&Access { ts: n as i64, address: ((n % 2) * 200) << 12, ..Access::default() });
+    }
+    let session = Session::of_trace(trace, Query::default());
+    let report = session.reports().iter().find(|report| report.id == "mrm-time").expect("the report");
+    let places = report.tables().find(|table| table.id == "places").unwrap();
+    let cells = |id: &str, row: usize| places.column(id).unwrap().cells.get(row).plain();
+    let mut n_untouched = 0;
+    for row in 0..places.n_rows() {
+        let is_untouched = cells("accesses", row) == "0";
+        n_untouched += usize::from(is_untouched);
+        assert_eq!(cells("mostly", row), if is_untouched { "" } else { "unknown" });
+    }
+    assert!(n_untouched > 0);
+    // The picture of what was touched so far has its numbers.
+    let so_far = report.tables().find(|table| table.id == "touched_so_far").unwrap();
+    let last = so_far.n_rows() - 1;
+    assert_eq!(so_far.column("bytes").unwrap().cells.get(last).plain(), "8192");
 }
 
 /// From text of perf to a run directory: the tables that the reference wrote of the same text.

@@ -7,11 +7,12 @@ use std::process::Command;
 use support::data_dirs;
 use tracedrop::analysis::Query;
 use tracedrop::analysis::memory_query::MemoryQuery;
+use tracedrop::base::python::float_repr;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::mrm_run;
 use tracedrop::memory_run::dataset::{self, Dataset};
 use tracedrop::memory_run::{TRACE, file_beside, is_directory};
-use tracedrop::report::{Block, Report, Table};
+use tracedrop::report::{Block, Cells, Report, Table};
 
 /// Every folder below `dir` that holds a trace.
 fn runs_in(dir: &Path) -> Vec<PathBuf> {
@@ -107,6 +108,10 @@ fn what_was_tampered_with_is_told() {
             assert!(states.contains(&(path.to_string(), state.to_string())), "{path}: {states:?}");
         }
         assert!(column(table(report, "stored_metrics"), "agrees").contains(&"✗ differs".to_string()));
+        // Each cell that differs is named, with what stands there and what ought to.
+        let differing = table(report, "metric_differences");
+        let cells = ["region_type", "column", "stored", "computed"].map(|id| column(differing, id).join(" "));
+        assert_eq!(cells, ["weight", "suitability", "medium_mrl", "medium_mrm"]);
         let mut markdown = Vec::new();
         let exporter = tracedrop::export::find("markdown").unwrap();
         session.export(exporter, &Default::default(), &mut markdown).unwrap();
@@ -171,7 +176,7 @@ fn runs_that_were_disturbed_are_left_out_of_what_runs_have_in_common() {
 #[test]
 fn the_collector_that_was_written_down_decides_what_a_trace_can_tell() {
     for (collector, said) in [
-        ("memray", "everything"),
+        ("memray", "what is allocated and freed"),
         ("perf_mem", "no latency or levels"),
         ("perf_mem_labelled", "no latency or levels"),
         ("other", "no latency or levels"),
@@ -260,8 +265,18 @@ fn several_runs_are_the_reference_s_data_set() {
         for row in 0..runs.n_rows() {
             // The reference takes the time once more when it writes its table.
             for id in ids.iter().filter(|id| **id != "recorded_at") {
-                assert_eq!(Some(column(runs, id)[row].as_str()), golden.get(row, id), "{id}");
+                let ours = match &runs.column(id).unwrap().cells {
+                    Cells::Float(cells) => cells[row].map_or(String::new(), float_repr),
+                    Cells::Bool(cells) => if cells[row] == Some(true) { "True" } else { "False" }.to_string(),
+                    cells => cells.get(row).plain(),
+                };
+                assert_eq!(Some(ours.as_str()), golden.get(row, id), "{id}");
             }
+        }
+        // What counts something is a number, and so it is in JSON.
+        for (id, is_number) in [("context_length", true), ("rep", true), ("peak_temp_c", true), ("os", false)]
+        {
+            assert_eq!(runs.column(id).unwrap().cells.is_numeric(), is_number, "{id}");
         }
         let groups = table(report(&session), "dataset_groups");
         let of_kinds: Vec<(String, String)> =
@@ -274,6 +289,30 @@ fn several_runs_are_the_reference_s_data_set() {
                 .sum();
             assert!(n > 0, "{of_kinds:?}");
         }
+    }
+}
+
+/// Version 0.1.0 writes no settings down; the names of runs say them.
+#[test]
+fn names_of_runs_say_what_metadata_do_not() {
+    for dir in data_dirs("mrm") {
+        let folders = runs_in(&dir.join("runs"));
+        let session = Session::together(folders.iter().map(|run| open(run)).collect()).unwrap();
+        // What compares them is looked at first, and each part of the others says which run it is of.
+        assert_eq!(session.reports()[0].id, "mrm-run");
+        let by_kind = session.reports().iter().find(|report| report.id == "mrm").unwrap();
+        let n = folders.len();
+        assert!(by_kind.summary.starts_with(&format!("{n} traces with ")), "{}", by_kind.summary);
+        let first = folders[0].file_name().unwrap().to_str().unwrap();
+        assert!(table(by_kind, "kinds").title.ends_with(first), "{}", table(by_kind, "kinds").title);
+        let runs = table(report(&session), "dataset");
+        for (id, wanted) in
+            [("context_length", "2048"), ("batch_size", "1"), ("max_tokens_per_prompt", "64"), ("rep", "0")]
+        {
+            assert!(column(runs, id).iter().all(|told| told == wanted), "{id}: {:?}", column(runs, id));
+        }
+        let groups = table(report(&session), "dataset_groups");
+        assert!(column(groups, "context_length").iter().all(|context| context == "2048"));
     }
 }
 

@@ -99,12 +99,32 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
                 Column::text(
                     "example",
                     "example",
-                    issues.iter().map(|issue| issue.example.as_str()).collect(),
+                    issues.iter().map(|issue| issue.example.lines().next().unwrap_or_default()).collect(),
                 ),
                 Column::text("hint", "what to try", text(&|row| issues[row].kind.hint)),
             ],
         )
         .if_empty("Nothing odd was found."),
+    );
+    let examples: Vec<(&str, u64, &str)> = issues
+        .iter()
+        .filter(|issue| issue.example.contains('\n'))
+        .flat_map(|issue| (1..).zip(issue.example.lines()).map(|(n, example)| (issue.kind.code, n, example)))
+        .collect();
+    if examples.is_empty() {
+        return;
+    }
+    report.table(
+        Table::new(
+            "examples",
+            "First ones of several",
+            vec![
+                Column::key("code", "code", examples.iter().map(|(code, ..)| *code).collect()),
+                Column::counts("number", "number", Unit::Id, examples.iter().map(|(_, n, _)| *n)).as_key(),
+                Column::text("example", "example", examples.iter().map(|(.., example)| *example).collect()),
+            ],
+        )
+        .caption("Beginnings of the first lines that were skipped."),
     );
 }
 

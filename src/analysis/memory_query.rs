@@ -62,13 +62,13 @@ impl MemoryQuery {
 
     /// What can not be read counts as not given.
     pub fn options(&self) -> Options {
-        Options {
-            phases: Phases::parse(&self.phases).unwrap_or_default(),
-            rules: Rules::parse(&self.rules).ok(),
-            unknown: UnknownPolicy::of_name(&self.unknown).unwrap_or_default(),
-            ranges: ranges::parse(&self.ranges).unwrap_or_default(),
-            max_regions: None,
-        }
+        let rules = Rules::parse(&self.rules).ok();
+        let unknown = UnknownPolicy::of_name(&self.unknown).unwrap_or_default();
+        let ranges = ranges::parse(&self.ranges).unwrap_or_default();
+        // Labels of a file stay until somebody says how they are to be made.
+        let is_anew = rules.is_some() || unknown != UnknownPolicy::default() || !ranges.is_empty();
+        let phases = Phases::parse(&self.phases).unwrap_or_default();
+        Options { phases, rules, unknown, ranges, max_regions: None, is_anew }
     }
 
     pub fn thresholds(&self) -> Thresholds {

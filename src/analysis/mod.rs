@@ -286,14 +286,15 @@ fn make(context: &Context<'_>, analyses: impl Iterator<Item = &'static AnalysisI
 /// Adds one of those that are no [`early_reports`] to `reports`, at its place; `false` if none is missing. After the last one
 /// [`with_conclusions`] is to be called.
 pub fn add_late_report(run: &Run, query: &Query, reports: &mut Vec<Report>, found: &mut Found) -> bool {
-    let is_missing = |analysis: &&AnalysisInfo| {
-        analysis.is_late && (analysis.applies)(run) && reports.iter().all(|report| report.id != analysis.id)
-    };
-    let Some(at) = ANALYSES.iter().position(is_missing) else { return false };
+    let is_missing =
+        |analysis: &&AnalysisInfo| analysis.is_late && reports.iter().all(|report| report.id != analysis.id);
+    let mut analyses = applying(run);
+    let Some(analysis) = analyses.find(is_missing) else { return false };
+    let behind: Vec<_> = analyses.collect();
     let context = Context::with(run, query, std::mem::take(found));
-    let report = (ANALYSES[at].run)(&context);
+    let report = (analysis.run)(&context);
     *found = context.into_found();
-    let is_behind = |other: &Report| ANALYSES[at..].iter().any(|analysis| analysis.id == other.id);
+    let is_behind = |other: &Report| behind.iter().any(|analysis| analysis.id == other.id);
     let place = reports.iter().position(is_behind).unwrap_or(reports.len());
     reports.insert(place, report);
     true
@@ -311,9 +312,14 @@ pub fn with_conclusions(run: &Run, mut reports: Vec<Report>) -> Vec<Report> {
     reports
 }
 
-/// The analyses that have something to say of `run`.
-fn applying(run: &Run) -> impl Iterator<Item = &'static AnalysisInfo> {
-    ANALYSES.iter().copied().filter(|analysis| (analysis.applies)(run))
+/// The analyses that have something to say of `run`, in the order in which they are shown: of several runs, what compares them comes
+/// first.
+fn applying(run: &Run) -> impl Iterator<Item = &'static AnalysisInfo> + use<> {
+    let mut analyses: Vec<_> = ANALYSES.iter().copied().filter(|analysis| (analysis.applies)(run)).collect();
+    if mrm_run::has_several(run) {
+        analyses.sort_by_key(|analysis| analysis.id != mrm_run::INFO.id);
+    }
+    analyses.into_iter()
 }
 
 /// What a [`Context`] has worked out that takes long: of use for the same run and query only.

@@ -272,7 +272,10 @@ fn tell(name: &str, ledger: &Ledger) {
         } else {
             ",".to_string()
         };
-        let example = if issue.example.is_empty() { String::new() } else { format!(": {}", issue.example) };
+        // The first of several stands in the line, the others below it.
+        let mut examples = issue.example.lines();
+        let example = examples.next().map_or(String::new(), |example| format!(": {example}"));
         say!("tracedrop: {name}: {word}: {}{times} at {place}{example}", issue.kind.what);
+        examples.for_each(|example| say!("tracedrop: {name}:   also: {example}"));
     }
 }

@@ -59,6 +59,8 @@ pub struct Session {
     unclassified: Option<String>,
     /// See [`Session::hold_only`].
     chosen: Option<(i64, i64)>,
+    /// Someone has said which format the file is in, so that one without anything in it is nothing unexpected.
+    is_format_given: bool,
 }
 
 /// Which reports are made.
@@ -77,7 +79,8 @@ impl Session {
         format: Option<&'static FormatInfo>,
         query: Query,
     ) -> Session {
-        Session { import: Some(Import::with_format(file_name, file_bytes, format)), ..Session::empty(query) }
+        let import = Some(Import::with_format(file_name, file_bytes, format));
+        Session { import, is_format_given: format.is_some(), ..Session::empty(query) }
     }
 
     fn empty(query: Query) -> Session {
@@ -99,6 +102,7 @@ impl Session {
             found: Found::default(),
             unclassified: None,
             chosen: None,
+            is_format_given: false,
         }
     }
 
@@ -309,12 +313,15 @@ impl Session {
     }
 
     /// Why a file that was read is of no use: nothing in it could be used, though there is something. An empty timeline
-    /// (`[]`) is a trace all the same.
+    /// (`[]`) is a trace all the same, and so are no accesses to memory where they were to be looked for.
     pub fn why_useless(&self) -> Option<ImportError> {
         let [trace] = self.run.traces.get(self.n_done.unwrap_or(0)..)? else { return None };
         // An index was made of something.
         let ledger = Some(&trace.ledger).filter(|_| self.index_view.is_none())?;
         let unreadable = ledger.issue(UNREADABLE.code);
+        if self.is_format_given && trace.accesses.is_expected() && unreadable.is_none() {
+            return None;
+        }
         let is_useless = ledger.kept.records + ledger.repaired.records == 0
             && (ledger.skipped.records > 0 || ledger.content_bytes == 0 || unreadable.is_some());
         is_useless.then(|| {

@@ -103,6 +103,9 @@ pub struct Labelling<'a> {
     pub kinds: Kinds,
     pub phase_of: PhaseOf<'a>,
     pub n_left_out: u64,
+    /// Whether labels are to be those of the source, and whether one of them is not, at which labelling stops.
+    pub is_held_against_source: bool,
+    pub differs_from_source: bool,
     /// Regions that there is room for.
     pub max_regions: usize,
     /// Why labelling stopped before the end.
@@ -128,10 +131,15 @@ impl std::fmt::Display for Stopped {
 }
 
 impl Labelling<'_> {
+    /// Whether labelling has stopped.
+    fn is_over(&self) -> bool {
+        self.stopped.is_some() || self.differs_from_source
+    }
+
     /// Labels the rows of a batch; where it stops, nothing follows.
     fn label(&mut self, batch: &mut [Block]) {
         for block in batch {
-            if self.stopped.is_some() {
+            if self.is_over() {
                 block.clear();
                 continue;
             }
@@ -157,24 +165,30 @@ impl Labelling<'_> {
         let mut whole = block.whole.iter().peekable();
         let rows = block.rows.iter_mut().zip(&mut block.flags).zip(&block.seen);
         for (at, ((row, flags), seen)) in rows.enumerate() {
+            let mut given = row.kind;
             let label = match whole.next_if(|(place, _)| *place == at) {
                 Some((_, whole)) => {
-                    let given = self.kinds.of_row(whole, strings);
+                    given = self.kinds.of_row(whole, strings);
                     let phase = self.phase_of.get(whole, strings);
                     labeller.label_given(whole, given, phase, strings, &mut self.kinds)
                 }
-                None => match labeller.label_seen(seen, row.kind, row.address, row.ts) {
+                None => match labeller.label_seen(seen, given, row.address, row.ts) {
                     Some(label) => Ok(Some(label)),
                     // The kind of the page is known, so nothing else counts.
                     None => {
                         let Row { ts, address, op, .. } = *row;
                         let access = Access { ts, address, op, ..Access::default() };
-                        labeller.label_given(&access, row.kind, None, strings, &mut self.kinds)
+                        labeller.label_given(&access, given, None, strings, &mut self.kinds)
                     }
                 },
             };
             match label {
                 Ok(Some(label)) => {
+                    if self.is_held_against_source && (label.kind, label.region_id) != (given, row.region_id)
+                    {
+                        self.differs_from_source = true;
+                        return;
+                    }
                     (row.kind, row.region_id) = (label.kind, label.region_id);
                     if labeller.n_regions() >= self.max_regions {
                         self.stopped = Some(Stopped::Full);
@@ -353,7 +367,7 @@ pub fn label_all(
         if tables.regions.regions().len() >= labelling.max_regions {
             labelling.stopped = Some(Stopped::Full);
         }
-        if labelling.stopped.is_some() {
+        if labelling.is_over() {
             break;
         }
     }

@@ -39,6 +39,8 @@ pub struct Options {
     pub ranges: Vec<AddressRange>,
     /// Labelling stops where there are more regions; `None` for as many as there is memory for.
     pub max_regions: Option<usize>,
+    /// Accesses are labelled also where the source has done so. What it says of the kind of an access stays, regions get other numbers.
+    pub is_anew: bool,
 }
 
 /// Regions that a 32-bit program has room for, where nobody says how many: each takes some 300 bytes.
@@ -225,6 +227,8 @@ pub struct Measured {
     pub n_left_out: u64,
     /// Why labelling stopped before the end.
     pub stopped: Option<Stopped>,
+    /// Whether labels are those that the source has given.
+    pub has_labels_of_source: bool,
     /// Pages that were known beforehand.
     pub n_registered_pages: u64,
     pub coverage: Coverage,
@@ -314,22 +318,44 @@ impl<'a> View<'a> {
     }
 
     /// Labels all rows, and counts what does not depend on their order in time.
+    ///
+    /// Labels of the source mostly are those that it would get here, and then all that follows from how regions are made holds for them.
+    /// So they are made here as well, and only where one of them is another are they taken as they are.
     fn label(&mut self, options: &Options) -> (Accumulator, Distinct, Option<Births>) {
+        let is_labelled = self.trace.accesses.is_labelled() && !options.is_anew;
+        let own = Numbering::Own { is_in_time_order: self.is_in_time_order() };
+        let labelled = self.label_as(own, options, is_labelled);
+        self.measured.has_labels_of_source = is_labelled;
+        labelled
+            .or_else(|| self.label_as(Numbering::Source, options, false))
+            // Nothing differs where nothing is held against the source.
+            .unwrap_or_default()
+    }
+
+    /// The same with numbers of regions from here or there; `None` if labels are not those of the source, but ought to be.
+    fn label_as(
+        &mut self,
+        numbering: Numbering,
+        options: &Options,
+        is_held_against_source: bool,
+    ) -> Option<(Accumulator, Distinct, Option<Births>)> {
         let trace = self.trace;
-        let mut labeller = Labeller::new(options.rules.clone().unwrap_or_default(), options.unknown);
-        let is_in_time_order = self.is_in_time_order();
         let measured = &mut self.measured;
-        measured.n_registered_pages = labeller.register(&options.ranges, &mut measured.kinds);
-        let (labeller, numbering) = match trace.accesses.is_labelled() {
-            true => (None, Numbering::Source),
-            false => (Some(labeller), Numbering::Own { is_in_time_order }),
-        };
+        let mut kinds = Kinds::default();
+        let mut labeller = None;
+        if numbering != Numbering::Source {
+            let mut own = Labeller::new(options.rules.clone().unwrap_or_default(), options.unknown);
+            measured.n_registered_pages = own.register(&options.ranges, &mut kinds);
+            labeller = Some(own);
+        }
         let mut labelling = Labelling {
             strings: &trace.strings,
             labeller,
-            kinds: std::mem::take(&mut measured.kinds),
+            kinds,
             phase_of: PhaseOf::new(&options.phases),
             n_left_out: 0,
+            is_held_against_source,
+            differs_from_source: false,
             max_regions: options.max_regions.unwrap_or(match usize::BITS {
                 32 => MAX_REGIONS_32_BIT,
                 _ => usize::MAX,
@@ -339,7 +365,10 @@ impl<'a> View<'a> {
         let mut tables = Tables::new(numbering);
         let n_threads = if trace.accesses.len() < MIN_ROWS_FOR_THREADS { 1 } else { n_threads() };
         labelling::label_all(&trace.accesses, &mut labelling, &mut tables, n_threads);
-        let Labelling { labeller, kinds, n_left_out, stopped, .. } = labelling;
+        let Labelling { labeller, kinds, n_left_out, differs_from_source, stopped, .. } = labelling;
+        if differs_from_source {
+            return None;
+        }
         // Where nothing follows, nothing is missing.
         let is_all = tables.labels.len() == trace.accesses.len();
         let stopped = stopped.filter(|stopped| *stopped != Stopped::Full || !is_all);
@@ -354,7 +383,7 @@ impl<'a> View<'a> {
             measured.pages.absorb(labeller.pages());
             labeller.into_births()
         });
-        (accumulator, distinct, births)
+        Some((accumulator, distinct, births))
     }
 
     /// Whether no row is earlier than the one before it.
@@ -454,6 +483,47 @@ mod tests {
         intervals.iter().map(|(kind, spread)| (*kind, numbers_of(spread))).collect()
     }
 
+    /// Labels by the numbers that a view has given to their kinds.
+    fn of_view(view: &View<'_>, labels: &[(Access, Label)]) -> Vec<(Access, Label)> {
+        let mut kinds = view.kinds.clone();
+        let of_row = |(access, label): &(Access, Label)| {
+            (*access, Label { kind: kinds.of_row(access, &view.trace.strings), ..*label })
+        };
+        labels.iter().map(of_row).collect()
+    }
+
+    /// Holds what a view has found against looking at each access by itself, as if somebody else had numbered the regions.
+    fn check_each_by_itself(view: &View<'_>, labels: &[(Access, Label)]) -> Result<(), TestCaseError> {
+        prop_assert!(view.accesses().eq(labels.iter().copied()));
+        let (mut all, mut regions) = (Accumulator::default(), RegionMap::default());
+        let (mut lives, mut known) = (KvBlocks::default(), Addresses::default());
+        let mut rows = Vec::new();
+        for (access, Label { kind, region_id }) in labels.iter().copied() {
+            let Access { ts, address, op, .. } = access;
+            if kind != Kind::UNKNOWN {
+                regions.count(region_id, kind, access.page(), ts);
+            }
+            if kind == Kind::KV_CACHE {
+                let life = known.entry(address);
+                lives.add(life, region_id, address, op == Op::Store, ts);
+            }
+            rows.push(Row { ts, address, op, kind, region_id });
+            all.add(&rows[rows.len() - 1]);
+        }
+        rows.sort_by_key(|row| row.ts);
+        let (mut walks, mut found, mut pass) = (Walks::default(), Found::default(), Pass::new(0, 1, 0));
+        walks.add(&rows, &all);
+        rows.iter().for_each(|row| pass.add(row, &all, &mut found));
+        pass.finish(&all, &mut found);
+        let metrics = all.finish(walks, found);
+        prop_assert_eq!(view.regions.regions(), regions.regions());
+        prop_assert!(view.kv_blocks.lives().eq(lives.lives()));
+        prop_assert_eq!(&view.metrics.regions, &metrics.regions);
+        prop_assert_eq!(&view.metrics.strides, &metrics.strides);
+        prop_assert_eq!(numbers_of_all(&view.metrics.intervals), numbers_of_all(&metrics.intervals));
+        Ok(())
+    }
+
     proptest! {
         /// What is known of regions because of how they are made is what looking at each access finds.
         #[test]
@@ -499,37 +569,38 @@ mod tests {
                 let label = labeller.label(&row, None, &trace.strings, &mut kinds).ok()?;
                 Some((row, label))
             });
-            let labels: Vec<(Access, Label)> =
+            let mut labels: Vec<(Access, Label)> =
                 labels.filter_map(|(row, label)| Some((row, label?))).collect();
             prop_assert!(view.accesses().eq(labels.iter().copied()));
 
-            // Each access by itself, as if somebody else had numbered the regions.
-            let (mut all, mut regions) = (Accumulator::default(), RegionMap::default());
-            let (mut lives, mut known) = (KvBlocks::default(), Addresses::default());
-            let mut rows = Vec::new();
-            for (access, Label { kind, region_id }) in labels {
-                let Access { ts, address, op, .. } = access;
-                if kind != Kind::UNKNOWN {
-                    regions.count(region_id, kind, access.page(), ts);
+            check_each_by_itself(&view, &labels)?;
+            // The same rows with these labels, as a file has them; then with others, that nobody here would give.
+            let mut stored = Trace::default();
+            stored.strings = trace.strings.clone();
+            for (access, label) in &mut labels {
+                (access.region, access.region_text) = (RegionType::of_name(kinds.name(label.kind)), None);
+                if access.region == RegionType::Other {
+                    access.region_text = Some(stored.strings.intern(kinds.name(label.kind)));
                 }
-                if kind == Kind::KV_CACHE {
-                    let life = known.entry(address);
-                    lives.add(life, region_id, address, op == Op::Store, ts);
-                }
-                rows.push(Row { ts, address, op, kind, region_id });
-                all.add(&rows[rows.len() - 1]);
+                access.region_id = label.region_id;
+                stored.accesses.push(access);
             }
-            rows.sort_by_key(|row| row.ts);
-            let (mut walks, mut found, mut pass) = (Walks::default(), Found::default(), Pass::new(0, 1, 0));
-            walks.add(&rows, &all);
-            rows.iter().for_each(|row| pass.add(row, &all, &mut found));
-            pass.finish(&all, &mut found);
-            let metrics = all.finish(walks, found);
-            prop_assert_eq!(view.regions.regions(), regions.regions());
-            prop_assert!(view.kv_blocks.lives().eq(lives.lives()));
-            prop_assert_eq!(&view.metrics.regions, &metrics.regions);
-            prop_assert_eq!(&view.metrics.strides, &metrics.strides);
-            prop_assert_eq!(numbers_of_all(&view.metrics.intervals), numbers_of_all(&metrics.intervals));
+            stored.accesses.set_labelled(true);
+            let view = View::new(&stored, &Options::default());
+            prop_assert!(view.has_labels_of_source);
+            check_each_by_itself(&view, &of_view(&view, &labels))?;
+            let mut odd = Trace::default();
+            odd.strings = stored.strings.clone();
+            for (at, (access, label)) in labels.iter_mut().enumerate() {
+                if at % 7 == 6 {
+                    label.region_id = 3 + at as u32 % 5;
+                }
+                access.region_id = label.region_id;
+                odd.accesses.push(access);
+            }
+            odd.accesses.set_labelled(true);
+            let view = View::new(&odd, &Options::default());
+            check_each_by_itself(&view, &of_view(&view, &labels))?;
         }
     }
 }

@@ -82,27 +82,51 @@ fn no_number(column: usize, text: &str) -> String {
     format!("{} is no number in column {}", crate::base::text::visible(text), COLUMNS[column])
 }
 
-/// Writes the file, byte for byte as the reference does: numbers as Python prints them.
+/// The fields of a row in the order of [`COLUMNS`], as the file has them: numbers as Python prints them.
+fn fields(row: &MetricsRow) -> [Cow<'_, str>; COLUMNS.len()] {
+    let float = |value: Option<f64>| Cow::Owned(value.map(python::float_repr).unwrap_or_default());
+    let count = |value: Option<u64>| Cow::Owned(value.map(|value| value.to_string()).unwrap_or_default());
+    [
+        Cow::Borrowed(row.region_type.as_str()),
+        count(row.n_regions),
+        float(row.retention_p50_s),
+        float(row.retention_p90_s),
+        float(row.retention_p99_s),
+        float(row.retention_mean_s),
+        float(row.write_once_ratio_mean),
+        float(row.reads_per_write_mean),
+        float(row.working_set_mb_total),
+        count(row.unique_pages_total),
+        Cow::Borrowed(row.suitability.as_str()),
+    ]
+}
+
+/// A field that is another one in two rows of one region type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    pub column: &'static str,
+    pub own: String,
+    pub other: String,
+}
+
+impl MetricsRow {
+    /// Fields that differ from those of another row, in the order of columns.
+    pub fn differences(&self, other: &MetricsRow) -> Vec<Difference> {
+        let pairs = COLUMNS.into_iter().zip(fields(self).into_iter().zip(fields(other)));
+        let differing = pairs.filter(|(_, (own, other))| own != other);
+        let difference = |(column, (own, other)): (&'static str, (Cow<'_, str>, Cow<'_, str>))| Difference {
+            column,
+            own: own.into_owned(),
+            other: other.into_owned(),
+        };
+        differing.map(difference).collect()
+    }
+}
+
+/// Writes the file, byte for byte as the reference does.
 pub fn write(rows: &[MetricsRow]) -> String {
     let mut out = String::new();
     csv::push_row(COLUMNS.map(Cow::Borrowed), &mut out);
-    let float = |value: Option<f64>| Cow::Owned(value.map(python::float_repr).unwrap_or_default());
-    let count = |value: Option<u64>| Cow::Owned(value.map(|value| value.to_string()).unwrap_or_default());
-    for row in rows {
-        let fields = [
-            Cow::Borrowed(row.region_type.as_str()),
-            count(row.n_regions),
-            float(row.retention_p50_s),
-            float(row.retention_p90_s),
-            float(row.retention_p99_s),
-            float(row.retention_mean_s),
-            float(row.write_once_ratio_mean),
-            float(row.reads_per_write_mean),
-            float(row.working_set_mb_total),
-            count(row.unique_pages_total),
-            Cow::Borrowed(row.suitability.as_str()),
-        ];
-        csv::push_row(fields, &mut out);
-    }
+    rows.iter().for_each(|row| csv::push_row(fields(row), &mut out));
     out
 }

@@ -13,6 +13,7 @@ pub mod manifest;
 pub mod metadata;
 pub mod metrics;
 pub mod ranges;
+pub mod run_id;
 pub mod schema;
 pub mod tables;
 pub mod trace_table;

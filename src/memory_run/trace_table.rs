@@ -68,6 +68,8 @@ pub struct TraceInfo {
     pub n_numbered: u64,
     /// Numbers that no row can have, which count as missing.
     pub n_out_of_range: u64,
+    /// Of the row group that was read last: an operation that is neither load nor store.
+    pub other_op: Option<String>,
 }
 
 /// The name of a region type, as files have it; that of [`RegionType::Other`] stands in its row.
@@ -234,21 +236,42 @@ fn spelled(column: Column, n_rows: usize) -> Column {
     Column::of_texts(texts.iter().map(|text| text.as_deref()))
 }
 
-/// Columns whose values are of another type than they ought to be, each with what they hold.
-pub fn odd_columns<S: Source>(file: &ParquetFile<S>) -> Vec<(&'static str, &'static str)> {
+/// A column whose values are of another type than they ought to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OddColumn {
+    pub name: &'static str,
+    /// What it holds, and what it ought to.
+    pub holds: &'static str,
+    pub wanted: &'static str,
+}
+
+impl std::fmt::Display for OddColumn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({}, not {})", self.name, self.holds, self.wanted)
+    }
+}
+
+/// Columns whose values are of another type than they ought to be.
+pub fn odd_columns<S: Source>(file: &ParquetFile<S>) -> Vec<OddColumn> {
     let known = COLUMNS;
     let odd = |name: &'static str| {
         let wanted = known.iter().find(|column| column.name == name)?;
-        let kind = file.columns().get(file.column(name)?)?.kind;
-        match (wanted.kind, kind) {
+        let found = file.columns().iter().find(|column| column.name == name)?;
+        let holds = match (wanted.kind, found.kind) {
             // Tables with gaps are often written with floats.
-            (Kind::Int { .. }, Kind::Int { .. } | Kind::Float { .. }) | (_, Kind::Null) => None,
-            (Kind::Text, Kind::Text) => None,
-            (_, Kind::Text) => Some((name, "text")),
-            (_, Kind::Bool) => Some((name, "true and false")),
-            (_, Kind::Int { .. } | Kind::Float { .. }) => Some((name, "numbers")),
-            (_, Kind::Other) => Some((name, "something else")),
-        }
+            (Kind::Int { .. }, Kind::Int { .. } | Kind::Float { .. }) | (_, Kind::Null) => return None,
+            (Kind::Text, Kind::Text) => return None,
+            (_, Kind::Text) => "text",
+            (_, Kind::Bool) => "true and false",
+            (_, Kind::Int { .. } | Kind::Float { .. }) => "numbers",
+            (_, Kind::Other) => found.other_type,
+        };
+        let wanted = match wanted.kind {
+            Kind::Text => "text",
+            _ if name == "timestamp_ns" => "whole nanoseconds",
+            _ => "whole numbers",
+        };
+        Some(OddColumn { name, holds, wanted })
     };
     READ.iter().filter_map(|name| odd(name)).collect()
 }
@@ -323,8 +346,19 @@ pub fn read_group<S: Source>(
         (numbers("token_index", Range::Signed)?, numbers("context_tokens", Range::Signed)?);
     // What the few distinct texts mean is looked up once each.
     let ops: Vec<Op> = op.ids.iter().map(|id| op_of(strings.get(*id))).collect();
+    info.other_op = None;
+    if ops.contains(&Op::Other) {
+        // Of those that some row has.
+        let other = |row| op.get(row).filter(|id| op_of(strings.get(*id)) == Op::Other);
+        info.other_op = (0..n_rows).find_map(other).map(|id| strings.get(id).to_string());
+    }
     let regions: Vec<RegionType> =
         region.ids.iter().map(|id| RegionType::of_name(strings.get(*id))).collect();
+    // Who has labelled some rows has labelled all of them, and knows nothing of the kind of the others.
+    let has_labels = || ["region_type", "region_id"].iter().all(|name| file.column(name).is_some());
+    if !rows.is_labelled() && has_labels() && (has_named(&region) || has_numbered(&region_id, n_rows)) {
+        rows.set_labelled(true);
+    }
     let n_runs_before = info.run_id.is_some();
     if let Some(id) = run_id.get(0).filter(|_| !n_runs_before) {
         info.run_id = Some(strings.get(id).to_string());
@@ -436,6 +470,23 @@ pub fn read_group<S: Source>(
         });
     }
     Ok(())
+}
+
+/// Whether some row has a region type that is not the one of those of which nothing is known.
+fn has_named(regions: &Texts) -> bool {
+    let is_named = |name: &str| !name.is_empty() && RegionType::of_name(name) != RegionType::Unknown;
+    let named: Vec<bool> =
+        regions.column.texts().into_iter().flat_map(StringTable::all).map(is_named).collect();
+    regions.only(|id| named.get(id).copied().unwrap_or(false)).is_some()
+}
+
+/// Whether some row of so many has a region with another number than 0.
+fn has_numbered(ids: &Column, n_rows: usize) -> bool {
+    match &ids.values {
+        Values::Null => false,
+        Values::Codes(_, numbers) if numbers.iter().all(|id| *id == 0) => false,
+        _ => (0..n_rows).any(|row| ids.int(row).is_some_and(|id| id != 0)),
+    }
 }
 
 fn op_of(text: &str) -> Op {

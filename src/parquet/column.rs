@@ -547,7 +547,7 @@ mod tests {
                         false => (Kind::Int { bits: 64, signed: true }, Physical::Int64),
                         true => (Kind::Text, Physical::Bytes),
                     };
-                    let info = ColumnInfo { name: String::new(), kind, optional: true, unit_ns: None, physical };
+                    let info = ColumnInfo { name: String::new(), kind, optional: true, unit_ns: None, other_type: "", physical };
                     let n_bytes = bytes.len() as u64;
                     let chunk = Chunk { codec: 0, n_values: rows.len() as u64, start: 0, n_bytes };
                     let column = read(&bytes, &info, &chunk, rows.len(), &mut room).unwrap();

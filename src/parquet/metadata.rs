@@ -31,6 +31,8 @@ pub struct ColumnInfo {
     pub optional: bool,
     /// Nanoseconds that one stands for, of a column of timestamps.
     pub unit_ns: Option<u32>,
+    /// What values of [`Kind::Other`] are, for people; empty of others.
+    pub other_type: &'static str,
     pub(super) physical: Physical,
 }
 
@@ -142,11 +144,19 @@ fn column(element: &Fields<'_>, is_nested: bool) -> ColumnInfo {
     };
     let repetition = element.int(3).unwrap_or(0);
     let kind = if is_nested || repetition == 2 { Kind::Other } else { kind(element, physical) };
+    let other_type = match element.int(1) {
+        _ if kind != Kind::Other => "",
+        _ if is_nested || repetition == 2 => "lists or structures",
+        Some(3) => "times of 96 bits (INT96)",
+        Some(7) if !is_decimal(element) => "bytes of a fixed length",
+        _ => "decimals",
+    };
     ColumnInfo {
         name: element.text(4).unwrap_or_default(),
         kind,
         optional: repetition == 1,
         unit_ns: unit_ns(element),
+        other_type,
         physical,
     }
 }
@@ -165,17 +175,20 @@ fn unit_ns(element: &Fields<'_>) -> Option<u32> {
     }
 }
 
+fn is_decimal(element: &Fields<'_>) -> bool {
+    element.int(6) == Some(5) || element.fields(10).is_some_and(|logical| logical.get(5).is_some())
+}
+
 fn kind(element: &Fields<'_>, physical: Physical) -> Kind {
     let logical = element.fields(10);
     let converted = element.int(6);
     if logical.is_some_and(|logical| logical.get(11).is_some()) {
         return Kind::Null;
     }
-    let is_decimal = converted == Some(5) || logical.is_some_and(|logical| logical.get(5).is_some());
     let told = logical.and_then(|logical| logical.fields(10)).map(|integer| integer.bool(2) != Some(false));
     let signed = told.unwrap_or(!matches!(converted, Some(11..=14)));
     match physical {
-        _ if is_decimal => Kind::Other,
+        _ if is_decimal(element) => Kind::Other,
         Physical::Bool => Kind::Bool,
         Physical::Int32 => Kind::Int { bits: 32, signed },
         Physical::Int64 => Kind::Int { bits: 64, signed },

@@ -29,16 +29,19 @@ pub struct IssueKind {
     pub what: &'static str,
     /// What the person can try; empty if there is nothing to do.
     pub hint: &'static str,
+    /// Of how many offending texts the beginning is kept.
+    pub n_examples: u64,
 }
 
-/// Declares the kinds of oddities of a module: each as a static, and `ALL` of them.
+/// Declares the kinds of oddities of a module: each as a static, and `ALL` of them. One example of each is kept where nothing else is said.
 macro_rules! issue_kinds {
-    ($($(#[$doc:meta])* $name:ident = $code:literal, $severity:ident, $what:literal, $hint:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $severity:ident, $what:literal, $hint:literal $(, $n_examples:literal)?;)*) => {
         $($(#[$doc])* pub static $name: $crate::trace::IssueKind = $crate::trace::IssueKind {
             code: $code,
             severity: $crate::trace::Severity::$severity,
             what: $what,
             hint: $hint,
+            n_examples: [$($n_examples,)? 1][0],
         };)*
 
         /// All of them.
@@ -62,7 +65,8 @@ pub struct Issue {
     pub kind: &'static IssueKind,
     pub count: u64,
     pub first: Position,
-    /// Beginning of the first offending text, control characters made visible.
+    /// Beginning of the first offending text, control characters made visible; of some kinds of further ones as well, each in a line of
+    /// its own ([`IssueKind::n_examples`]).
     pub example: String,
 }
 
@@ -72,12 +76,17 @@ impl Issue {
         Issue { kind, count: 1, first: at, example: text::example(example, EXAMPLE_CHARS) }
     }
 
-    /// Adds others of the same kind.
-    fn add(&mut self, other: Issue) {
+    /// Adds others of the same kind: all of them lie behind these, or all before.
+    fn add(&mut self, mut other: Issue) {
         self.count += other.count;
         if other.first.byte < self.first.byte {
             self.first = other.first;
-            self.example = other.example;
+            std::mem::swap(&mut self.example, &mut other.example);
+        }
+        let n_own = self.example.lines().count() as u64;
+        for example in other.example.lines().take(self.kind.n_examples.saturating_sub(n_own) as usize) {
+            self.example.push('\n');
+            self.example.push_str(example);
         }
     }
 }
@@ -214,13 +223,9 @@ impl Ledger {
             .iter_mut()
             .find(|issue| std::ptr::eq(issue.kind, kind) || issue.kind.code == kind.code)
         {
-            Some(issue) => {
-                issue.count += 1;
-                if at.byte < issue.first.byte {
-                    issue.first = at;
-                    issue.example = text::example(example, EXAMPLE_CHARS);
-                }
-            }
+            // Nothing is made of what says nothing new.
+            Some(issue) if at.byte >= issue.first.byte && issue.count >= kind.n_examples => issue.count += 1,
+            Some(issue) => issue.add(Issue::new(kind, at, example)),
             None => self.issues.push(Issue::new(kind, at, example)),
         }
     }
@@ -305,11 +310,11 @@ mod tests {
     use super::*;
 
     const ODD: IssueKind =
-        IssueKind { code: "odd", severity: Severity::Skipped, what: "odd, skipped", hint: "" };
+        IssueKind { code: "odd", severity: Severity::Skipped, what: "odd, skipped", hint: "", n_examples: 1 };
     static ODD_KIND: IssueKind = ODD;
 
     static OTHER_KIND: IssueKind =
-        IssueKind { code: "other", severity: Severity::Note, what: "other", hint: "" };
+        IssueKind { code: "other", severity: Severity::Note, what: "other", hint: "", n_examples: 3 };
 
     /// An oddity that turns out late stands where it would have stood.
     #[test]
@@ -332,6 +337,24 @@ mod tests {
                 ledger.issues.iter().map(|issue| (issue.kind.code, issue.count, issue.first.byte)).collect()
             };
             assert_eq!(shape(&ledger), shape(&in_order), "{late}");
+        }
+    }
+
+    /// Of some kinds the first few examples are kept, whoever has seen them.
+    #[test]
+    fn several_examples_are_the_first_ones() {
+        let file = |range: std::ops::Range<u64>| {
+            let mut ledger = Ledger::default();
+            for byte in range {
+                ledger.file(&OTHER_KIND, Position { byte, line: None }, format!("no {byte}").as_bytes());
+            }
+            ledger
+        };
+        for cut in 0..=7 {
+            let mut ledger = file(0..cut);
+            ledger.absorb(file(cut..7));
+            let issue = ledger.issue("other").unwrap();
+            assert_eq!((issue.count, issue.example.as_str()), (7, "no 0\nno 1\nno 2"), "{cut}");
         }
     }
 

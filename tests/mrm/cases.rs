@@ -6,6 +6,7 @@ use serde_json::Value;
 use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::import::perf_text::SEED_INFO;
 use tracedrop::memory::view::{Options, View};
+use tracedrop::memory_run::trace_table;
 use tracedrop::trace::Trace;
 
 const CASES: [&str; 5] = ["tiny-24", "formats", "mid-llama-5k", "mid-vllm-5k", "big-200k"];
@@ -97,7 +98,10 @@ fn corner_cases_of_the_metrics() {
             assert_eq!(access.page(), row["address_page"].as_u64().unwrap());
             trace.accesses.push(&access);
         }
-        trace.accesses.set_labelled(true);
+        // The way that files take.
+        let mut file = Vec::new();
+        trace_table::write("r", || trace.accesses.iter(), &trace.strings, &mut file).unwrap();
+        let trace = import("trace.parquet", &file, None).unwrap();
         let reports = reports(&trace, MemoryQuery::default());
         if case["expected"].get("error").is_some() {
             // The reference stops without rows; ours is empty and says so.

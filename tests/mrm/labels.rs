@@ -10,8 +10,9 @@ use tracedrop::memory::ranges::AddressRange;
 use tracedrop::memory::tracker::PageTracker;
 use tracedrop::memory::view::{Options, View};
 use tracedrop::memory::{Kind, Kinds, Rules, UnknownPolicy};
+use tracedrop::report::Block;
 use tracedrop::trace::Trace;
-use tracedrop::trace::accesses::{Access, Op};
+use tracedrop::trace::accesses::{Access, Op, RegionType};
 
 fn rows(golden: &Value) -> Trace {
     let mut trace = Trace::default();
@@ -241,4 +242,47 @@ fn stretches_that_go_back_in_time_are_put_in_order() {
     let view = View::new(&trace, &Options::default());
     let region = &view.metrics.regions[0];
     assert_eq!((region.kind, region.mean_stride_bytes), (Kind::UNKNOWN, 10.0 * 4096.0));
+}
+
+/// Labels of a file stay until somebody says how accesses are to be labelled, and the report says which of both it shows.
+#[test]
+fn labels_of_a_file_stay_until_others_are_asked_for() {
+    let mut trace = Trace::default();
+    for n in 0..6u64 {
+        let region = if n % 3 == 0 { RegionType::Unknown } else { RegionType::Activation };
+        let region_id = if n % 3 == 0 { 0 } else { 100 + n as u32 };
+        trace.accesses.push(&Access {
+            ts: n as i64,
+            address: n << 12,
+            region,
+            region_id,
+            ..Access::default()
+        });
+    }
+    trace.accesses.set_labelled(true);
+    let range = r#"[{"addr_start": 0, "addr_end": 4096, "region_type": "weight"}]"#;
+    let asked = |phases: &str, ranges: &str, unknown: &str| MemoryQuery {
+        phases: phases.to_string(),
+        ranges: ranges.to_string(),
+        unknown: unknown.to_string(),
+        ..MemoryQuery::default()
+    };
+    let phases = r#"[{"phase": "weight_load", "start_ns": 0, "end_ns": 9}]"#;
+    for (query, ids, note) in [
+        (asked("", "", ""), "101 102 104 105", "stand in the file"),
+        (asked("", "", "keep"), "101 102 104 105", "stand in the file"),
+        (asked(phases, "", ""), "101 102 104 105", "stand in the file"),
+        (asked("", "", "skip"), "2 3 4 5", "Labelled anew"),
+        (asked("", range, ""), "1 2 3 4 5", "Labelled anew"),
+    ] {
+        let reports = reports(&trace, query);
+        let regions = &table(&reports, "region_map").column("region_id").unwrap().cells;
+        let got: Vec<String> = (0..regions.len()).map(|row| regions.get(row).plain()).collect();
+        assert_eq!(got.join(" "), ids);
+        let notes = reports[0].blocks.iter().filter_map(|block| match block {
+            Block::Note(note) => Some(note.text.as_str()),
+            _ => None,
+        });
+        assert_eq!(notes.filter(|text| text.contains(note)).count(), 1, "{note}");
+    }
 }

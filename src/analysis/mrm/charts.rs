@@ -2,10 +2,13 @@
 
 use super::histograms::{self, Bin};
 use super::tables::Source;
+use crate::analysis::timeline::texts;
 use crate::base::units::Unit;
 use crate::memory::suitability::Thresholds;
 use crate::memory::summary::KindSummary;
+
 use crate::report::chart::{Bars, Chart, Line, Lines, Measured, Over, Part, Plot, Threshold, Tone};
+use crate::report::{Column, Table};
 
 /// Corners of a curve, at most.
 const MAX_POINTS: usize = 200;
@@ -23,7 +26,7 @@ fn chart(id: &'static str, title: &str, caption: &str, plot: Plot) -> Chart {
 }
 
 /// All there are, in the order of the tables.
-pub fn all(source: &Source<'_, '_>, thresholds: &Thresholds) -> Vec<Chart> {
+pub fn all(source: &Source<'_, '_>, thresholds: &Thresholds, intervals: Vec<Line>) -> Vec<Chart> {
     if source.kinds.is_empty() {
         return Vec::new();
     }
@@ -36,7 +39,9 @@ pub fn all(source: &Source<'_, '_>, thresholds: &Thresholds) -> Vec<Chart> {
     charts.push(working_set(source));
     charts.push(strides(source));
     charts.extend(stride_histogram(source));
-    charts.extend(intervals(source));
+    if !intervals.is_empty() {
+        charts.push(intervals_chart(intervals));
+    }
     charts
 }
 
@@ -191,36 +196,66 @@ fn strides(source: &Source<'_, '_>) -> Chart {
     )
 }
 
-/// Share of the intervals of a kind that are no longer than so long.
-fn intervals(source: &Source<'_, '_>) -> Option<Chart> {
+/// Shares of the intervals of each kind that are no longer than so long.
+pub fn intervals(source: &Source<'_, '_>) -> Vec<Line> {
     const SHARES: [f64; 13] = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
+    let shown = source.kinds.get(..MAX_KINDS).unwrap_or(source.kinds);
     let mut lines = Vec::new();
     let mut n_others = 0;
     // Kinds without a region are not among those of the other pictures.
     for kind in source.view.kinds.sorted() {
         let spread = source.view.metrics.intervals_of(kind);
         let Some(quantiles) = spread.and_then(|spread| spread.quantiles(SHARES)) else { continue };
-        let number = source.kinds.iter().position(|row| row.kind == kind).unwrap_or_else(|| {
+        let number = shown.iter().position(|row| row.kind == kind).unwrap_or_else(|| {
             n_others += 1;
-            source.kinds.len() + n_others - 1
+            shown.len() + n_others - 1
         });
         if number >= MAX_KINDS {
             continue;
         }
-        let points = quantiles.iter().zip(SHARES).map(|(ns, share)| ((*ns as i64).max(LEAST_NS), share));
+        let points = quantiles.iter().zip(SHARES).map(|(ns, share)| (*ns as i64, share));
         lines.push(Line {
             name: source.view.kinds.name(kind).to_string(),
             tone: tone(number),
             points: points.collect(),
         });
     }
-    let plot = Plot::Lines(Lines { lines: lines.clone(), unit: Unit::Ratio, over: Over::Duration });
-    (!lines.is_empty()).then(|| {
-        chart(
-            "iai_chart",
-            "Share of intervals between accesses to one address that are no longer",
-            "From the shortest to the longest hundredth; the axis of time is logarithmic.",
-            plot,
-        )
-    })
+    lines
+}
+
+fn intervals_chart(mut lines: Vec<Line>) -> Chart {
+    for (ns, _) in lines.iter_mut().flat_map(|line| &mut line.points) {
+        *ns = (*ns).max(LEAST_NS);
+    }
+    chart(
+        "iai_chart",
+        "Share of intervals between accesses to one address that are no longer",
+        "From the shortest to the longest hundredth; the axis of time is logarithmic.",
+        Plot::Lines(Lines { lines, unit: Unit::Ratio, over: Over::Duration }),
+    )
+}
+
+/// The numbers of the picture of intervals.
+pub fn intervals_table(lines: &[Line]) -> Table {
+    let points =
+        || lines.iter().flat_map(|line| line.points.iter().map(|(ns, share)| (&line.name, *ns, *share)));
+    let percent = |share: f64| Some((share * 100.0).round() as i64);
+    Table::new(
+        "iai_shares",
+        "Intervals between accesses to one address",
+        vec![
+            Column::key("kind", "kind", texts(points().map(|(kind, ..)| Some(kind.as_str())))),
+            // By whole numbers, so that they name their rows.
+            Column::integer(
+                "percent",
+                "% of intervals",
+                Unit::Plain,
+                points().map(|point| percent(point.2)).collect(),
+            )
+            .as_key(),
+            Column::integer("ns", "no longer than", Unit::Ns, points().map(|point| Some(point.1)).collect()),
+        ],
+    )
+    .caption("The corners of the picture.")
+    .not_compared()
 }

@@ -44,18 +44,37 @@ fn run(context: &Context<'_>) -> Report {
         let mut part = Report::new(INFO.id, INFO.title);
         add_trace(view, &kinds, &thresholds, context, &mut part);
         trust::mark(view.trace, &context.query.memory, &mut part);
-        if report.summary.is_empty() {
-            report.summary = headline(view, &kinds);
-        }
-        if number > 0 {
-            number_blocks(&mut part, number, &view.trace.source.file_name);
-        }
-        report.blocks.append(&mut part.blocks);
+        part.summary = headline(view, &kinds);
+        append_part(part, number, views, &mut report);
     }
     report
 }
 
-/// Tables and pictures of a further trace carry its number in their ids, and its name in their titles; so do notes.
+/// Appends the part on a trace, of the views of all traces the one with that number, to a report on all of them. Its summary is that of the
+/// first trace, and says so if there are others.
+pub fn append_part(mut part: Report, number: usize, views: &[View<'_>], report: &mut Report) {
+    let name = views.get(number).map_or("", |view| view.trace.source.file_name.as_str());
+    if views.len() > 1 {
+        number_blocks(&mut part, number, name);
+    }
+    if report.summary.is_empty() {
+        report.summary = match views.len() {
+            0 | 1 => part.summary,
+            n => {
+                let n_accesses: u64 = views.iter().map(|view| view.coverage.n_rows).sum();
+                format!(
+                    "{n} traces with {} accesses to memory, each in a part of its own. {name}: {}",
+                    group_digits(n_accesses.into()),
+                    part.summary
+                )
+            }
+        };
+    }
+    report.blocks.append(&mut part.blocks);
+}
+
+/// Tables and pictures of one of several traces carry its name in their titles, and but for the first one its number in their ids; so do
+/// notes.
 pub fn number_blocks(report: &mut Report, number: usize, file_name: &str) {
     for block in &mut report.blocks {
         let (id, title) = match block {
@@ -71,7 +90,9 @@ pub fn number_blocks(report: &mut Report, number: usize, file_name: &str) {
             }
             Block::Findings(_) => continue,
         };
-        *id = format!("{id}_{}", number + 1).into();
+        if number > 0 {
+            *id = format!("{id}_{}", number + 1).into();
+        }
         *title = format!("{title}: {file_name}");
     }
 }
@@ -106,17 +127,38 @@ fn add_trace(
         let n = group_digits(i128::from(view.n_left_out));
         report.warning(format!("{n} accesses of no known kind are left out, as was asked for."));
     }
+    tell_of_labels(view, report);
     warn_of_phases(view, context, report);
     add_facts(view, report);
     let source = Source { view, kinds };
     report.table(glance::table(&source, thresholds));
     glance::notes(&source, report);
-    for chart in charts::all(&source, thresholds) {
+    let intervals = charts::intervals(&source);
+    let interval_table = charts::intervals_table(&intervals);
+    for chart in charts::all(&source, thresholds, intervals) {
         report.chart(chart);
     }
     source.all().into_iter().for_each(|table| report.table(table));
     report.table(source.region_map());
     histograms::tables(view).into_iter().for_each(|table| report.table(table));
+    report.table(interval_table);
+}
+
+/// Of a trace that came with labels: whether they are shown, or others.
+fn tell_of_labels(view: &View<'_>, report: &mut Report) {
+    if !view.trace.accesses.is_labelled() {
+        return;
+    }
+    report.info(match view.has_labels_of_source {
+        true => {
+            "Kinds and regions are those that stand in the file. Rules, address ranges, or a choice for accesses of no known kind \
+             label it anew; phases do not."
+        }
+        false => {
+            "Labelled anew, by the rules, address ranges or choice for accesses of no known kind that were given: kinds that stand in \
+             the file stay, as in mrm-trace, accesses without one get theirs, and regions have other numbers than in the file."
+        }
+    });
 }
 
 /// Says so if reports are on the first accesses only.
@@ -161,6 +203,14 @@ fn add_facts(view: &View<'_>, report: &mut Report) {
         facts
             .push("first_ts", "First access", start, Unit::Ns)
             .hint("on the clock of the capture; of perf mostly since the computer was started");
+        // To the nanosecond, for who says when which phase was.
+        for (id, label, ns) in
+            [("first_ns", "First access, exactly", start), ("last_ns", "Last access, exactly", end)]
+        {
+            facts
+                .push(id, label, format!("{ns} ns"), Unit::None)
+                .hint("on the clock of the capture, as phases are given");
+        }
     }
     facts
         .push("classified", "Of a known kind", coverage.share(coverage.classified), Unit::Ratio)

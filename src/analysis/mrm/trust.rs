@@ -49,6 +49,7 @@ pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
         facts.push(id, label, coverage.share(n), Unit::Ratio);
     }
     report.facts(facts);
+    tell_of_clock(view, report);
     let n_differing = n_differing(&check_beside(&view.trace.beside));
     if n_differing > 0 {
         let files =
@@ -90,12 +91,23 @@ pub fn mark(trace: &Trace, query: &MemoryQuery, report: &mut Report) {
     }
 }
 
+/// Says so if times are no more than about right.
+pub fn tell_of_clock(view: &View<'_>, report: &mut Report) {
+    if collector_of(view) == Collector::Memray && !view.trace.accesses.is_empty() {
+        report.info(
+            "Times are approximate (10 ms): records of memray have none of their own, so each has that of the last measurement of \
+             memory before it. What is kept shorter than that, and intervals below it, say nothing.",
+        );
+    }
+}
+
 /// What a trace of that grade answers, or does not.
 fn what_it_tells(grade: Grade, collector: Collector, coverage: &Coverage) -> &'static str {
     let knows_no_kind =
         collector == Collector::PerfMemLabelled && coverage.share(coverage.classified) < 0.001;
     match grade {
         _ if coverage.n_rows == 0 => "nothing",
+        Grade::Pass if collector == Collector::Memray => "what is allocated and freed",
         Grade::Pass => "everything",
         Grade::Warn => "everything, with gaps",
         Grade::Fail if knows_no_kind => "nothing by kind",

@@ -1,9 +1,8 @@
 //! The key/value cache: how long its blocks live, and the table of pages that run directories hold.
 
 use super::mrm::charts::{cumulative, tone};
-use super::mrm::number_blocks;
-use super::mrm::trust::mark;
-use super::timeline::{MAX_ROWS, cut, with_left_out};
+use super::mrm::{append_part, trust};
+use super::timeline::{MAX_ROWS, cut, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, format_ns, group_digits};
 use crate::memory::View;
@@ -11,34 +10,25 @@ use crate::memory::kv::{KvBlocks, KvLife, KvPage};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot};
 use crate::report::{Column, Facts, Report, Table};
 use crate::trace::Run;
-use crate::trace::accesses::RegionType;
 
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "mrm-kv", title: "Key/value cache", applies, run, reference: None, is_late: false };
 
 /// Which kind an access is of may only come out when it is labelled, so the cache may turn out to be empty.
 fn applies(run: &Run) -> bool {
-    run.traces.iter().any(|trace| {
-        let accesses = &trace.accesses;
-        !accesses.is_empty()
-            && (!accesses.is_labelled() || accesses.iter().any(|row| row.region == RegionType::KvCache))
-    })
+    run.traces.iter().any(|trace| !trace.accesses.is_empty())
 }
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     for (number, view) in context.memory().iter().enumerate() {
         let mut part = Report::new(INFO.id, INFO.title);
+        trust::tell_of_clock(view, &mut part);
         let sums = Sums::new(&view.kv_blocks);
         add_trace(view, &sums, &mut part);
-        mark(view.trace, &context.query.memory, &mut part);
-        if report.summary.is_empty() {
-            report.summary = headline(&sums);
-        }
-        if number > 0 {
-            number_blocks(&mut part, number, &view.trace.source.file_name);
-        }
-        report.blocks.append(&mut part.blocks);
+        trust::mark(view.trace, &context.query.memory, &mut part);
+        part.summary = headline(&sums);
+        append_part(part, number, context.memory(), &mut report);
     }
     report
 }
@@ -113,7 +103,8 @@ fn add_trace(view: &View<'_>, sums: &Sums, report: &mut Report) {
             plot: Plot::Lines(Lines { lines: vec![line], unit: Unit::Ratio, over: Over::Duration }),
         });
     }
-    report.table(lives_table(&view.kv_blocks));
+    let start = view.trace.accesses.span().map_or(0, |(start, _)| start);
+    report.table(lives_table(&view.kv_blocks, start));
     report.info(
         "mrm-trace counts by page, not by address: several blocks on a page share an entry, a store to a neighbour counts as \
          eviction, what was stored before the trace seems to live since time 0, and reads after the eviction still \
@@ -122,25 +113,28 @@ fn add_trace(view: &View<'_>, sums: &Sums, report: &mut Report) {
     report.table(pages_table(view.kv_pages.pages()));
 }
 
-fn lives_table(blocks: &KvBlocks) -> Table {
+/// Times are from `start` on, as everywhere but in tables that other tools read.
+fn lives_table(blocks: &KvBlocks, start: i64) -> Table {
     let rows: Vec<KvLife> = blocks.lives().take(MAX_ROWS).collect();
     let n_left_out = blocks.len().saturating_sub(rows.len()) as u64;
-    let ns = |id, label: &str, value: fn(&KvLife) -> Option<i64>| {
-        Column::integer(id, label, Unit::Ns, rows.iter().map(value).collect())
+    let at = |id, label: &str, value: fn(&KvLife) -> Option<i64>| {
+        let from_start = |row: &KvLife| Some(value(row)?.saturating_sub(start));
+        Column::integer(id, label, Unit::NsOffset, rows.iter().map(from_start).collect())
     };
+    let addresses = rows.iter().map(|row| Some(format!("{:#x}", row.address)));
     let columns = vec![
         Column::counts("block_id", "block", Unit::Id, rows.iter().map(|row| u64::from(row.block_id)))
             .as_key(),
         Column::counts("generation", "life", Unit::Id, rows.iter().map(|row| u64::from(row.generation)))
             .as_key()
             .hint("counted from 0 at each address"),
-        Column::counts("address", "address", Unit::Id, rows.iter().map(|row| row.address)),
-        ns("write_ns", "stored", |row| row.write_ns).hint("on the clock of the capture"),
-        ns("last_read_ns", "last read", |row| row.last_read_ns),
-        ns("evict_ns", "overwritten", |row| row.evict_ns),
+        Column::text("address", "address", texts(addresses)),
+        at("write_ns", "stored", |row| row.write_ns).hint("from the first access of the trace on"),
+        at("last_read_ns", "last read", |row| row.last_read_ns),
+        at("evict_ns", "overwritten", |row| row.evict_ns),
         Column::counts("writes", "stores", Unit::Count, rows.iter().map(|row| row.writes)),
         Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)),
-        ns("lifetime_ns", "life", KvLife::lifetime_ns)
+        Column::integer("lifetime_ns", "life", Unit::Ns, rows.iter().map(KvLife::lifetime_ns).collect())
             .hint("from the store to the last read; not known without the store"),
     ];
     let table = Table::new("kv_lives", "Lives of blocks", columns)

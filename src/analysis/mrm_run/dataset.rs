@@ -10,6 +10,7 @@ use crate::memory::metrics::RegionMetrics;
 use crate::memory::summary::KindSummary;
 use crate::memory::telemetry::RunValidity;
 use crate::memory_run::metadata;
+use crate::memory_run::run_id::Settings;
 use crate::report::{Column, Report, Table, TextCells};
 use std::collections::BTreeMap;
 
@@ -65,8 +66,44 @@ pub fn add(runs: &[OneRun<'_>], context: &Context<'_>, report: &mut Report) {
     report.table(groups_table(runs, &kinds));
 }
 
+/// What was written about a run, else what its name says: 0.1.0 writes down no settings.
 fn at(run: &OneRun<'_>, path: &str) -> Option<String> {
-    run.directory.metadata.as_ref()?.at(path).filter(|value| **value != Json::Null).map(metadata::text_of)
+    let told = run.directory.metadata.as_ref().and_then(|metadata| metadata.at(path));
+    if let Some(told) = told.filter(|value| **value != Json::Null) {
+        return Some(metadata::text_of(told));
+    }
+    let settings = Settings::of_run(&run.directory.run_id)?;
+    match path {
+        "model.id" => Some(settings.model),
+        "generation.context_length" => Some(settings.context_length),
+        "generation.batch_size" => Some(settings.batch_size),
+        "generation.output_tokens" => Some(settings.output_tokens),
+        "generation.rep_index" => settings.repetition,
+        _ => None,
+    }
+    .map(str::to_string)
+}
+
+/// Columns of names, which are no numbers even where they look like some.
+const NAMES: [&str; 6] = ["machine_id", "model_id", "collector", "cpu_model", "os", "kernel"];
+
+/// A column of numbers if all cells that are there are such.
+fn of_values(id: &'static str, label: &str, values: &[Option<String>]) -> Column {
+    fn all<T: std::str::FromStr>(values: &[Option<String>]) -> Option<Vec<Option<T>>> {
+        values.iter().map(|value| value.as_ref().map(|value| value.parse()).transpose().ok()).collect()
+    }
+    let is_finite = |values: &Vec<Option<f64>>| values.iter().flatten().all(|value| value.is_finite());
+    if values.iter().any(Option::is_some) && !NAMES.contains(&id) {
+        if let Some(integers) = all(values) {
+            return Column::integer(id, label, Unit::Count, integers);
+        }
+        if let Some(floats) = all(values).filter(is_finite) {
+            return Column::float(id, label, Unit::Plain, floats);
+        }
+    }
+    let mut cells = TextCells::default();
+    values.iter().for_each(|value| cells.push(value.as_deref()));
+    Column::text(id, label, cells)
 }
 
 /// What was written about whether the run can be trusted, else what follows from the rest.
@@ -125,11 +162,12 @@ fn runs_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
                 let pages = kinds.iter().map(|kinds| i64::try_from(pages(kinds)).ok());
                 Column::integer(id, label, Unit::Count, pages.collect())
             }
-            "has_prompt_outputs" => text(&|run| {
-                Some(if run.directory.prompt_outputs.is_some() { "True" } else { "False" }.to_string())
-            }),
+            "has_prompt_outputs" => {
+                let has = |run: &OneRun<'_>| Some(run.directory.prompt_outputs.is_some());
+                Column::bool(id, label, runs.iter().map(has).collect())
+            }
             "recorded_at" => text(&|run| Some(run.directory.manifest.as_ref()?.created_at_utc.clone())),
-            _ => text(&|run| at(run, path)),
+            _ => of_values(id, label, &runs.iter().map(|run| at(run, path)).collect::<Vec<_>>()),
         }
     });
     Table::new("dataset", "Runs", columns.collect()).caption(
@@ -162,6 +200,8 @@ fn groups_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
             group.pages += kind.total_pages;
         }
     }
+    let contexts: Vec<Option<String>> =
+        groups.keys().map(|key| Some(key[2].clone()).filter(|context| !context.is_empty())).collect();
     let key = |at: usize| groups.keys().map(|key| key[at].as_str()).collect::<TextCells>();
     let float = |id: &'static str, label: &str, unit: Unit, get: &dyn Fn(&Group) -> Option<f64>| {
         Column::float(id, label, unit, groups.values().map(get).collect())
@@ -172,7 +212,7 @@ fn groups_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
         vec![
             Column::key("region_type", "kind", key(0)),
             Column::key("model_id", "model", key(1)),
-            Column::key("context_length", "context", key(2)),
+            of_values("context_length", "context", &contexts).as_key(),
             Column::integer(
                 "runs",
                 "runs",

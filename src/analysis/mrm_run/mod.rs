@@ -14,7 +14,7 @@ use crate::memory::summary::KindSummary;
 use crate::memory::telemetry::RunValidity;
 use crate::memory::{Kinds, View};
 use crate::memory_run::manifest::{FileCheck, ListedFile, State};
-use crate::memory_run::metrics::MetricsRow;
+use crate::memory_run::metrics::{Difference, MetricsRow};
 use crate::memory_run::{METADATA, RunDirectory, metadata, read_beside};
 use crate::report::{Column, Facts, Report, Table, TextCells};
 use crate::trace::accesses::PAGE_BITS;
@@ -27,6 +27,11 @@ pub const INFO: AnalysisInfo =
 
 fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| !trace.beside.is_empty())
+}
+
+/// Whether there are several runs, so that there is something to be said of all of them.
+pub fn has_several(run: &Run) -> bool {
+    run.traces.iter().filter(|trace| !trace.beside.is_empty()).count() > 1
 }
 
 /// A run with what lies beside its trace.
@@ -253,7 +258,8 @@ fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>,
     let floats = |id: &'static str, label: &str, unit: Unit, get: fn(&MetricsRow) -> Option<f64>| {
         Column::float(id, label, unit, stored.iter().map(get).collect())
     };
-    if verdicts.iter().any(|verdict| verdict.starts_with('✗')) {
+    let is_lacking = |row: &MetricsRow| stored.iter().all(|other| other.region_type != row.region_type);
+    if verdicts.iter().any(|verdict| verdict.starts_with('✗')) || computed.iter().any(is_lacking) {
         report.info(
             "The stored metrics are not all those of the trace as it is read here: it may have been labelled by other rules, \
              judged by other thresholds, or written by another version.",
@@ -281,6 +287,46 @@ fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>,
         )
         .caption("As metrics.csv has them. What is worked out from the trace stands in the report on memory by kind."),
     );
+    report.table(differences_table(stored, &computed));
+}
+
+/// Fields of the stored metrics that are others in those of the trace, and kinds that only one of them has.
+fn differences_table(stored: &[MetricsRow], computed: &[MetricsRow]) -> Table {
+    let mut rows: Vec<(&str, Difference)> = Vec::new();
+    let find = |rows: &'_ [MetricsRow], kind: &str| rows.iter().position(|row| row.region_type == kind);
+    let only = |own: &str, other: &str| Difference {
+        column: "region_type",
+        own: own.to_string(),
+        other: other.to_string(),
+    };
+    for row in stored {
+        let kind = row.region_type.as_str();
+        match find(computed, kind).and_then(|at| computed.get(at)) {
+            Some(other) => rows.extend(row.differences(other).into_iter().map(|found| (kind, found))),
+            None => rows.push((kind, only(kind, ""))),
+        }
+    }
+    let missing = computed.iter().filter(|row| find(stored, &row.region_type).is_none());
+    rows.extend(missing.map(|row| (row.region_type.as_str(), only("", &row.region_type))));
+    Table::new(
+        "metric_differences",
+        "Stored metrics that are not those of the trace",
+        vec![
+            Column::key("region_type", "kind", rows.iter().map(|(kind, _)| *kind).collect()),
+            Column::key("column", "column", rows.iter().map(|(_, found)| found.column).collect()),
+            Column::text(
+                "stored",
+                "in metrics.csv",
+                rows.iter().map(|(_, found)| found.own.as_str()).collect(),
+            ),
+            Column::text(
+                "computed",
+                "of the trace",
+                rows.iter().map(|(_, found)| found.other.as_str()).collect(),
+            ),
+        ],
+    )
+    .if_empty("All of them are.")
 }
 
 /// What was worked out for each kind of memory, as `metrics.csv` has it.

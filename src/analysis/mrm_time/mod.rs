@@ -1,8 +1,7 @@
 //! Memory over time: what is touched when, by kind and by place.
 
 use super::mrm::charts::tone;
-use super::mrm::number_blocks;
-use super::mrm::trust::mark;
+use super::mrm::{append_part, trust};
 use super::timeline::texts;
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, format_bytes};
@@ -52,15 +51,10 @@ fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     for (number, view) in context.memory().iter().enumerate() {
         let mut part = Report::new(INFO.id, INFO.title);
+        trust::tell_of_clock(view, &mut part);
         add_trace(view, &mut part);
-        mark(view.trace, &context.query.memory, &mut part);
-        if report.summary.is_empty() {
-            report.summary = std::mem::take(&mut part.summary);
-        }
-        if number > 0 {
-            number_blocks(&mut part, number, &view.trace.source.file_name);
-        }
-        report.blocks.append(&mut part.blocks);
+        trust::mark(view.trace, &context.query.memory, &mut part);
+        append_part(part, number, context.memory(), &mut report);
     }
     report
 }
@@ -216,11 +210,11 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
     let Some(over_time) = OverTime::with_places(view, N_TIMES, &places) else { return };
     let start_of = |at: usize| over_time.start_of(at);
     let OverTime { kinds, stretches, span, place_kinds, .. } = &over_time;
-    // The kind that most accesses to a place are to.
+    // The kind that most accesses to a place are to; none where there are no accesses.
     let place_kinds: Vec<&str> = place_kinds
         .chunks(kinds.len().max(1))
         .map(|counts| {
-            let most = counts.iter().zip(kinds).max_by_key(|(n, _)| **n);
+            let most = counts.iter().zip(kinds).filter(|(n, _)| **n > 0).max_by_key(|(n, _)| **n);
             most.map_or("", |(_, kind)| view.kinds.name(*kind))
         })
         .collect();
@@ -231,16 +225,23 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
         crate::base::units::format_ns((span / N_TIMES as i128) as i64),
         format_bytes(view.pages.len().saturating_mul(4096))
     );
-    report.chart(growth(view, kinds, stretches, &start_of));
+    let (growth, growth_table) = growth(view, kinds, stretches, &start_of);
+    report.chart(growth);
     report.chart(touched(stretches, &start_of, end.saturating_sub(start)));
     report.chart(heat(&places, &place_kinds, stretches, end.saturating_sub(start)));
     report.table(times(stretches, &start_of));
+    report.table(growth_table);
     report.table(places_table(&places, &place_kinds, stretches));
     report.table(cells_table(&places, stretches, &start_of));
 }
 
-/// Bytes that each kind has touched up to a time.
-fn growth(view: &View<'_>, kinds: &[Kind], stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64) -> Chart {
+/// Bytes that each kind has touched up to a time, as a picture and as its numbers.
+fn growth(
+    view: &View<'_>,
+    kinds: &[Kind],
+    stretches: &[Stretch],
+    start_of: &dyn Fn(usize) -> i64,
+) -> (Chart, Table) {
     let mut lines: Vec<Line> = Vec::new();
     for (number, kind) in kinds.iter().enumerate() {
         if lines.len() >= MAX_LINES {
@@ -256,12 +257,27 @@ fn growth(view: &View<'_>, kinds: &[Kind], stretches: &[Stretch], start_of: &dyn
             lines.push(Line { name: view.kinds.name(*kind).to_string(), tone: tone(lines.len()), points });
         }
     }
-    Chart {
+    let points = || {
+        lines.iter().flat_map(|line| line.points.iter().map(|(start, bytes)| (&line.name, *start, *bytes)))
+    };
+    let table = Table::new(
+        "touched_so_far",
+        "Memory touched so far",
+        vec![
+            Column::key("kind", "kind", texts(points().map(|(kind, ..)| Some(kind.as_str())))),
+            Column::integer("start", "from", Unit::NsOffset, points().map(|point| Some(point.1)).collect())
+                .as_key(),
+            Column::counts("bytes", "touched so far", Unit::Bytes, points().map(|point| point.2 as u64)),
+        ],
+    )
+    .caption("The numbers of the picture: at the end of the stretch of time that begins there.");
+    let chart = Chart {
         id: "touched_by_kind".into(),
         title: "Memory touched so far".to_string(),
         caption: "Bytes of the distinct pages of a kind up to that time.".to_string(),
         plot: Plot::Lines(Lines { lines, unit: Unit::Bytes, over: Over::Time }),
-    }
+    };
+    (chart, table)
 }
 
 fn touched(stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64, end: i64) -> Chart {
@@ -298,7 +314,7 @@ fn heat(places: &Places, kinds: &[&str], stretches: &[Stretch], span: i64) -> Ch
             })
             .collect(),
     };
-    let label = |(at, kind): (usize, &&str)| format!("{} {kind}", places.label(at));
+    let label = |(at, kind): (usize, &&str)| format!("{} {kind}", places.label(at)).trim_end().to_string();
     let adjoins = |at: usize| {
         let below = at.checked_sub(1).and_then(|below| places.ranges.get(below));
         below.zip(places.ranges.get(at)).is_some_and(|(below, own)| below.1 + 1 == own.0)
@@ -369,7 +385,11 @@ fn places_table(places: &Places, kinds: &[&str], stretches: &[Stretch]) -> Table
                 Unit::Bytes,
                 places.ranges.iter().map(|(first, last)| (last - first + 1).saturating_mul(4096)),
             ),
-            Column::text("mostly", "mostly", texts(kinds.iter().map(|kind| Some(*kind)))),
+            Column::text(
+                "mostly",
+                "mostly",
+                texts(kinds.iter().map(|kind| Some(*kind).filter(|kind| !kind.is_empty()))),
+            ),
             Column::counts("reads", "reads", Unit::Count, sum(|counts| counts.reads)),
             Column::counts("writes", "writes", Unit::Count, sum(|counts| counts.writes)),
             Column::counts("accesses", "accesses", Unit::Count, sum(|counts| counts.all)).with_bar(),

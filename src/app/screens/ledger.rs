@@ -532,7 +532,9 @@ fn issue_view(issue: IssueView) -> impl IntoView {
                     <span class="issue-count">{(words().times)(count)}</span>
                 </p>
                 <p class="issue-where">{(words().first_at)(first_line, first_byte)}</p>
-                {(!example.is_empty()).then(|| view! { <pre class="issue-example"><bdi>{text::visible(&example)}</bdi></pre> })}
+                {(!example.is_empty()).then(|| view! {
+                    <pre class="issue-example"><bdi>{example.lines().map(text::visible).collect::<Vec<_>>().join("\n")}</bdi></pre>
+                })}
                 {(!hint.is_empty()).then(|| view! { <p class="issue-hint">{hint}</p> })}
             </div>
         </li>

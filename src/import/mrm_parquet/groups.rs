@@ -36,7 +36,7 @@ impl<S: Source> Groups<S> {
         let missing_columns = match schema::check(Kind::Trace, &file) {
             Check::Fits => Vec::new(),
             Check::Missing(columns) if NEEDED.iter().any(|needed| columns.contains(needed)) => {
-                return Err(other_table(&file));
+                return Err(other_table(&file, &columns));
             }
             Check::Missing(columns) => columns,
             Check::Version(what) => return Err(other_version(what)),
@@ -52,7 +52,7 @@ impl<S: Source> Groups<S> {
         }
         let odd = trace_table::odd_columns(&self.file);
         if !odd.is_empty() {
-            let odd: Vec<String> = odd.iter().map(|(name, what)| format!("{name} ({what})")).collect();
+            let odd: Vec<String> = odd.iter().map(ToString::to_string).collect();
             out.trace.ledger.file(&ODD_COLUMNS, start, odd.join(", ").as_bytes());
         }
         out.trace.accesses.set_expected();
@@ -143,6 +143,9 @@ impl<S: Source> Groups<S> {
             let what = counted(n_missing, "number", "numbers");
             trace.ledger.file(&OUT_OF_RANGE, at, what.as_bytes());
         }
+        if let Some(op) = &info.other_op {
+            trace.ledger.file(&OTHER_OPERATION, at, op.as_bytes());
+        }
         let n_kept = trace.accesses.n_seen() - n_before;
         let n_out = info.n_skipped - n_skipped;
         // The bytes of a group are shared out between rows that were kept and left out.
@@ -154,7 +157,11 @@ impl<S: Source> Groups<S> {
         trace.ledger.keep_records(n_kept, if n_kept > 0 { n_bytes - n_bytes_out } else { 0 });
         if n_out > 0 {
             trace.ledger.skip_records(n_out, n_bytes_out);
-            trace.ledger.file(&WITHOUT_ADDRESS, at, format!("{n_out} rows").as_bytes());
+            // Where all rows are without it, the reason mostly is the type of a column.
+            let odd = trace_table::odd_columns(file);
+            let why = odd.iter().find(|odd| NEEDED.contains(&odd.name));
+            let why = why.map_or(String::new(), |odd| format!(": {odd}"));
+            trace.ledger.file(&WITHOUT_ADDRESS, at, format!("{n_out} rows{why}").as_bytes());
         }
     }
 
@@ -230,14 +237,22 @@ fn other_version(what: String) -> ImportError {
     ImportError { code: "parquet-version", what, hint: "write it with a version that is read".to_string() }
 }
 
-fn other_table<S: Source>(file: &ParquetFile<S>) -> ImportError {
-    let names: Vec<&str> = file.columns().iter().map(|column| column.name.as_str()).take(12).collect();
+/// `missing` are columns that a trace needs.
+fn other_table<S: Source>(file: &ParquetFile<S>, missing: &[&str]) -> ImportError {
+    let (without, with): (Vec<&str>, Vec<&str>) = NEEDED.iter().partition(|needed| missing.contains(needed));
+    // Other tables of a run have one of them as well.
+    let what = if with.len() < 2 {
+        let names: Vec<&str> = file.columns().iter().map(|column| column.name.as_str()).take(12).collect();
+        format!("this Parquet file is no trace of memory accesses; its columns are {}", names.join(", "))
+    } else {
+        format!(
+            "this Parquet file has no {}, without which its rows are no accesses to memory",
+            without.iter().map(|name| format!("column {name}")).collect::<Vec<_>>().join(" and no ")
+        )
+    };
     ImportError {
         code: "parquet-other-table",
-        what: format!(
-            "this Parquet file is no trace of memory accesses; its columns are {}",
-            names.join(", ")
-        ),
-        hint: "open the trace.parquet of a run".to_string(),
+        what,
+        hint: format!("open the trace.parquet of a run, which has {}", NEEDED.join(", ")),
     }
 }

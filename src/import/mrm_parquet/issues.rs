@@ -12,6 +12,9 @@ issue_kinds! {
         "write numbers as numbers, and load or store as text";
     OUT_OF_RANGE = "mrm-out-of-range", Note,
         "row groups have numbers that are negative or too large for their column, which count as missing", "";
+    OTHER_OPERATION = "mrm-other-operation", Note,
+        "row groups have operations that are neither load nor store, which count as no reads and no writes",
+        "write load and store, in lower case";
     WITHOUT_ADDRESS = "mrm-row-without-address", Skipped,
         "rows without a time, an address or an operation, skipped", "";
     DAMAGED_GROUP = "mrm-damaged-group", Skipped,

@@ -167,6 +167,7 @@ impl LineRows for Samples {
     }
 
     fn describe(&self, out: &mut TraceBuilder) {
+        out.trace.accesses.set_expected();
         out.trace.source.producer = Some("perf script".to_string());
     }
 }
