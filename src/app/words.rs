@@ -147,6 +147,8 @@ pub struct Words {
     pub verdict_clean: fn(u64, &str) -> String,
     pub verdict_notes: fn(u64, &str) -> String,
     pub verdict_counts: fn((u64, u64, u64), &str) -> String,
+    /// Kept, repaired and skipped; what they are called; why there is more that is not among them.
+    pub verdict_unused: fn((u64, u64, u64), &str, &[&str]) -> String,
     pub verdict_unreadable: &'static str,
     pub verdict_stopped: fn(u64, u64, u64, &str) -> String,
     /// Files that were read, and all of them.
@@ -314,6 +316,18 @@ pub struct PrivacyWords {
 /// The words in the language of the page.
 pub fn words() -> &'static Words {
     &ENGLISH
+}
+
+/// What became of the records that were read.
+fn records_told((kept, repaired, skipped): (u64, u64, u64), noun: &str) -> String {
+    let mut parts = vec![format!("{} kept", number(kept))];
+    if repaired > 0 {
+        parts.push(format!("{} repaired", number(repaired)));
+    }
+    if skipped > 0 {
+        parts.push(format!("{} skipped", number(skipped)));
+    }
+    format!("{} {noun} read = {}", number(kept + repaired + skipped), parts.join(" + "))
 }
 
 fn number(n: u64) -> String {
@@ -544,15 +558,11 @@ static ENGLISH: Words = Words {
     },
     verdict_notes: |records, noun| format!("Everything was read: {} {noun}, with remarks.", number(records)),
     verdict_unreadable: "It could not be read. The reports are on what lies beside it.",
-    verdict_counts: |(kept, repaired, skipped), noun| {
-        let mut parts = vec![format!("{} kept", number(kept))];
-        if repaired > 0 {
-            parts.push(format!("{} repaired", number(repaired)));
-        }
-        if skipped > 0 {
-            parts.push(format!("{} skipped", number(skipped)));
-        }
-        format!("{} {noun} read = {}", number(kept + repaired + skipped), parts.join(" + "))
+    verdict_counts: records_told,
+    verdict_unused: |counts, noun, unused| {
+        let (told, rest) = unused.split_at(unused.len().min(3));
+        let more = if rest.is_empty() { "" } else { "; and more" };
+        format!("Not everything was used: {}{more}. {}.", told.join("; "), records_told(counts, noun))
     },
     verdict_stopped: |read, total, records, noun| {
         format!(

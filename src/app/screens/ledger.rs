@@ -316,6 +316,10 @@ pub(super) fn verdict_of(file: &FileView, ledger: &LedgerView, is_so_far: bool) 
         (words().verdict_stopped)(ledger.file_bytes_read, file.bytes, ledger.records(), noun)
     } else if ledger.is_unreadable() {
         words().verdict_unreadable.to_string()
+    } else if let unused = ledger.unused()
+        && !unused.is_empty()
+    {
+        (words().verdict_unused)(counts, noun, &unused)
     } else if ledger.is_clean() {
         (words().verdict_clean)(ledger.records(), noun)
     } else if counts.1 + counts.2 == 0 {
