@@ -2,7 +2,7 @@
 
 use super::against::Sides;
 use super::archives::Work;
-use super::browser::{self, Half, Local, Picked, Port, Spot, Theme};
+use super::browser::{self, Half, Local, Picked, Port, Ranges, Spot, Theme};
 use super::client::{Answer, Client, Event};
 use super::embed::{self, Embed};
 use super::landing::Landing;
@@ -11,7 +11,7 @@ use super::screens::Way;
 use super::shelf::Shelf;
 use super::words::words;
 use super::writing::Writing;
-use crate::app::own_table::first_query;
+use crate::app::own_table::{OwnTable, first_query};
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::analysis::Query;
@@ -169,6 +169,15 @@ impl Source {
         }
     }
 
+    /// Address ranges that came with it.
+    fn ranges(&self) -> Option<Ranges> {
+        match self {
+            Source::File(file) => file.ranges.clone(),
+            Source::Together(files) => files.iter().find_map(|file| file.ranges.clone()),
+            Source::Kept(_) | Source::Sides(_) | Source::Link(_) => None,
+        }
+    }
+
     fn file_bytes(&self) -> u64 {
         match self {
             Source::File(file) => file.blob.size() as u64,
@@ -195,6 +204,8 @@ pub struct Tab {
     pub report: RwSignal<Option<String>>,
     /// Rows that someone asked to be led to; their table takes it.
     pub led_to: RwSignal<Option<RowsOf>>,
+    /// The address ranges that came from a file.
+    pub ranges: RwSignal<Option<Ranges>>,
     pub exporting: RwSignal<Option<Exporting>>,
     /// Where something is to go, while the dialog on it is open.
     pub share: RwSignal<Option<Way>>,
@@ -484,6 +495,7 @@ impl Tab {
             document: RwSignal::new(None),
             report: RwSignal::new(None),
             led_to: RwSignal::new(None),
+            ranges: RwSignal::new(source.ranges()),
             exporting: RwSignal::new(None),
             share: RwSignal::new(None),
             window: StoredValue::new(None),
@@ -545,7 +557,10 @@ impl Tab {
         let Some(source) = self.source.with_value(Clone::clone) else { return };
         // What was asked of it, if it is read again.
         let asked = self.document.with_untracked(|document| Some(document.as_ref()?.query.clone()));
-        let query = asked.unwrap_or_else(first_query);
+        let query = asked.unwrap_or_else(|| match self.ranges.get_untracked() {
+            Some(ranges) => OwnTable::MemoryRanges.put(first_query(), ranges.text),
+            None => first_query(),
+        });
         self.document.set(None);
         self.exporting.set(None);
         self.digests.set(None);

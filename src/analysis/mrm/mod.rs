@@ -7,12 +7,13 @@ pub mod histograms;
 pub mod tables;
 pub mod trust;
 
-use super::{AnalysisInfo, Context};
-use crate::base::units::{Unit, group_digits};
+use super::{AnalysisInfo, Context, mrm_run};
+use crate::base::units::{Unit, counted, group_digits};
 use crate::memory::labelling::Stopped;
 use crate::memory::suitability::Thresholds;
 use crate::memory::summary::{self, KindSummary};
 use crate::memory::{Kind, View};
+use crate::memory_run::KV_RANGES;
 use crate::report::{Block, Facts, Report};
 use crate::trace::Run;
 use crate::trace::accesses::PAGE_BITS;
@@ -106,6 +107,7 @@ fn add_trace(
         report.warning(format!("{n} accesses of no known kind are left out, as was asked for."));
     }
     warn_of_phases(view, context, report);
+    tell_ranges(view, context, report);
     add_facts(view, report);
     let source = Source { view, kinds };
     report.table(glance::table(&source, thresholds));
@@ -116,6 +118,23 @@ fn add_trace(
     source.all().into_iter().for_each(|table| report.table(table));
     report.table(source.region_map());
     histograms::tables(view).into_iter().for_each(|table| report.table(table));
+}
+
+/// Says where address ranges are from that nobody has given.
+fn tell_ranges(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
+    if !context.query.memory.ranges.trim().is_empty() {
+        return;
+    }
+    match mrm_run::ranges_beside(view.trace) {
+        Some(Ok(ranges)) => {
+            let n = counted(ranges.len() as u64, "address range", "address ranges");
+            report.info(format!("{n} are known from {KV_RANGES}, which lies beside the trace."));
+        }
+        Some(Err(problem)) => report.warning(format!(
+            "{KV_RANGES} lies beside the trace, but can not be read and counts for nothing: {problem}."
+        )),
+        None => {}
+    }
 }
 
 /// Says so if reports are on the first accesses only.

@@ -6,6 +6,7 @@ use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;
 use tracedrop::analysis::Query;
+use tracedrop::base::text;
 
 /// How accesses to memory are labelled and judged: what becomes of those of no known kind, by which rules runs are judged,
 /// and `children`, where more is written. Closed until someone opens it, or has asked for something.
@@ -13,13 +14,14 @@ use tracedrop::analysis::Query;
 pub fn MemorySettings(tab: Tab, #[prop(into)] query: Signal<Query>, children: Children) -> impl IntoView {
     let unknown = Memo::new(move |_| query.with(|query| query.memory.unknown.clone()));
     let later = Memo::new(move |_| query.with(|query| query.memory.has_later_rules()));
+    let is_asked = Memo::new(move |_| query.with(|query| query.memory != Default::default()));
     let ask = move |change: &dyn Fn(&mut Query)| {
         let mut query = query.get_untracked();
         change(&mut query);
         tab.set_query(query);
     };
     view! {
-        <details class="own-table" open=query.with_untracked(|query| query.memory != Default::default())>
+        <details class="own-table" open=move || is_asked.get()>
         <summary>{words().memory_settings}</summary>
         <div class="choices">
             <label class="choice">
@@ -66,6 +68,21 @@ pub fn MemorySettings(tab: Tab, #[prop(into)] query: Signal<Query>, children: Ch
 pub fn OwnTableEditor(tab: Tab, table: OwnTable, #[prop(into)] query: Signal<Query>) -> impl IntoView {
     let draft = RwSignal::new(query.with_untracked(|query| table.text_of(query)));
     let in_use = Memo::new(move |_| query.with(|query| table.text_of(query)));
+    // It may be changed by a file that is dropped.
+    Effect::new(move |before: Option<String>| {
+        let now = in_use.get();
+        if before.is_some_and(|before| before != now) {
+            draft.set(now.clone());
+        }
+        now
+    });
+    // Ranges are a file's until someone has written over them.
+    let from_file = move || {
+        let ranges = tab.ranges.get().filter(|_| table == OwnTable::MemoryRanges)?;
+        in_use
+            .with(|in_use| *in_use == ranges.text)
+            .then(|| (words().ranges_from)(&text::visible(&ranges.name)))
+    };
     let is_changed = move || draft.with(|draft| in_use.with(|in_use| draft != in_use));
     let apply = move |text: String| {
         if let Some(key) = table.key() {
@@ -74,7 +91,7 @@ pub fn OwnTableEditor(tab: Tab, table: OwnTable, #[prop(into)] query: Signal<Que
         tab.set_query(table.put(query.get_untracked(), text));
     };
     view! {
-        <details class="own-table" open=in_use.with_untracked(|text| !text.is_empty())>
+        <details class="own-table" open=move || in_use.with(|text| !text.is_empty())>
             <summary>{table.title()}</summary>
             <label>
                 <span>{table.explanation()}</span>
@@ -86,6 +103,7 @@ pub fn OwnTableEditor(tab: Tab, table: OwnTable, #[prop(into)] query: Signal<Que
                     on:input:target=move |event| draft.set(event.target().value())
                 ></textarea>
             </label>
+            {move || from_file().map(|words| view! { <p class="own-table-from">{words}</p> })}
             <div class="own-table-actions">
                 <button class="button" disabled=move || !is_changed() on:click=move |_| apply(draft.get_untracked())>
                     {words().own_apply}
