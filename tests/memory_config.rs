@@ -114,7 +114,12 @@ fn an_opened_configuration_says_what_the_command_says() {
         let reports = reports("config.yaml", yaml);
         let [report] = &reports[..] else { panic!("{name}") };
         let judged = memory_config::judge(yaml.as_bytes());
-        assert_eq!(report.summary.contains("is valid"), judged.errors.is_empty(), "{name}: {}", report.summary);
+        assert_eq!(
+            report.summary.contains("is valid"),
+            judged.errors.is_empty(),
+            "{name}: {}",
+            report.summary
+        );
         assert_eq!(table(report, "errors").map_or(0, Table::n_rows), judged.errors.len(), "{name}");
         let n_listed = table(report, "plan").map(|plan| plan.n_rows() as u64 + plan.n_left_out);
         assert_eq!(n_listed, judged.config.map(|config| config.n_runs().0), "{name}");

@@ -204,6 +204,8 @@ pub struct Tab {
     pub report: RwSignal<Option<String>>,
     /// Rows that someone asked to be led to; their table takes it.
     pub led_to: RwSignal<Option<RowsOf>>,
+    /// `id` of the format that it is read as, where that is not by its content.
+    format: StoredValue<Option<&'static str>>,
     /// The address ranges that came from a file.
     pub ranges: RwSignal<Option<Ranges>>,
     pub exporting: RwSignal<Option<Exporting>>,
@@ -495,6 +497,7 @@ impl Tab {
             document: RwSignal::new(None),
             report: RwSignal::new(None),
             led_to: RwSignal::new(None),
+            format: StoredValue::new(None),
             ranges: RwSignal::new(source.ranges()),
             exporting: RwSignal::new(None),
             share: RwSignal::new(None),
@@ -523,6 +526,13 @@ impl Tab {
     /// Opens the file, with a worker of its own: from its index if that is kept, else it is read.
     pub fn start(self) {
         self.start_with(false);
+    }
+
+    /// Reads the file again, as the format of that `id`; `None` to go by its content.
+    pub fn read_as(self, format: Option<&'static str>) {
+        self.format.set_value(format);
+        // Not from within a part of the document that ends with this.
+        browser::after(0, move || self.read_again());
     }
 
     /// Reads the file from its beginning, whatever is kept.
@@ -601,7 +611,10 @@ impl Tab {
             && blob.size() >= MIN_KEPT_BYTES
             && beside.is_empty()
             && self.app.shelf.keeps.get_untracked();
-        let keep = modified_ms.filter(|_| is_large).map(|modified_ms| Keep { modified_ms, afresh });
+        // An index is of what everybody reads in the file.
+        let is_usual = self.format.with_value(Option::is_none);
+        let keep =
+            modified_ms.filter(|_| is_large && is_usual).map(|modified_ms| Keep { modified_ms, afresh });
         self.send_files(client, vec![file], keep, query);
     }
 
@@ -609,7 +622,7 @@ impl Tab {
     fn send_files(self, client: &Client, files: Vec<Picked>, keep: Option<Keep>, query: Query) {
         let is_large = files.iter().any(|file| file.blob.size() >= MIN_HELPED_BYTES);
         let ports = if is_large { self.take_helpers() } else { Vec::new() };
-        let (files, blobs) = as_sent(files, keep);
+        let (files, blobs) = as_sent(files, keep, self.format.get_value());
         client.send_with(&Request::Open { files, query }, &blobs, ports);
     }
 
@@ -879,7 +892,11 @@ impl Tab {
 }
 
 /// Files as a request names them, and the `Blob`s that go beside it.
-fn as_sent(files: Vec<Picked>, keep: Option<Keep>) -> (Vec<OpenFile>, Vec<browser::Blob>) {
+fn as_sent(
+    files: Vec<Picked>,
+    keep: Option<Keep>,
+    format: Option<&str>,
+) -> (Vec<OpenFile>, Vec<browser::Blob>) {
     let (mut named, mut blobs) = (Vec::new(), Vec::new());
     for Picked { name, blob, beside, .. } in files {
         blobs.push(blob);
@@ -888,7 +905,7 @@ fn as_sent(files: Vec<Picked>, keep: Option<Keep>) -> (Vec<OpenFile>, Vec<browse
             blobs.push(other.blob);
             NamedFile { name: other.name, n_bytes }
         });
-        named.push(OpenFile { name, keep, beside: beside.collect() });
+        named.push(OpenFile { name, format: format.map(str::to_string), keep, beside: beside.collect() });
     }
     (named, blobs)
 }

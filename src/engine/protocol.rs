@@ -99,6 +99,8 @@ pub struct PreviewView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenFile {
     pub name: String,
+    /// `id` of the format that it is read as, whatever its content looks like; `None` to go by that.
+    pub format: Option<String>,
     /// Nothing is kept of files that are read together.
     pub keep: Option<Keep>,
     /// The other files in the directory of its run, whose `Blob`s come behind its own; mostly empty.

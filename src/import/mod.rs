@@ -35,6 +35,7 @@ pub const FORMATS: &[&FormatInfo] = &[
     &sway::INFO,
     &python_sampling::INFO,
     &memray::INFO,
+    &memray::SEED_INFO,
     &mrm_parquet::INFO,
     &perf_text::INFO,
     &perf_text::SEED_INFO,

@@ -40,6 +40,10 @@ fn run(context: &Context<'_>) -> Report {
     if let Some(problem) = context.query.memory.problem() {
         report.warning(format!("What was asked for can not be read and counts for nothing: {problem}."));
     }
+    let differences = context.query.memory.differences();
+    if !differences.is_empty() {
+        report.info(format!("Not as by default: {}.", differences.join("; ")));
+    }
     for (number, view) in views.iter().enumerate() {
         let kinds = kinds_of(view, &thresholds);
         let mut part = Report::new(INFO.id, INFO.title);
@@ -110,6 +114,9 @@ fn add_trace(
     tell_ranges(view, context, report);
     add_facts(view, report);
     let source = Source { view, kinds };
+    if !kinds.is_empty() {
+        report.facts(glance::suitability(&source, thresholds));
+    }
     report.table(glance::table(&source, thresholds));
     glance::notes(&source, report);
     for chart in charts::all(&source, thresholds) {
