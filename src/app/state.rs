@@ -710,7 +710,7 @@ impl Tab {
                         pace.making.seconds_left(100)
                     }
                 };
-                let bytes_per_second = pace.reading.per_second();
+                let bytes_per_second = pace.reading.per_second_of(progress.file_bytes);
                 self.pace.set_value(pace);
                 let reading = Reading { bytes_per_second, seconds_left, progress };
                 self.reading.set(reading);

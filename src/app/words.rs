@@ -154,6 +154,8 @@ pub struct Words {
     /// Files that were read, and all of them.
     pub verdict_left_out: fn(u64, u64, u64, &str) -> String,
     pub verdict_so_far: fn(u64, &str) -> String,
+    /// The same while only a stretch of time is held.
+    pub verdict_held_so_far: fn(u64, &str) -> String,
     pub show_account: &'static str,
     pub hide_account: &'static str,
     pub account_title: &'static str,
@@ -586,6 +588,12 @@ static ENGLISH: Words = Words {
             "{} of {} were read: {} {noun}.",
             number(n_read),
             counted(n_files, "file", "files"),
+            number(records)
+        )
+    },
+    verdict_held_so_far: |records, noun| {
+        format!(
+            "{} {noun} so far. The numbers below are of those in the stretch of time that is held.",
             number(records)
         )
     },
