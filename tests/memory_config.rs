@@ -145,7 +145,7 @@ fn address_ranges_alone_say_what_they_are() {
     let list = r#"[{"addr_start": 4096, "addr_end": 8192, "region_type": "kv_cache"}]"#;
     let reports = reports("kv_ranges.json", list);
     let [report] = &reports[..] else { panic!() };
-    assert_eq!(report.summary, "These are 1 address range, for a trace of memory accesses.");
+    assert_eq!(report.summary, "1 address range, for a trace of memory accesses.");
     assert_eq!(table(report, "ranges").unwrap().column("addr_end").unwrap().cells.get(0).plain(), "0x2000");
     let broken = self::reports("kv_ranges.json", r#"[{"addr_start": 4096}]"#);
     assert!(broken[0].summary.contains("can not be read"));

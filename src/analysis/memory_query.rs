@@ -65,10 +65,10 @@ impl MemoryQuery {
         }
         if !options.ranges.is_empty() {
             let n = counted(options.ranges.len() as u64, "address range", "address ranges");
-            told.push(format!("{n} were given"));
+            told.push(format!("with {n} that someone gave"));
         }
         if !options.phases.is_empty() {
-            told.push("phases were given".to_string());
+            told.push("with phases that someone gave".to_string());
         }
         let (thresholds, usual) = (self.thresholds(), Thresholds::default());
         if thresholds != usual {

@@ -75,5 +75,5 @@ fn add(trace: &Trace, report: &mut Report) -> String {
     let table =
         Table::new("ranges", "What lies where", columns).if_empty("The list is empty.").not_compared();
     report.table(with_left_out(table, n_left_out));
-    format!("These are {n}, for a trace of memory accesses.")
+    format!("{n}, for a trace of memory accesses.")
 }

@@ -135,7 +135,7 @@ fn tell_ranges(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
     match mrm_run::ranges_beside(view.trace) {
         Some(Ok(ranges)) => {
             let n = counted(ranges.len() as u64, "address range", "address ranges");
-            report.info(format!("{n} are known from {KV_RANGES}, which lies beside the trace."));
+            report.info(format!("{KV_RANGES}, which lies beside the trace, tells of {n}."));
         }
         Some(Err(problem)) => report.warning(format!(
             "{KV_RANGES} lies beside the trace, but can not be read and counts for nothing: {problem}."
