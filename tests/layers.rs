@@ -15,7 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("import", &["base", "trace", "parquet", "memory_run", "import"]),
     ("report", &["base", "report"]),
     ("scene", &["base", "report", "scene"]),
-    ("analysis", &["base", "gpu", "trace", "memory", "memory_run", "report", "analysis"]),
+    ("analysis", &["base", "gpu", "trace", "memory", "memory_run", "memory_config", "report", "analysis"]),
     ("compare", &["base", "trace", "report", "analysis", "compare"]),
     ("index", &["base", "trace", "import", "report", "analysis", "index"]),
     (

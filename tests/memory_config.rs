@@ -4,7 +4,10 @@ mod support;
 
 use serde_json::{Value, json};
 use support::data_dirs;
-use tracedrop::memory_config::{Config, ConfigError};
+use tracedrop::analysis::Query;
+use tracedrop::engine::{Session, Shown};
+use tracedrop::memory_config::{self, Config, ConfigError};
+use tracedrop::report::{Report, Table};
 
 fn cases() -> Vec<Value> {
     let read = |dir: std::path::PathBuf| {
@@ -135,4 +138,68 @@ fn odd_configurations_fare_as_with_the_reference() {
     let absolute = "experiment: {name: t}\nmodels:\n  - {id: /abs, engine: vllm, path: x}\n";
     let plan = Config::read(absolute.as_bytes()).unwrap();
     assert_eq!(plan.plan().next().unwrap().output_dir, "/abs_ctx2048_batch1_out128_rep0");
+}
+
+/// The reports on a file.
+fn reports(name: &str, content: &str) -> Vec<Report> {
+    let mut session = Session::new(name, content.len() as u64, None, Query::default());
+    session.feed(content.as_bytes());
+    session.finish().unwrap();
+    assert!(!session.can_be_kept());
+    session.reports().to_vec()
+}
+
+fn table<'a>(report: &'a Report, id: &str) -> Option<&'a Table> {
+    report.tables().find(|table| table.id == id)
+}
+
+/// Opened as a file, a configuration is told from others by its content, and judged and planned as by the command.
+#[test]
+fn an_opened_configuration_says_what_the_command_says() {
+    let mut n_told = 0;
+    for case in cases() {
+        let (name, yaml) = (case["name"].as_str().unwrap(), case["yaml"].as_str().unwrap());
+        let is_told = yaml.lines().any(|line| line.starts_with("experiment:"));
+        if !is_told {
+            continue;
+        }
+        n_told += 1;
+        let reports = reports("config.yaml", yaml);
+        let [report] = &reports[..] else { panic!("{name}") };
+        let judged = memory_config::judge(yaml.as_bytes());
+        assert_eq!(
+            report.summary.contains("is valid"),
+            judged.errors.is_empty(),
+            "{name}: {}",
+            report.summary
+        );
+        assert_eq!(table(report, "errors").map_or(0, Table::n_rows), judged.errors.len(), "{name}");
+        let n_listed = table(report, "plan").map(|plan| plan.n_rows() as u64 + plan.n_left_out);
+        assert_eq!(n_listed, judged.config.map(|config| config.n_runs().0), "{name}");
+    }
+    assert!(n_told > 5);
+}
+
+#[test]
+fn a_long_plan_is_cut_and_counted() {
+    let numbers: Vec<String> = (1..=200).map(|n| n.to_string()).collect();
+    let list = numbers.join(", ");
+    let yaml = format!(
+        "experiment: {{name: n}}\nmodels: [{{id: a, engine: vllm, path: p}}]\nsweep: {{context_lengths: [{list}], batch_sizes: [{list}], repetitions: 1, warmup_runs: 0}}\n"
+    );
+    let reports = reports("long.yml", &yaml);
+    let plan = table(&reports[0], "plan").unwrap();
+    assert_eq!((plan.n_rows(), plan.n_left_out), (20_000, 20_000));
+}
+
+/// A list of address ranges by itself says what it is of use for.
+#[test]
+fn address_ranges_alone_say_what_they_are() {
+    let list = r#"[{"addr_start": 4096, "addr_end": 8192, "region_type": "kv_cache"}]"#;
+    let reports = reports("kv_ranges.json", list);
+    let [report] = &reports[..] else { panic!() };
+    assert_eq!(report.summary, "1 address range, for a trace of memory accesses.");
+    assert_eq!(table(report, "ranges").unwrap().column("addr_end").unwrap().cells.get(0).plain(), "0x2000");
+    let broken = self::reports("kv_ranges.json", r#"[{"addr_start": 4096}]"#);
+    assert!(broken[0].summary.contains("can not be read"));
 }

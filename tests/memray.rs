@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use std::io::Read;
 use support::{data_dirs, files, for_each_cut, import};
 use tracedrop::base::strings::StringTable;
-use tracedrop::import::memray::INFO;
 use tracedrop::import::memray::decode::{Decoder, Next};
+use tracedrop::import::memray::{INFO, SEED_INFO};
 use tracedrop::import::unpack::{Packing, Unpacker};
 use tracedrop::trace::Trace;
 use tracedrop::trace::accesses::Op;
@@ -248,5 +248,18 @@ fn other_versions_are_named() {
         let error = import("x.bin", &bytes, None).err().unwrap();
         assert_eq!(error.code, "memray-version");
         assert!(error.what.contains(&format!("version {version};")), "{}", error.what);
+    }
+}
+
+/// As mrm-trace 0.1.0 reads them: the same accesses, at time 0.
+#[test]
+fn times_can_be_those_of_mrm_trace() {
+    for (name, bytes, _) in captures() {
+        let usual = import("capture.bin", &bytes, Some(&INFO)).unwrap();
+        let seed = import("capture.bin", &bytes, Some(&SEED_INFO)).unwrap();
+        assert_eq!(seed.source.format, "memray-seed");
+        assert_eq!(usual.accesses.len(), seed.accesses.len(), "{name}");
+        assert!(seed.accesses.iter().all(|row| row.ts == 0), "{name}");
+        assert!(seed.ledger.issue("memray-approximate-clock").is_none());
     }
 }

@@ -9,10 +9,10 @@ use tracedrop::analysis::Query;
 use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::base::python::float_repr;
 use tracedrop::engine::{Session, Shown};
-use tracedrop::export::mrm_run;
+use tracedrop::export::{Options, mrm_run, terminal};
 use tracedrop::memory_run::dataset::{self, Dataset};
 use tracedrop::memory_run::{TRACE, file_beside, is_directory};
-use tracedrop::report::{Block, Cells, Report, Table};
+use tracedrop::report::{Block, Cells, Mark, Report, Table};
 
 /// Every folder below `dir` that holds a trace.
 fn runs_in(dir: &Path) -> Vec<PathBuf> {
@@ -387,4 +387,63 @@ fn a_directory_of_a_run_has_a_trace_and_something_else_of_it() {
             && !is(&["metrics.csv", "manifest.json"])
             && !is(&["trace.parquet", "a.json"])
     );
+}
+
+/// A judgement has a mark, which text says with a sign and with what it rests on.
+#[test]
+fn whether_a_run_was_disturbed_is_marked_and_said() {
+    let disturbed = |percent: u32| {
+        format!(r#"{{"observer_effect_summary": {{"observer_cpu_overhead_pct_max": {percent}}}}}"#)
+    };
+    for (metadata, mark, line) in [
+        (disturbed(55), Some(Mark::Bad), "✗ contaminated (derived from what the file says of the observer)"),
+        (disturbed(1), Some(Mark::Good), "✓ clean (derived from what the file says of the observer)"),
+        (r#"{"run_validity": "clean"}"#.to_string(), Some(Mark::Good), "✓ clean (as the file says)"),
+        ("{}".to_string(), None, "not known"),
+    ] {
+        let mut session = with_metadata("run", &metadata);
+        let mrm = session.reports().iter().find(|report| report.id == "mrm").unwrap();
+        let Some(Block::Facts(facts)) = mrm.blocks.iter().find(|block| matches!(block, Block::Facts(_)))
+        else {
+            panic!()
+        };
+        assert_eq!((facts.facts[0].id.as_str(), facts.facts[0].mark), ("run_validity", mark));
+        let mut out = Vec::new();
+        session.export(&terminal::INFO, &Options::default(), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains(&format!("  {line}\n")), "{line}: {text}");
+    }
+}
+
+/// Address ranges that lie beside a trace are known without being given; those that are given count in their place.
+#[test]
+fn address_ranges_beside_a_trace_are_used() {
+    let notes = |content: &str, query: Query| -> Vec<String> {
+        let trace =
+            std::fs::read(support::own_dir("mrm").join("parquet-variants/codec-none.parquet")).unwrap();
+        let mut session = Session::new("run", trace.len() as u64, None, query);
+        session
+            .lies_in_run(TRACE, vec![file_beside("kv_ranges.json".to_string(), content.as_bytes().to_vec())]);
+        session.feed(&trace);
+        session.finish().unwrap();
+        let mrm = session.reports().iter().find(|report| report.id == "mrm").unwrap();
+        let notes = mrm.blocks.iter().filter_map(|block| match block {
+            Block::Note(note) => Some(note.text.clone()),
+            _ => None,
+        });
+        notes.collect()
+    };
+    let ranges = r#"[{"addr_start": 0, "addr_end": 4096, "region_type": "kv_cache"}]"#;
+    let has = |notes: &[String], what: &str| notes.iter().any(|note| note.contains(what));
+    let found = notes(ranges, Query::default());
+    assert!(
+        has(&found, "kv_ranges.json, which lies beside the trace, tells of 1 address range."),
+        "{found:?}"
+    );
+    let broken = notes("[{}]", Query::default());
+    assert!(has(&broken, "can not be read and counts for nothing"), "{broken:?}");
+    let memory = MemoryQuery { ranges: ranges.to_string(), ..MemoryQuery::default() };
+    let given = notes(ranges, Query { memory, ..Query::default() });
+    assert!(has(&given, "Not as by default: with 1 address range that someone gave."), "{given:?}");
+    assert!(!has(&given, "tells of"), "{given:?}");
 }

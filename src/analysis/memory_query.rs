@@ -1,5 +1,6 @@
 //! What a person asks of accesses to memory.
 
+use crate::base::units::counted;
 use crate::memory::suitability::Thresholds;
 use crate::memory::telemetry::RuleSet;
 use crate::memory::{Options, Phases, Rules, UnknownPolicy, ranges};
@@ -48,6 +49,52 @@ impl MemoryQuery {
                 let thresholds = Self::parse_thresholds(&self.thresholds).ok_or("four numbers are wanted");
                 wrong("thresholds", &self.thresholds, thresholds)
             })
+    }
+
+    /// Where what was asked for differs from what comes along: sentence fragments. What can not be read counts for nothing.
+    pub fn differences(&self) -> Vec<String> {
+        let options = self.options();
+        let mut told = Vec::new();
+        if let Some(rules) = options.rules.filter(|rules| !rules.are_builtin()) {
+            let n = counted(rules.rules.len() as u64, "rule", "rules");
+            told.push(format!(
+                "kinds of memory are told by {n} of your own, in place of those that come along"
+            ));
+        }
+        match options.unknown {
+            UnknownPolicy::Keep => {}
+            UnknownPolicy::Skip => told.push("accesses of no known kind are left out".to_string()),
+            UnknownPolicy::Error => {
+                told.push("labelling stops at the first access of no known kind".to_string())
+            }
+            UnknownPolicy::Runtime => told.push("accesses of no known kind count as runtime".to_string()),
+        }
+        if !options.ranges.is_empty() {
+            let n = counted(options.ranges.len() as u64, "address range", "address ranges");
+            told.push(format!("with {n} that someone gave"));
+        }
+        if !options.phases.is_empty() {
+            told.push("with phases that someone gave".to_string());
+        }
+        let (thresholds, usual) = (self.thresholds(), Thresholds::default());
+        if thresholds != usual {
+            let numbers = |it: Thresholds| {
+                format!(
+                    "high from {} and {} s on, medium from {} and {} s on",
+                    it.high_ratio, it.high_p99_s, it.medium_ratio, it.medium_p50_s
+                )
+            };
+            told.push(format!("suitability is {} (by default {})", numbers(thresholds), numbers(usual)));
+        }
+        if self.has_later_rules() {
+            told.push("the run is judged by the rules of later versions of mrm-trace".to_string());
+        }
+        told
+    }
+
+    /// The rules that come along, to be edited: see [`MemoryQuery::rules`].
+    pub fn builtin_rules(&self) -> String {
+        Rules::builtin_json()
     }
 
     /// Whether runs are judged by the rules of later versions of mrm-trace.

@@ -5,6 +5,7 @@
 //!
 //! Adding a report: a folder with `INFO` and a function, and two lines here (its `mod`, its place in [`ANALYSES`]).
 
+pub mod address_ranges;
 pub mod counters;
 pub mod gpu;
 pub mod gpu_breakdown;
@@ -23,6 +24,7 @@ pub mod ledger;
 pub mod longest;
 pub mod memory_query;
 pub mod mrm;
+pub mod mrm_config;
 pub mod mrm_kv;
 pub mod mrm_run;
 pub mod mrm_time;
@@ -48,6 +50,8 @@ pub const ANALYSES: &[&AnalysisInfo] = &[
     &mrm_kv::INFO,
     &mrm_time::INFO,
     &mrm_run::INFO,
+    &mrm_config::INFO,
+    &address_ranges::INFO,
     &gpu_ranks::INFO,
     &gpu_breakdown::INFO,
     &gpu_kernels::INFO,

@@ -12,6 +12,7 @@ mod embed;
 mod landing;
 mod own_table;
 mod pool;
+mod ranges;
 mod screens;
 mod shelf;
 mod shortcuts;

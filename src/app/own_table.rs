@@ -84,6 +84,11 @@ impl OwnTable {
         }
     }
 
+    /// What comes along, where that can be edited as a whole.
+    pub fn builtin(self, query: &Query) -> Option<String> {
+        (self == OwnTable::MemoryRules).then(|| query.memory.builtin_rules())
+    }
+
     pub fn put(self, mut query: Query, text: String) -> Query {
         *self.place(&mut query) = text;
         query

@@ -2,7 +2,7 @@
 
 use super::against::Sides;
 use super::archives::Work;
-use super::browser::{self, Half, Local, Picked, Port, Spot, Theme};
+use super::browser::{self, Half, Local, Picked, Port, Ranges, Spot, Theme};
 use super::client::{Answer, Client, Event};
 use super::embed::{self, Embed};
 use super::landing::Landing;
@@ -11,7 +11,7 @@ use super::screens::Way;
 use super::shelf::Shelf;
 use super::words::words;
 use super::writing::Writing;
-use crate::app::own_table::first_query;
+use crate::app::own_table::{OwnTable, first_query};
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::analysis::Query;
@@ -169,6 +169,15 @@ impl Source {
         }
     }
 
+    /// Address ranges that came with it.
+    fn ranges(&self) -> Option<Ranges> {
+        match self {
+            Source::File(file) => file.ranges.clone(),
+            Source::Together(files) => files.iter().find_map(|file| file.ranges.clone()),
+            Source::Kept(_) | Source::Sides(_) | Source::Link(_) => None,
+        }
+    }
+
     fn file_bytes(&self) -> u64 {
         match self {
             Source::File(file) => file.blob.size() as u64,
@@ -197,6 +206,10 @@ pub struct Tab {
     pub report: RwSignal<Option<String>>,
     /// Rows that someone asked to be led to; their table takes it.
     pub led_to: RwSignal<Option<RowsOf>>,
+    /// `id` of the format that it is read as, where that is not by its content.
+    format: StoredValue<Option<&'static str>>,
+    /// The address ranges that came from a file.
+    pub ranges: RwSignal<Option<Ranges>>,
     pub exporting: RwSignal<Option<Exporting>>,
     /// Where something is to go, while the dialog on it is open.
     pub share: RwSignal<Option<Way>>,
@@ -487,6 +500,8 @@ impl Tab {
             n_refused: RwSignal::default(),
             report: RwSignal::new(None),
             led_to: RwSignal::new(None),
+            format: StoredValue::new(None),
+            ranges: RwSignal::new(source.ranges()),
             exporting: RwSignal::new(None),
             share: RwSignal::new(None),
             window: StoredValue::new(None),
@@ -514,6 +529,13 @@ impl Tab {
     /// Opens the file, with a worker of its own: from its index if that is kept, else it is read.
     pub fn start(self) {
         self.start_with(false);
+    }
+
+    /// Reads the file again, as the format of that `id`; `None` to go by its content.
+    pub fn read_as(self, format: Option<&'static str>) {
+        self.format.set_value(format);
+        // Not from within a part of the document that ends with this.
+        browser::after(0, move || self.read_again());
     }
 
     /// Reads the file from its beginning, whatever is kept.
@@ -548,7 +570,10 @@ impl Tab {
         let Some(source) = self.source.with_value(Clone::clone) else { return };
         // What was asked of it, if it is read again.
         let asked = self.document.with_untracked(|document| Some(document.as_ref()?.query.clone()));
-        let query = asked.unwrap_or_else(first_query);
+        let query = asked.unwrap_or_else(|| match self.ranges.get_untracked() {
+            Some(ranges) => OwnTable::MemoryRanges.put(first_query(), ranges.text),
+            None => first_query(),
+        });
         self.document.set(None);
         self.exporting.set(None);
         self.digests.set(None);
@@ -589,7 +614,10 @@ impl Tab {
             && blob.size() >= MIN_KEPT_BYTES
             && beside.is_empty()
             && self.app.shelf.keeps.get_untracked();
-        let keep = modified_ms.filter(|_| is_large).map(|modified_ms| Keep { modified_ms, afresh });
+        // An index is of what everybody reads in the file.
+        let is_usual = self.format.with_value(Option::is_none);
+        let keep =
+            modified_ms.filter(|_| is_large && is_usual).map(|modified_ms| Keep { modified_ms, afresh });
         self.send_files(client, vec![file], keep, query);
     }
 
@@ -597,7 +625,7 @@ impl Tab {
     fn send_files(self, client: &Client, files: Vec<Picked>, keep: Option<Keep>, query: Query) {
         let is_large = files.iter().any(|file| file.blob.size() >= MIN_HELPED_BYTES);
         let ports = if is_large { self.take_helpers() } else { Vec::new() };
-        let (files, blobs) = as_sent(files, keep);
+        let (files, blobs) = as_sent(files, keep, self.format.get_value());
         client.send_with(&Request::Open { files, query }, &blobs, ports);
     }
 
@@ -685,7 +713,7 @@ impl Tab {
                         pace.making.seconds_left(100)
                     }
                 };
-                let bytes_per_second = pace.reading.per_second();
+                let bytes_per_second = pace.reading.per_second_of(progress.file_bytes);
                 self.pace.set_value(pace);
                 let reading = Reading { bytes_per_second, seconds_left, progress };
                 self.reading.set(reading);
@@ -868,7 +896,11 @@ impl Tab {
 }
 
 /// Files as a request names them, and the `Blob`s that go beside it.
-fn as_sent(files: Vec<Picked>, keep: Option<Keep>) -> (Vec<OpenFile>, Vec<browser::Blob>) {
+fn as_sent(
+    files: Vec<Picked>,
+    keep: Option<Keep>,
+    format: Option<&str>,
+) -> (Vec<OpenFile>, Vec<browser::Blob>) {
     let (mut named, mut blobs) = (Vec::new(), Vec::new());
     for Picked { name, blob, beside, .. } in files {
         blobs.push(blob);
@@ -877,7 +909,7 @@ fn as_sent(files: Vec<Picked>, keep: Option<Keep>) -> (Vec<OpenFile>, Vec<browse
             blobs.push(other.blob);
             NamedFile { name: other.name, n_bytes }
         });
-        named.push(OpenFile { name, keep, beside: beside.collect() });
+        named.push(OpenFile { name, format: format.map(str::to_string), keep, beside: beside.collect() });
     }
     (named, blobs)
 }

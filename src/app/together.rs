@@ -59,7 +59,9 @@ impl App {
         if dropped.folders.is_empty() && dropped.files.is_empty() {
             self.alert(words().nothing_to_open.to_string());
         }
-        self.with_archives_opened(dropped, move |dropped| self.take_opened(dropped));
+        self.with_archives_opened(dropped, move |dropped| {
+            self.with_ranges_taken(dropped, move |dropped| self.take_opened(dropped));
+        });
     }
 
     fn take_opened(self, dropped: Dropped) {

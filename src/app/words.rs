@@ -149,11 +149,15 @@ pub struct Words {
     pub verdict_clean: fn(u64, &str) -> String,
     pub verdict_notes: fn(u64, &str) -> String,
     pub verdict_counts: fn((u64, u64, u64), &str) -> String,
+    /// Kept, repaired and skipped; what they are called; why there is more that is not among them.
+    pub verdict_unused: fn((u64, u64, u64), &str, &[&str]) -> String,
     pub verdict_unreadable: &'static str,
     pub verdict_stopped: fn(u64, u64, u64, &str) -> String,
     /// Files that were read, and all of them.
     pub verdict_left_out: fn(u64, u64, u64, &str) -> String,
     pub verdict_so_far: fn(u64, &str) -> String,
+    /// The same while only a stretch of time is held.
+    pub verdict_held_so_far: fn(u64, &str) -> String,
     pub show_account: &'static str,
     pub hide_account: &'static str,
     pub account_title: &'static str,
@@ -192,6 +196,10 @@ pub struct Words {
     pub memory_phases_title: &'static str,
     pub memory_phases_explanation: &'static str,
     pub memory_ranges_title: &'static str,
+    pub ranges_from: fn(&str) -> String,
+    pub ranges_taken_with: fn(&str) -> String,
+    /// Of the file, and of the trace.
+    pub ranges_taken: fn(&str, &str) -> String,
     pub memory_ranges_explanation: &'static str,
     pub path_of_title: &'static str,
     pub save_svg: &'static str,
@@ -199,10 +207,15 @@ pub struct Words {
     pub unknown_label: &'static str,
     /// Names of the library, and what they do.
     pub unknown_policies: [(&'static str, &'static str); 4],
+    pub perf_grammar_label: &'static str,
+    pub perf_grammars: [&'static str; 2],
+    pub memray_clock_label: &'static str,
+    pub memray_clocks: [&'static str; 2],
     pub validity_label: &'static str,
     pub validity_rules: [(&'static str, &'static str); 2],
     pub own_apply: &'static str,
     pub own_clear: &'static str,
+    pub own_start_from_builtin: &'static str,
 
     pub no_rows: &'static str,
     pub nothing_matches: &'static str,
@@ -317,6 +330,18 @@ pub struct PrivacyWords {
 /// The words in the language of the page.
 pub fn words() -> &'static Words {
     &ENGLISH
+}
+
+/// What became of the records that were read.
+fn records_told((kept, repaired, skipped): (u64, u64, u64), noun: &str) -> String {
+    let mut parts = vec![format!("{} kept", number(kept))];
+    if repaired > 0 {
+        parts.push(format!("{} repaired", number(repaired)));
+    }
+    if skipped > 0 {
+        parts.push(format!("{} skipped", number(skipped)));
+    }
+    format!("{} {noun} read = {}", number(kept + repaired + skipped), parts.join(" + "))
 }
 
 fn number(n: u64) -> String {
@@ -548,15 +573,11 @@ static ENGLISH: Words = Words {
     },
     verdict_notes: |records, noun| format!("Everything was read: {} {noun}, with remarks.", number(records)),
     verdict_unreadable: "It could not be read. The reports are on what lies beside it.",
-    verdict_counts: |(kept, repaired, skipped), noun| {
-        let mut parts = vec![format!("{} kept", number(kept))];
-        if repaired > 0 {
-            parts.push(format!("{} repaired", number(repaired)));
-        }
-        if skipped > 0 {
-            parts.push(format!("{} skipped", number(skipped)));
-        }
-        format!("{} {noun} read = {}", number(kept + repaired + skipped), parts.join(" + "))
+    verdict_counts: records_told,
+    verdict_unused: |counts, noun, unused| {
+        let (told, rest) = unused.split_at(unused.len().min(3));
+        let more = if rest.is_empty() { "" } else { "; and more" };
+        format!("Not everything was used: {}{more}. {}.", told.join("; "), records_told(counts, noun))
     },
     verdict_stopped: |read, total, records, noun| {
         format!(
@@ -571,6 +592,12 @@ static ENGLISH: Words = Words {
             "{} of {} were read: {} {noun}.",
             number(n_read),
             counted(n_files, "file", "files"),
+            number(records)
+        )
+    },
+    verdict_held_so_far: |records, noun| {
+        format!(
+            "{} {noun} so far. The numbers below are of those in the stretch of time that is held.",
             number(records)
         )
     },
@@ -620,6 +647,9 @@ static ENGLISH: Words = Words {
     memory_phases_title: "Say when which phase was",
     memory_phases_explanation: "JSON, a list of phase, start_ns and end_ns on the clock of the trace, or of an engine's events (event, wall_ns, mono_ns). By another clock: an object with offset_ns (what is to be added to get the trace's time), clock (wall or monotonic) and phases or events. The report says under Accesses which offset was used. For this file only.",
     memory_ranges_title: "Say what lies at which addresses",
+    ranges_from: |name| format!("From the file {name}."),
+    ranges_taken_with: |name| format!("{name} is taken as the address ranges of what was opened with it."),
+    ranges_taken: |name, trace| format!("{name} is taken as the address ranges of {trace}."),
     memory_ranges_explanation: "JSON, a list of addr_start, addr_end and region_type, as in kv_ranges.json. For this file only.",
     save_svg: "Save this picture as SVG",
     path_of_title: "Choose the range that the path is of",
@@ -631,10 +661,15 @@ static ENGLISH: Words = Words {
         ("error", "end the labelling"),
         ("runtime", "are of the runtime"),
     ],
+    perf_grammar_label: "Lines of perf script are read (reads the file again)",
+    perf_grammars: ["whichever fields they have", "as by mrm-trace 0.1.0"],
+    memray_clock_label: "Times of allocations (reads the file again)",
+    memray_clocks: ["of the last measurement before them", "all 0, as by mrm-trace 0.1.0"],
     validity_label: "Runs are judged as by mrm-trace",
     validity_rules: [("seed", "0.1.0"), ("later", "0.1.23")],
     own_apply: "Apply",
     own_clear: "Remove",
+    own_start_from_builtin: "Start from the built-in rules",
 
     no_rows: "There are no rows.",
     nothing_matches: "No row holds these words.",

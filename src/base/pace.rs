@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 const MEMORY_MS: f64 = 4_000.0;
 /// Before this time any guess is noise.
 const SETTLE_MS: f64 = 400.0;
+/// Before one part in so many is done, too.
+const LEAST_PART: u64 = 200;
 
 /// Watches an amount grow.
 #[derive(Clone, Debug, Default)]
@@ -34,9 +36,19 @@ impl Pace {
         (span_ms >= SETTLE_MS).then(|| (to - from) as f64 * 1000.0 / span_ms)
     }
 
+    /// Whether so much of `total` is done that a pace says something.
+    fn has_begun(&self, total: u64) -> bool {
+        self.points.back().is_some_and(|(_, done)| done.saturating_mul(LEAST_PART) >= total && *done > 0)
+    }
+
+    /// Amount a second, once enough of `total` is done for that to say something.
+    pub fn per_second_of(&self, total: u64) -> Option<f64> {
+        self.per_second().filter(|_| self.has_begun(total))
+    }
+
     /// Seconds until `total` at this pace. `None` while it is too early to tell, nothing moves, or `total` is passed.
     pub fn seconds_left(&self, total: u64) -> Option<f64> {
-        let (_, done) = self.points.back()?;
+        let (_, done) = self.points.back().filter(|_| self.has_begun(total))?;
         let rate = self.per_second().filter(|rate| *rate > 0.0)?;
         let left = total.checked_sub(*done)?;
         Some(left as f64 / rate)
@@ -58,6 +70,16 @@ mod tests {
         assert_eq!(pace.per_second(), Some(500.0));
         assert_eq!(pace.seconds_left(1500), Some(2.0));
         assert_eq!(pace.seconds_left(400), None);
+    }
+
+    #[test]
+    fn the_first_bytes_say_nothing_of_the_rest() {
+        let mut pace = Pace::default();
+        pace.note(0.0, 0);
+        pace.note(3_000.0, 80);
+        assert_eq!((pace.per_second_of(100_000_000), pace.seconds_left(100_000_000)), (None, None));
+        pace.note(3_500.0, 4_000_000);
+        assert!(pace.per_second_of(100_000_000).is_some() && pace.seconds_left(100_000_000).is_some());
     }
 
     #[test]

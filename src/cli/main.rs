@@ -35,7 +35,8 @@ use tracedrop::engine::{self, Session, Shown};
 use tracedrop::export::redact::{CLASSES, Classes};
 use tracedrop::export::{self, EXPORTERS, ExporterInfo, Options};
 use tracedrop::gpu::{kernels, peaks};
-use tracedrop::import::{FORMATS, perf_text};
+use tracedrop::import::{FORMATS, memray, perf_text};
+use tracedrop::memory::Rules;
 use tracedrop::memory::telemetry::RuleSet;
 use tracedrop::report::Notes;
 use tracedrop::trace::cut::Cut;
@@ -63,7 +64,7 @@ enum Command {
         #[command(subcommand)]
         command: mrm::MrmCommand,
     },
-    /// Print a table that comes along: how kernels are classified, what GPUs can do.
+    /// Print a table that comes along: how kernels are classified, what GPUs can do, how kinds of memory are told.
     Rules {
         #[arg(value_enum)]
         table: RuleTable,
@@ -130,7 +131,7 @@ struct ReportTables {
     /// What becomes of accesses to memory of no known kind.
     #[arg(long, value_enum, default_value_t = Unknown::Keep)]
     unknown: Unknown,
-    /// Rules for kinds of memory, as JSON, in place of those that come along.
+    /// Rules for kinds of memory, as JSON, in place of those that come along; `tracedrop rules memory` prints those.
     #[arg(long, value_name = "FILE")]
     memory_rules: Option<PathBuf>,
     /// What ranges of addresses hold, as JSON: [{"addr_start", "addr_end", "region_type"}].
@@ -190,6 +191,9 @@ pub struct InputArgs {
     /// Read as text of perf script, by this grammar.
     #[arg(long, value_enum, conflicts_with = "from", value_name = "GRAMMAR")]
     perf_grammar: Option<PerfGrammar>,
+    /// Read as a capture of memray, whose allocations have no times: by the records before them, or all 0 as in mrm-trace 0.1.0.
+    #[arg(long, value_enum, conflicts_with_all = ["from", "perf_grammar"], value_name = "CLOCK")]
+    memray_clock: Option<MemrayClock>,
     /// Keep at most so many events in memory; totals stay exact beyond, single slices but the longest are let go [default: no limit].
     #[arg(long, value_name = "EVENTS")]
     pub hold: Option<usize>,
@@ -224,6 +228,8 @@ enum RuleTable {
     Kernels,
     /// GPUs to their peaks; for --peaks.
     Peaks,
+    /// Who touches memory when to its kind; for --memory-rules.
+    Memory,
 }
 
 /// What becomes of accesses of no known kind.
@@ -251,6 +257,15 @@ enum PerfGrammar {
     /// Whichever fields were printed.
     Tolerant,
     /// As mrm-trace 0.1.0 reads them.
+    Seed,
+}
+
+/// Where allocations have their times from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum MemrayClock {
+    /// The last measurement of memory before each.
+    Records,
+    /// Nowhere: all are 0.
     Seed,
 }
 
@@ -551,8 +566,9 @@ fn list_reports() -> io::Result<ExitCode> {
 
 fn print_rules(table: RuleTable) -> io::Result<ExitCode> {
     let text = match table {
-        RuleTable::Kernels => kernels::BUILTIN,
-        RuleTable::Peaks => peaks::BUILTIN,
+        RuleTable::Kernels => kernels::BUILTIN.into(),
+        RuleTable::Peaks => peaks::BUILTIN.into(),
+        RuleTable::Memory => std::borrow::Cow::from(Rules::builtin_json()),
     };
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
@@ -765,6 +781,11 @@ impl InputArgs {
         match self.perf_grammar {
             Some(PerfGrammar::Tolerant) => return Ok(Some(&perf_text::INFO)),
             Some(PerfGrammar::Seed) => return Ok(Some(&perf_text::SEED_INFO)),
+            None => {}
+        }
+        match self.memray_clock {
+            Some(MemrayClock::Records) => return Ok(Some(&memray::INFO)),
+            Some(MemrayClock::Seed) => return Ok(Some(&memray::SEED_INFO)),
             None => {}
         }
         let Some(id) = &self.from else { return Ok(None) };

@@ -11,7 +11,7 @@ use tracedrop::base::units::counted;
 use tracedrop::engine::{Session, Shown, folder};
 use tracedrop::export;
 use tracedrop::export::mrm_run::InArchive;
-use tracedrop::memory_config::Config;
+use tracedrop::memory_config::{self, Judged};
 use tracedrop::memory_run::{FILES, Files};
 
 /// What `--to` calls a run directory.
@@ -38,8 +38,8 @@ pub fn run(command: &MrmCommand) -> io::Result<ExitCode> {
     }
 }
 
-/// The configuration in a file; says what is wrong with it otherwise.
-fn open(path: &Path) -> Option<Config> {
+/// What there is to say of a configuration in a file, which is said; `None` if the file can not be read.
+fn judged(path: &Path) -> Option<Judged> {
     let name = read::shown(path);
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
@@ -48,40 +48,25 @@ fn open(path: &Path) -> Option<Config> {
             return None;
         }
     };
-    match Config::read(&bytes) {
-        Ok(config) => {
-            for warning in config.warnings() {
-                say!("tracedrop: {name}: warning: {}", text::visible(&warning));
-            }
-            Some(config)
-        }
-        Err(error) => {
-            for line in error.to_string().lines() {
-                say!("tracedrop: {name}: error: {}", text::visible(line));
-            }
-            None
+    let mut judged = memory_config::judge(&bytes);
+    if let Some(config) = &judged.config {
+        let base = Path::new(config.base_dir());
+        if base.exists() && !base.is_dir() {
+            judged.errors.push(format!("output.base_dir: {} is there, and is no folder", base.display()));
         }
     }
-}
-
-/// Errors between fields, and what lies where runs would go, on standard error; whether there are any.
-fn has_errors(config: &Config, path: &Path) -> bool {
-    let mut errors = config.errors();
-    let base = Path::new(config.base_dir());
-    if base.exists() && !base.is_dir() {
-        errors.push(format!("output.base_dir: {} is there, and is no folder", base.display()));
+    for warning in &judged.warnings {
+        say!("tracedrop: {name}: warning: {}", text::visible(warning));
     }
-    for error in &errors {
-        say!("tracedrop: {}: error: {}", read::shown(path), text::visible(error));
+    for error in &judged.errors {
+        say!("tracedrop: {name}: error: {}", text::visible(error));
     }
-    !errors.is_empty()
+    Some(judged)
 }
 
 fn validate(path: &Path) -> io::Result<ExitCode> {
-    let Some(config) = open(path) else { return Ok(ExitCode::from(1)) };
-    if has_errors(&config, path) {
-        return Ok(ExitCode::from(1));
-    }
+    let valid = judged(path).filter(|judged| judged.errors.is_empty()).and_then(|judged| judged.config);
+    let Some(config) = valid else { return Ok(ExitCode::from(1)) };
     let (all, n) = config.n_runs();
     let (runs, warm_ups) = (counted(n, "run", "runs"), counted(all.saturating_sub(n), "warm-up", "warm-ups"));
     writeln!(io::stdout(), "{}: valid; {} and {}", read::shown(path), runs, warm_ups)?;
@@ -89,8 +74,10 @@ fn validate(path: &Path) -> io::Result<ExitCode> {
 }
 
 fn plan(path: &Path) -> io::Result<ExitCode> {
-    let Some(config) = open(path) else { return Ok(ExitCode::from(1)) };
-    let code = if has_errors(&config, path) { ExitCode::from(1) } else { ExitCode::SUCCESS };
+    let Some(Judged { config: Some(config), errors, .. }) = judged(path) else {
+        return Ok(ExitCode::from(1));
+    };
+    let code = if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) };
     let mut out = io::BufWriter::new(io::stdout().lock());
     writeln!(out, "model\tcontext\tbatch\toutput\twarm-up\trepetition\tdirectory")?;
     for run in config.plan() {

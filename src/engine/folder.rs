@@ -2,6 +2,7 @@
 
 use super::protocol::{FormatView, LinkedFile, LinkedSide};
 use crate::base::text::number_behind;
+use crate::import::{Confidence, address_ranges};
 use crate::memory_run;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -140,6 +141,20 @@ pub fn is_run<'a>(names: impl Iterator<Item = &'a str> + Clone) -> bool {
 pub fn is_read_in_run(name: &str, n_bytes: u64) -> bool {
     memory_run::is_read(name, n_bytes)
 }
+
+/// Whether a file of that name and size may be a list of address ranges; its beginning decides, see [`starts_ranges`].
+pub fn may_be_ranges(name: &str, n_bytes: u64) -> bool {
+    let is_json = name.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("json"));
+    is_json && n_bytes <= MAX_RANGES_BYTES
+}
+
+/// Whether a file that starts like this is a list of address ranges, which goes with a trace of memory accesses.
+pub fn starts_ranges(head: &str) -> bool {
+    (address_ranges::INFO.sniff)(head.as_bytes()) == Confidence::Certain
+}
+
+/// No list of address ranges is larger.
+const MAX_RANGES_BYTES: u64 = 8 << 20;
 
 /// Whether names say that files are of the ranks of one run: the same up to the number of a rank, which is another in each.
 pub fn are_ranks_of_one_run<'a>(names: impl Iterator<Item = &'a str>) -> bool {

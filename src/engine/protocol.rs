@@ -99,6 +99,8 @@ pub struct PreviewView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenFile {
     pub name: String,
+    /// `id` of the format that it is read as, whatever its content looks like; `None` to go by that.
+    pub format: Option<String>,
     /// Nothing is kept of files that are read together.
     pub keep: Option<Keep>,
     /// The other files in the directory of its run, whose `Blob`s come behind its own; mostly empty.
@@ -549,6 +551,25 @@ impl LedgerView {
             && self.unused_bytes == 0
     }
 
+    /// What became of bytes that are in no record that counts as skipped: what the matter is, each kind once, the first one met first.
+    /// Empty where every oddity of that kind is a record skipped.
+    pub fn unused(&self) -> Vec<&str> {
+        let mut unused: Vec<&IssueView> =
+            self.issues.iter().filter(|issue| issue.severity == SeverityView::Skipped).collect();
+        let n_told = unused.iter().map(|issue| issue.count).fold(0, u64::saturating_add);
+        if n_told <= self.skipped.records {
+            return Vec::new();
+        }
+        unused.sort_by_key(|issue| issue.first_byte);
+        let mut whats: Vec<&str> = Vec::new();
+        for issue in unused {
+            if !whats.contains(&issue.what.as_str()) {
+                whats.push(&issue.what);
+            }
+        }
+        whats
+    }
+
     /// Its reader could make nothing of the file; there is only what lies beside it.
     pub fn is_unreadable(&self) -> bool {
         self.issues.iter().any(|issue| issue.code == UNREADABLE.code)
@@ -658,5 +679,31 @@ mod tests {
             other => panic!("{other:?}"),
         }
         assert!(decode::<Request>(b"\xff\xff\xff").is_none());
+    }
+
+    #[test]
+    fn what_is_in_no_skipped_record_is_told() {
+        let issue = |what: &str, severity, count, first_byte| IssueView {
+            code: String::new(),
+            severity,
+            what: what.to_string(),
+            hint: String::new(),
+            count,
+            first_byte,
+            first_line: None,
+            example: String::new(),
+        };
+        use SeverityView::{Note, Repaired, Skipped};
+        let ledger = |n_skipped, issues: &[IssueView]| LedgerView {
+            skipped: TallyView { records: n_skipped, bytes: 0 },
+            issues: issues.to_vec(),
+            ..LedgerView::default()
+        };
+        let (event, text) = (issue("event", Skipped, 3, 50), issue("text", Skipped, 1, 90));
+        let others = [issue("note", Note, 9, 0), issue("repair", Repaired, 9, 0)];
+        assert!(ledger(0, &others).unused().is_empty());
+        assert!(ledger(3, std::slice::from_ref(&event)).unused().is_empty());
+        assert_eq!(ledger(0, std::slice::from_ref(&text)).unused(), ["text"]);
+        assert_eq!(ledger(3, &[text.clone(), event, text]).unused(), ["event", "text"]);
     }
 }

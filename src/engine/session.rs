@@ -244,6 +244,7 @@ impl Session {
         let is_whole = |trace: &Trace| {
             trace.folded.is_none()
                 && trace.beside.is_empty()
+                && trace.text.is_empty()
                 && trace.ledger.issue(OUTSIDE_RANGE.code).is_none()
         };
         let is_read = !self.partial && self.index.is_none();

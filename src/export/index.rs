@@ -13,7 +13,10 @@ pub static INFO: ExporterInfo = ExporterInfo {
     // What lies beside a trace is in no index.
     applies: |run| {
         run.traces.len() == 1
-            && run.traces.iter().all(|trace| trace.folded.is_none() && trace.beside.is_empty())
+            && run
+                .traces
+                .iter()
+                .all(|trace| trace.folded.is_none() && trace.beside.is_empty() && trace.text.is_empty())
     },
     write,
     reference: None,

@@ -167,6 +167,9 @@ fn write_fact_list(w: &mut Writer<'_>, facts: &[Fact]) {
         push_json(&fact.value, &mut w.buffer);
         w.text(",\"unit\":", unit_name(fact.unit));
         w.text(",\"hint\":", &fact.hint);
+        if let Some(mark) = fact.mark {
+            w.text(",\"mark\":", mark.name());
+        }
         w.raw("}");
     }
 }

@@ -90,7 +90,8 @@ fn write_facts(facts: &Facts, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "\n### {}\n", escape(&facts.title))?;
     for fact in &facts.facts {
-        write!(out, "- {}: {}", escape(&fact.label), escape(&fact.display()))?;
+        let sign = fact.mark.map_or(String::new(), |mark| format!("{} ", mark.sign()));
+        write!(out, "- {}: {sign}{}", escape(&fact.label), escape(&fact.display()))?;
         if !fact.hint.is_empty() {
             write!(out, " ({})", escape(&fact.hint))?;
         }

@@ -6,7 +6,7 @@ use super::{ExporterInfo, Input, Options, always, notes};
 use crate::analysis::TextFormat;
 use crate::base::text::visible;
 use crate::base::units::group_digits;
-use crate::report::{Block, Column, Facts, Findings, NoteLevel, Report, Table};
+use crate::report::{Block, Column, Facts, Findings, Mark, NoteLevel, Report, Table};
 use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -27,6 +27,8 @@ pub const INFO: ExporterInfo = ExporterInfo {
 const BOLD: &str = "\u{1b}[1m";
 const DIM: &str = "\u{1b}[2m";
 const YELLOW: &str = "\u{1b}[33m";
+const GREEN: &str = "\u{1b}[32m";
+const RED: &str = "\u{1b}[31m";
 const PLAIN: &str = "\u{1b}[0m";
 
 fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -126,7 +128,25 @@ impl Terminal<'_> {
         for fact in &facts.facts {
             let label = visible(&fact.label);
             let blanks = " ".repeat(width - label.width());
-            writeln!(self.out, "  {label}{blanks}  {}", visible(&fact.display()))?;
+            let value = visible(&fact.display());
+            let Some(mark) = fact.mark else {
+                writeln!(self.out, "  {label}{blanks}  {value}")?;
+                continue;
+            };
+            let style = match mark {
+                _ if !self.options.color => "",
+                Mark::Good => GREEN,
+                Mark::Fair => YELLOW,
+                Mark::Bad => RED,
+                Mark::Plain => "",
+            };
+            let plain = if style.is_empty() { "" } else { PLAIN };
+            write!(self.out, "  {label}{blanks}  {style}{} {value}{plain}", mark.sign())?;
+            // A judgement without its reason is half of one.
+            if !fact.hint.is_empty() {
+                write!(self.out, " ({})", visible(&fact.hint))?;
+            }
+            writeln!(self.out)?;
         }
         Ok(())
     }

@@ -6,11 +6,13 @@
 //!
 //! Adding a format: a folder with `INFO` and a [`Reader`], and two lines here (its `mod`, its place in [`FORMATS`]).
 
+pub mod address_ranges;
 mod by_line;
 pub mod chrome_trace;
 pub mod crew;
 pub mod detect;
 mod drive;
+pub mod memory_config;
 pub mod memray;
 pub mod mrm_parquet;
 pub mod parts;
@@ -18,6 +20,7 @@ pub mod perf_text;
 pub mod python_sampling;
 pub mod sway;
 pub mod unpack;
+mod whole_text;
 
 pub use drive::issues::UNREADABLE;
 pub use drive::{Import, ImportError, ImportProgress, MAX_EVENTS_32_BIT};
@@ -32,9 +35,12 @@ pub const FORMATS: &[&FormatInfo] = &[
     &sway::INFO,
     &python_sampling::INFO,
     &memray::INFO,
+    &memray::SEED_INFO,
     &mrm_parquet::INFO,
     &perf_text::INFO,
     &perf_text::SEED_INFO,
+    &memory_config::INFO,
+    &address_ranges::INFO,
 ];
 
 /// The kind of oddity of that code, from wherever it may come.

@@ -4,6 +4,7 @@
 //! `ggml_q4_0` fits neither form of the rule for quantised kernels, in the reference and here.
 
 use super::settings::{self, Problem};
+use crate::base::json::write;
 use crate::base::strings::StringId;
 use crate::trace::accesses::{Op, RegionType};
 use regex_lite::{Regex, RegexBuilder};
@@ -94,6 +95,33 @@ impl Default for Rules {
 }
 
 impl Rules {
+    /// Those that come along, as files write them: one a line.
+    pub fn builtin_json() -> String {
+        let mut out = Vec::new();
+        for (n, (phase, op, symbol, region)) in BUILTIN.iter().enumerate() {
+            out.extend_from_slice(if n == 0 {
+                b"[\n  {\"region_type\": "
+            } else {
+                b",\n  {\"region_type\": "
+            });
+            write::push_string(region.name().unwrap_or_default(), &mut out);
+            for (key, value) in [("phase", phase), ("op_type", op), ("symbol_re", symbol)] {
+                if let Some(value) = value {
+                    out.extend_from_slice(format!(", \"{key}\": ").as_bytes());
+                    write::push_string(value, &mut out);
+                }
+            }
+            out.push(b'}');
+        }
+        out.extend_from_slice(b"\n]\n");
+        String::from_utf8(out).unwrap_or_default()
+    }
+
+    /// Whether they are those that come along.
+    pub fn are_builtin(&self) -> bool {
+        self.is_builtin
+    }
+
     /// Rules from JSON: `[{"region_type": …, "phase": …, "op_type": …, "symbol_re": …, "dso_re": …}]`, of which only the
     /// first is needed. They stand in place of those that come along.
     pub fn parse(json: &str) -> Result<Rules, Problem> {
@@ -119,7 +147,9 @@ impl Rules {
             });
             Ok(())
         })?;
-        Ok(Rules { rules, is_builtin: false })
+        // Those that come along, written out, are the same.
+        let is_builtin = json.trim() == Rules::builtin_json().trim();
+        Ok(Rules { rules, is_builtin })
     }
 
     /// What the first rule that fits says; `None` if none does.
@@ -141,6 +171,15 @@ pub type Question = (Option<StringId>, Option<StringId>, u32, Op, Option<StringI
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_rules_that_come_along_can_be_written_out_and_read() {
+        let json = Rules::builtin_json();
+        let read = Rules::parse(&json).unwrap();
+        let told = |rules: &Rules| format!("{:?}", rules.rules);
+        assert_eq!((told(&read), read.are_builtin()), (told(&Rules::default()), true));
+        assert!(!Rules::parse(&json.replace("kv_update|", "")).unwrap().are_builtin());
+    }
 
     /// What Python's expressions say of these, which know letters of all scripts.
     #[test]

@@ -53,6 +53,30 @@ impl std::fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
+/// What there is to say of a file, in the order in which it is to be said.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Judged {
+    /// `None` if a field by itself is wrong; there is no plan then.
+    pub config: Option<Config>,
+    pub warnings: Vec<String>,
+    /// It is valid if there are none.
+    pub errors: Vec<String>,
+}
+
+/// Reads a file and says all that is wrong with it.
+pub fn judge(bytes: &[u8]) -> Judged {
+    match Config::read(bytes) {
+        Ok(config) => {
+            let (warnings, errors) = (config.warnings(), config.errors());
+            Judged { config: Some(config), warnings, errors }
+        }
+        Err(error) => {
+            let errors = error.to_string().lines().map(str::to_string).collect();
+            Judged { config: None, warnings: Vec::new(), errors }
+        }
+    }
+}
+
 /// A configuration whose fields are all right.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {

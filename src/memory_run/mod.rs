@@ -36,6 +36,8 @@ pub const METRICS: &str = "metrics.csv";
 pub const METADATA: &str = "metadata.json";
 pub const MANIFEST: &str = "manifest.json";
 pub const PROMPT_OUTPUTS: &str = "prompt_outputs.json";
+/// What lies at which addresses, as engines write it; not among those that make a directory one of a run.
+pub const KV_RANGES: &str = "kv_ranges.json";
 /// All of these, which are what makes a directory one of a run.
 pub const FILES: [&str; 7] = [TRACE, REGION_MAP, KV_BLOCKS, METRICS, METADATA, MANIFEST, PROMPT_OUTPUTS];
 /// What was captured lies in this folder of a directory, under one of these names.
@@ -169,7 +171,7 @@ const MAX_BESIDE_BYTES: u64 = 256 << 20;
 const MAX_CHECKED_BYTES: u64 = 16 << 20;
 
 /// Names of files other than the trace that are looked into.
-const BESIDE: [&str; 6] = [REGION_MAP, KV_BLOCKS, METRICS, METADATA, MANIFEST, PROMPT_OUTPUTS];
+const BESIDE: [&str; 7] = [REGION_MAP, KV_BLOCKS, METRICS, METADATA, MANIFEST, PROMPT_OUTPUTS, KV_RANGES];
 
 /// Whether a file beside a trace is read: those that something is known of, and small ones for their checksums. Of others it is enough
 /// to know that they are there.

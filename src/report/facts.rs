@@ -14,6 +14,40 @@ pub struct Fact {
     pub unit: Unit,
     /// What it means or where it comes from; may be empty.
     pub hint: String,
+    /// `None` of a value that is no judgement.
+    pub mark: Option<Mark>,
+}
+
+/// What a value says that judges something, for a colour and a sign beside its words. The hint is part of what is said then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Mark {
+    Good,
+    /// To be taken with care.
+    Fair,
+    Bad,
+    /// Neither good nor bad.
+    Plain,
+}
+
+impl Mark {
+    pub fn name(self) -> &'static str {
+        match self {
+            Mark::Good => "good",
+            Mark::Fair => "fair",
+            Mark::Bad => "bad",
+            Mark::Plain => "plain",
+        }
+    }
+
+    /// For text.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Mark::Good => "✓",
+            Mark::Fair => "!",
+            Mark::Bad => "✗",
+            Mark::Plain => "–",
+        }
+    }
 }
 
 /// Named values in reading order; the first few are shown large.
@@ -35,6 +69,7 @@ impl Facts {
             value: value.into(),
             unit,
             hint: String::new(),
+            mark: None,
         });
         let last = self.facts.len() - 1;
         &mut self.facts[last]
@@ -54,6 +89,11 @@ impl Fact {
 
     pub fn hint(&mut self, hint: impl Into<String>) -> &mut Fact {
         self.hint = hint.into();
+        self
+    }
+
+    pub fn mark(&mut self, mark: impl Into<Option<Mark>>) -> &mut Fact {
+        self.mark = mark.into();
         self
     }
 }

@@ -14,7 +14,7 @@ pub mod view;
 
 pub use chart::Chart;
 pub use document::Document;
-pub use facts::{Fact, Facts};
+pub use facts::{Fact, Facts, Mark};
 pub use findings::{Finding, Findings, RowsOf, Stakes};
 pub use notes::{Anchor, Notes, Remark};
 pub use table::{Cells, Column, Compared, Sort, Table, TextCells};

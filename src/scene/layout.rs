@@ -320,12 +320,6 @@ fn heat_map(heat: &Heat, width: f64) -> Scene {
     let every = ((MIN_CELL * n_times as f64 / plot).ceil() as usize).max(1);
     let is_apart = |row: usize| row > 0 && heat.is_apart.get(row).copied().unwrap_or(false);
     let n_apart = (0..n_rows).filter(|row| is_apart(*row)).count();
-    let top = HEAD + LABEL + 8.0;
-    let bottom = top + n_rows as f64 * ROW + n_apart as f64 * APART;
-    let mut legend: Vec<(String, Tone)> =
-        heat.grids.iter().map(|grid| (format!("mostly {}", grid.name), grid.tone)).collect();
-    legend.push(heat.mixed.clone());
-    let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend };
     // What each thing counts in the cells from `at` on that are drawn as one.
     let counts = |row: usize, at: usize| -> Vec<f64> {
         let sum =
@@ -341,6 +335,14 @@ fn heat_map(heat: &Heat, width: f64) -> Scene {
         .flat_map(|row| starts().map(move |at| (row, at)))
         .map(|(row, at)| counts(row, at).iter().sum::<f64>())
         .fold(0.0, f64::max);
+    let scale = if most > 0.0 { scale_of(heat, most, gutter, width, LEVELS as usize) } else { Vec::new() };
+    let n_lines = scale.iter().map(|step| step.line).max().unwrap_or(0) + 1;
+    let top = HEAD + n_lines as f64 * LABEL + 8.0;
+    let bottom = top + n_rows as f64 * ROW + n_apart as f64 * APART;
+    let mut legend: Vec<(String, Tone)> =
+        heat.grids.iter().map(|grid| (format!("mostly {}", grid.name), grid.tone)).collect();
+    legend.push(heat.mixed.clone());
+    let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend };
     let span = heat.span.max(1) as f64;
     let step = plot / n_times as f64;
     let logarithm = most.ln_1p().max(f64::MIN_POSITIVE);
@@ -390,9 +392,7 @@ fn heat_map(heat: &Heat, width: f64) -> Scene {
         base -= ROW;
     }
     push_times(&mut scene, (0.0, span), gutter, bottom);
-    if most > 0.0 {
-        push_scale(&mut scene, heat, most, gutter, LEVELS as usize);
-    }
+    push_scale(&mut scene, heat, scale);
     scene
 }
 
@@ -440,14 +440,21 @@ fn rows_of_spans(spans: &Spans, width: f64) -> Scene {
     scene
 }
 
-/// How many things the strengths of a heat map stand for, above it.
-fn push_scale(scene: &mut Scene, heat: &Heat, most: f64, gutter: f64, n_levels: usize) {
-    let y = HEAD + 10.0;
-    let x = gutter.min(scene.width * 0.25);
-    let head = format!("{} in a cell, up to", heat.what);
-    let mut at = x + head.chars().count() as f64 * LETTER + 10.0;
-    scene.marks.push(Mark::Text { x, y, anchor: Anchor::Start, text: head });
-    let mut before = 0.0;
+/// A part of what says how many things the strengths of a heat map stand for: a text, behind a cell of that strength if it has one.
+struct ScaleStep {
+    line: usize,
+    x: f64,
+    strength: Option<f64>,
+    text: String,
+}
+
+/// How many things the strengths of a heat map stand for, in as many lines as it takes.
+fn scale_of(heat: &Heat, most: f64, gutter: f64, width: f64, n_levels: usize) -> Vec<ScaleStep> {
+    let x = gutter.min(width * 0.25);
+    let text = format!("{} in a cell, up to", heat.what);
+    let mut at = x + text.chars().count() as f64 * LETTER + 10.0;
+    let mut steps = vec![ScaleStep { line: 0, x, strength: None, text }];
+    let (mut line, mut before) = (0, 0.0);
     for level in 1..=n_levels {
         let share = level as f64 / n_levels as f64;
         let count = (most.ln_1p() * share).exp_m1().floor().min(most);
@@ -458,14 +465,27 @@ fn push_scale(scene: &mut Scene, heat: &Heat, most: f64, gutter: f64, n_levels: 
         before = count;
         let text = format_float(count, Unit::Count);
         let needed = 20.0 + text.chars().count() as f64 * LETTER;
-        if at + needed > scene.width {
-            break;
+        if at + needed > width {
+            (line, at) = (line + 1, 0.0);
         }
-        let tone = heat.grids.first().map_or(heat.mixed.1, |grid| grid.tone);
-        let (width, height, title) = (12.0, 12.0, String::new());
-        scene.marks.push(Mark::Cell { x: at, y: y - 10.0, width, height, tone, strength: share, title });
-        scene.marks.push(Mark::Text { x: at + 16.0, y, anchor: Anchor::Start, text });
+        steps.push(ScaleStep { line, x: at, strength: Some(share), text });
         at += needed + 8.0;
+    }
+    steps
+}
+
+/// Draws that above the map.
+fn push_scale(scene: &mut Scene, heat: &Heat, scale: Vec<ScaleStep>) {
+    let tone = heat.grids.first().map_or(heat.mixed.1, |grid| grid.tone);
+    for ScaleStep { line, x, strength, text } in scale {
+        let y = HEAD + 10.0 + line as f64 * LABEL;
+        let Some(strength) = strength else {
+            scene.marks.push(Mark::Text { x, y, anchor: Anchor::Start, text });
+            continue;
+        };
+        let (width, height, title) = (12.0, 12.0, String::new());
+        scene.marks.push(Mark::Cell { x, y: y - 10.0, width, height, tone, strength, title });
+        scene.marks.push(Mark::Text { x: x + 16.0, y, anchor: Anchor::Start, text });
     }
 }
 
@@ -644,6 +664,23 @@ mod tests {
         assert!(b.2 < a.2 && a.2 < c.2);
         assert_eq!(b.3, "b · 0 to 50 ns: 1 reads, 1 reads");
         assert_eq!(scene.legend.last().unwrap().0, "both");
+    }
+
+    #[test]
+    fn what_cells_stand_for_is_whole_however_narrow() {
+        let grids = vec![vec![vec![1.0, 900_000.0]]];
+        for width in [220.0, 326.0, 900.0] {
+            let scene = layout(&chart(heat(vec!["0x7f0000001000".into()], grids.clone(), 100)), width);
+            let is_step = |mark: &&Mark| matches!(mark, Mark::Cell { title, .. } if title.is_empty());
+            assert_eq!(scene.marks.iter().filter(is_step).count(), 5, "{width}");
+            let cell_tops = scene.marks.iter().filter_map(|mark| match mark {
+                Mark::Cell { y, height, title, .. } => Some((title.is_empty(), *y, y + height)),
+                _ => None,
+            });
+            let (scale, cells): (Vec<_>, Vec<_>) = cell_tops.partition(|cell| cell.0);
+            let end = scale.iter().map(|cell| cell.2).fold(0.0, f64::max);
+            assert!(cells.iter().all(|cell| cell.1 >= end), "{width}: the map is below");
+        }
     }
 
     #[test]

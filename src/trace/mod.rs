@@ -69,6 +69,8 @@ pub struct Trace {
     pub profiles: Vec<profiles::ProfileRun>,
     /// The files of the folder it lies in, its own among them, where that is the folder of a run; else empty.
     pub beside: Vec<beside::FileBeside>,
+    /// All of a short file that is no trace but goes with some: its format says what it is. Else empty.
+    pub text: Vec<u8>,
     /// In place of slices that were too many to be held. [`Trace::slices`] has only the longest ones then.
     pub folded: Option<Box<folded::Folded>>,
     /// See [`Trace::span`].

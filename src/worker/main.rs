@@ -37,6 +37,7 @@ use tracedrop::engine::protocol::{
 use tracedrop::engine::{self, Compared, HandedOn, Linked, Session, Shown, Side};
 use tracedrop::export::redact::Outgoing;
 use tracedrop::export::{self, Options};
+use tracedrop::import::{FORMATS, FormatInfo};
 use tracedrop::memory_run;
 use tracedrop::trace::beside::FileBeside;
 use unpacked::Unpacked;
@@ -263,10 +264,11 @@ fn open(state: Rc<State>, files: Vec<OpenFile>, query: Query, data: &Array) {
     let mut beside = data.iter().skip(1);
     let mut blob = || beside.next().and_then(|blob| blob.dyn_into::<Blob>().ok());
     let mut given: Vec<Given> = Vec::new();
-    for OpenFile { name, keep, beside } in files {
+    for OpenFile { name, format, keep, beside } in files {
         let Some(own) = blob() else { break };
         let beside = beside.into_iter().filter_map(|named| Some((named, blob()?))).collect();
-        given.push(Given { name, keep, blob: own, beside });
+        let format = format.and_then(|id| FORMATS.iter().find(|format| format.id == id).copied());
+        given.push(Given { name, format, keep, blob: own, beside });
     }
     let ports = Ports::new(beside.filter_map(|port| port.dyn_into().ok()).collect());
     match given.pop() {
@@ -355,6 +357,8 @@ fn compare_again(state: &State, ticket: u32, query: &CompareQuery, is_swapped: b
 /// A file to be read, with those beside it in the directory of its run.
 struct Given {
     name: String,
+    /// What it is read as, if not by its content.
+    format: Option<&'static FormatInfo>,
     keep: Option<Keep>,
     blob: Blob,
     beside: Vec<(NamedFile, Blob)>,
@@ -389,7 +393,7 @@ fn in_run(session: &mut Session, beside: &[FileBeside]) {
 /// Opens the file from its index, or reads it and keeps one.
 async fn open_one(state: Rc<State>, file: Given, ports: Ports, query: Query) {
     let beside = file.read_beside().await;
-    let Given { name, keep, blob, .. } = file;
+    let Given { name, format, keep, blob, .. } = file;
     *state.blobs.borrow_mut() = vec![Some(blob.clone())];
     match index::open(&blob, &name, query.clone(), keep).await {
         Some(Opened::Index(session)) => show(&state, session.map(|session| *session).map_err(Failure::from)),
@@ -404,7 +408,7 @@ async fn open_one(state: Rc<State>, file: Given, ports: Ports, query: Query) {
             }
         }
         None => {
-            let is_whole = read_one(state.clone(), &blob, ports, &name, beside, query).await;
+            let is_whole = read_one(state.clone(), &blob, ports, (&name, format), beside, query).await;
             if let Some(keep) = keep.filter(|_| is_whole) {
                 index::keep(&state, &blob, keep).await;
             }
@@ -417,14 +421,14 @@ async fn read_one(
     state: Rc<State>,
     blob: &Blob,
     mut ports: Ports,
-    name: &str,
+    (name, format): (&str, Option<&'static FormatInfo>),
     beside: Vec<FileBeside>,
     query: Query,
 ) -> bool {
     let n_bytes = blob.size() as u64;
     let mut reporter = Reporter::new(n_bytes);
     let begin = |session: &mut Option<Session>| {
-        in_run(session.insert(Session::new(name, n_bytes, None, query.clone())), &beside);
+        in_run(session.insert(Session::new(name, n_bytes, format, query.clone())), &beside);
     };
     let result = reading::read(&state, blob, &mut ports, &begin, &mut reporter).await;
     drop(ports);

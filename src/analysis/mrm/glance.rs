@@ -4,9 +4,9 @@ use super::tables::Source;
 use crate::analysis::timeline::texts;
 use crate::base::units::Unit;
 use crate::memory::Kind;
-use crate::memory::suitability::Thresholds;
+use crate::memory::suitability::{Suitability, Thresholds};
 use crate::memory::summary::KindSummary;
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Facts, Mark, Report, Table};
 
 /// Reads by writes of a kind, said in words where there are no writes.
 fn reads_per_write(row: &KindSummary) -> String {
@@ -30,6 +30,8 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
         "Kinds of memory",
         vec![
             Column::key("kind", "kind", texts(rows.iter().map(|row| Some(source.view.kinds.name(row.kind))))),
+            Column::text("suitability", "suits MRM", texts(rows.iter().map(|row| Some(row.suitability.name()))))
+                .by_row(),
             Column::float("share", "accesses", Unit::Ratio, rows.iter().map(share).collect()).with_bar(),
             Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)).adds_up(),
             Column::counts("writes", "writes", Unit::Count, rows.iter().map(|row| row.writes)).adds_up(),
@@ -44,12 +46,27 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
             Column::float("written_once", "written once", Unit::Ratio, rows.iter().map(|row| row.write_once_ratio_mean).collect())
                 .hint("mean over the regions that were stored to; none without stores")
                 .by_row(),
-            Column::text("suitability", "suits MRM", texts(rows.iter().map(|row| Some(row.suitability.name()))))
-                .by_row(),
             Column::text("reason", "because", texts(rows.iter().map(|row| Some(reason(row))))),
         ],
     )
     .caption("MRM is memory that keeps data for a managed while. It suits data that is written once and kept long.")
+}
+
+/// Whether memory of managed retention suits each kind, and why, where it is read first: a table has no room for sentences.
+pub fn suitability(source: &Source<'_, '_>, thresholds: &Thresholds) -> Facts {
+    let mut facts = Facts::new("Does memory of managed retention suit it?");
+    for row in source.kinds {
+        let name = source.view.kinds.name(row.kind);
+        let id: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let mark = match row.suitability {
+            Suitability::High => Mark::Good,
+            Suitability::Medium => Mark::Fair,
+            Suitability::Low => Mark::Plain,
+        };
+        let why = thresholds.reason(row.write_once_ratio_mean, row.retention_p99_s, row.retention_p50_s);
+        facts.push(&format!("suits_{id}"), name, row.suitability.name(), Unit::None).hint(why).mark(mark);
+    }
+    facts
 }
 
 /// What numbers hide.

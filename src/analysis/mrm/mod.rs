@@ -7,12 +7,13 @@ pub mod histograms;
 pub mod tables;
 pub mod trust;
 
-use super::{AnalysisInfo, Context};
-use crate::base::units::{Unit, group_digits};
+use super::{AnalysisInfo, Context, mrm_run};
+use crate::base::units::{Unit, counted, group_digits};
 use crate::memory::labelling::Stopped;
 use crate::memory::suitability::Thresholds;
 use crate::memory::summary::{self, KindSummary};
 use crate::memory::{Kind, View};
+use crate::memory_run::KV_RANGES;
 use crate::report::{Block, Facts, Report};
 use crate::trace::Run;
 use crate::trace::accesses::PAGE_BITS;
@@ -38,6 +39,10 @@ fn run(context: &Context<'_>) -> Report {
     let views = context.memory();
     if let Some(problem) = context.query.memory.problem() {
         report.warning(format!("What was asked for can not be read and counts for nothing: {problem}."));
+    }
+    let differences = context.query.memory.differences();
+    if !differences.is_empty() {
+        report.info(format!("Not as by default: {}.", differences.join("; ")));
     }
     for (number, view) in views.iter().enumerate() {
         let kinds = kinds_of(view, &thresholds);
@@ -129,8 +134,12 @@ fn add_trace(
     }
     tell_of_labels(view, report);
     warn_of_phases(view, context, report);
+    tell_ranges(view, context, report);
     add_facts(view, report);
     let source = Source { view, kinds };
+    if !kinds.is_empty() {
+        report.facts(glance::suitability(&source, thresholds));
+    }
     report.table(glance::table(&source, thresholds));
     glance::notes(&source, report);
     let intervals = charts::intervals(&source);
@@ -159,6 +168,23 @@ fn tell_of_labels(view: &View<'_>, report: &mut Report) {
              the file stay, as in mrm-trace, accesses without one get theirs, and regions have other numbers than in the file."
         }
     });
+}
+
+/// Says where address ranges are from that nobody has given.
+fn tell_ranges(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
+    if !context.query.memory.ranges.trim().is_empty() {
+        return;
+    }
+    match mrm_run::ranges_beside(view.trace) {
+        Some(Ok(ranges)) => {
+            let n = counted(ranges.len() as u64, "address range", "address ranges");
+            report.info(format!("{KV_RANGES}, which lies beside the trace, tells of {n}."));
+        }
+        Some(Err(problem)) => report.warning(format!(
+            "{KV_RANGES} lies beside the trace, but can not be read and counts for nothing: {problem}."
+        )),
+        None => {}
+    }
 }
 
 /// Says so if reports are on the first accesses only.

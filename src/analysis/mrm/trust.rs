@@ -10,7 +10,7 @@ use crate::memory::quality::{Collector, Coverage, Grade};
 use crate::memory::telemetry::{RunValidity, StoredSummary, validity};
 use crate::memory::{Kind, View};
 use crate::memory_run::{check_beside, metadata};
-use crate::report::{Block, Facts, Note, NoteLevel, Report};
+use crate::report::{Block, Facts, Mark, Note, NoteLevel, Report};
 use crate::trace::Trace;
 use rustc_hash::FxHashMap;
 
@@ -19,7 +19,13 @@ pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
     let mut facts = Facts::new("Trust");
     let (judgement, reasons, is_derived) = run_validity(view.trace, &context.query.memory);
     let said = judgement.map_or("not known", RunValidity::name);
-    facts.push("run_validity", "Run", said, Unit::None).hint(match (judgement, is_derived) {
+    let validity = facts.push("run_validity", "Run", said, Unit::None);
+    validity.mark(judgement.map(|judgement| match judgement {
+        RunValidity::Clean => Mark::Good,
+        RunValidity::Marginal => Mark::Fair,
+        RunValidity::Contaminated => Mark::Bad,
+    }));
+    validity.hint(match (judgement, is_derived) {
         (None, _) => "the file says nothing of what watching the run cost",
         (_, true) => "derived from what the file says of the observer",
         (_, false) => "as the file says",
@@ -123,7 +129,7 @@ fn collector_of(view: &View<'_>) -> Collector {
         return Collector::of_name(told);
     }
     match view.trace.source.format {
-        "memray" => Collector::Memray,
+        "memray" | "memray-seed" => Collector::Memray,
         "perf-text" | "perf-text-seed" => Collector::PerfMem,
         _ if view.trace.accesses.is_labelled() => Collector::PerfMemLabelled,
         _ => Collector::Other,

@@ -10,12 +10,13 @@ use super::{AnalysisInfo, Context};
 use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
 use crate::memory::phases::{Boundary, Phases};
+use crate::memory::ranges::{self, AddressRange};
 use crate::memory::summary::KindSummary;
 use crate::memory::telemetry::RunValidity;
 use crate::memory::{Kinds, View};
 use crate::memory_run::manifest::{FileCheck, ListedFile, State};
 use crate::memory_run::metrics::{Difference, MetricsRow};
-use crate::memory_run::{METADATA, RunDirectory, metadata, read_beside};
+use crate::memory_run::{KV_RANGES, METADATA, RunDirectory, metadata, read_beside};
 use crate::report::{Column, Facts, Report, Table, TextCells};
 use crate::trace::accesses::PAGE_BITS;
 use crate::trace::beside::FileBeside;
@@ -50,11 +51,24 @@ pub fn metadata_of(trace: &Trace) -> Option<Json> {
     Json::parse(file.content.as_deref()?)
 }
 
-/// The accesses of a trace, labelled as was asked for; phases are those of the run's directory where none were given.
+/// The address ranges that lie beside a trace, and what is wrong with them if they can not be read.
+pub fn ranges_beside(trace: &Trace) -> Option<Result<Vec<AddressRange>, String>> {
+    let file = trace.beside.iter().find(|file| file.name == KV_RANGES)?;
+    let text = String::from_utf8_lossy(file.content.as_deref()?);
+    Some(ranges::parse(&text).map_err(|problem| problem.to_string()))
+}
+
+/// The accesses of a trace, labelled as was asked for; phases and address ranges are those of the run's directory where none were
+/// given.
 pub fn view_of<'a>(trace: &'a Trace, query: &MemoryQuery) -> View<'a> {
     let mut options = query.options();
     if options.phases.is_empty() {
         options.phases = metadata_of(trace).map(|metadata| phases_of(&metadata).0).unwrap_or_default();
+    }
+    if query.ranges.trim().is_empty()
+        && let Some(Ok(ranges)) = ranges_beside(trace)
+    {
+        options.ranges = ranges;
     }
     View::new(trace, &options)
 }

@@ -14,7 +14,10 @@ pub const INFO: AnalysisInfo =
 /// An empty timeline gets an overview too: it says that there is nothing.
 fn applies(run: &Run) -> bool {
     timeline::applies(run)
-        || run.traces.iter().any(|trace| trace.scoring_calls.is_empty() && trace.profiles.is_empty())
+        || run
+            .traces
+            .iter()
+            .any(|trace| trace.scoring_calls.is_empty() && trace.profiles.is_empty() && trace.text.is_empty())
 }
 
 fn run(context: &Context<'_>) -> Report {

@@ -1,9 +1,9 @@
 //! Named values: the first few large, the rest as a list.
 
 use super::cells::text_of;
-use crate::app::widgets::Number;
+use crate::app::widgets::{Icon, Number, Shape};
 use leptos::prelude::*;
-use tracedrop::report::{Fact, Facts, Value};
+use tracedrop::report::{Fact, Facts, Mark, Value};
 
 /// So many are shown large.
 const N_LARGE: usize = 4;
@@ -44,13 +44,49 @@ fn fact_view(fact: &Fact) -> impl IntoView + use<> {
         _ => view! { <Number text=fact.display() /> }.into_any(),
     };
     let hint = fact.hint.clone();
+    let class = fact
+        .mark
+        .map_or("fact-value".to_string(), |mark| format!("fact-value judged judged-{}", mark.name()));
     view! {
         <div class="fact">
-            <dt>{fact.label.clone()}</dt>
+            <dt><bdi>{fact.label.clone()}</bdi></dt>
             <dd>
-                <span class="fact-value">{value}</span>
+                <span class=class>{fact.mark.map(sign_view)}{value}</span>
                 {(!hint.is_empty()).then(|| view! { <span class="fact-hint">{hint}</span> })}
             </dd>
         </div>
+    }
+}
+
+/// The sign beside a judgement.
+fn sign_view(mark: Mark) -> impl IntoView {
+    let shape = match mark {
+        Mark::Good => Some(Shape::Check),
+        Mark::Fair => Some(Shape::Alert),
+        Mark::Bad => Some(Shape::Close),
+        Mark::Plain => None,
+    };
+    shape.map(|shape| view! { <Icon shape /> })
+}
+
+/// Judgements as they stand above everything else: what they are on, what they say, and what that rests on.
+#[component]
+pub fn Judgements(#[prop(into)] facts: Signal<Vec<Fact>>) -> impl IntoView {
+    let judgement = |fact: Fact| {
+        let mark = fact.mark?;
+        Some(view! {
+            <li class=format!("judgement judged-{}", mark.name())>
+                {sign_view(mark)}
+                <span>
+                    <strong>{fact.label.clone()} ": " <bdi>{fact.display()}</bdi></strong>
+                    {(!fact.hint.is_empty()).then(|| format!(" – {}", fact.hint))}
+                </span>
+            </li>
+        })
+    };
+    view! {
+        <Show when=move || facts.with(|facts| !facts.is_empty())>
+            <ul class="judgements">{move || facts.get().into_iter().filter_map(judgement).collect_view()}</ul>
+        </Show>
     }
 }

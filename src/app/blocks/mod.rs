@@ -8,7 +8,7 @@ mod note;
 mod table;
 
 pub use chart::ChartBlock;
-pub use facts::FactsBlock;
+pub use facts::{FactsBlock, Judgements};
 pub use findings::FindingsBlock;
 pub use note::NoteBlock;
 pub use table::TableBlock;

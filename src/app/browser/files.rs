@@ -26,6 +26,16 @@ pub struct Picked {
     pub modified_ms: Option<u64>,
     /// The other files of the directory of its run, where it was opened as that; else empty.
     pub beside: Vec<Picked>,
+    /// The address ranges that came with it.
+    pub ranges: Option<Ranges>,
+}
+
+/// A list of address ranges that was chosen together with a trace, or for one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ranges {
+    /// Of the file.
+    pub name: String,
+    pub text: String,
 }
 
 /// What was let go over the page.
@@ -47,7 +57,15 @@ pub enum Half {
 impl Picked {
     /// Something that does not lie in a folder.
     pub fn of_blob(name: String, blob: Blob) -> Picked {
-        Picked { path: name.clone(), name, blob, unpacked_bytes: None, modified_ms: None, beside: Vec::new() }
+        Picked {
+            path: name.clone(),
+            name,
+            blob,
+            unpacked_bytes: None,
+            modified_ms: None,
+            beside: Vec::new(),
+            ranges: None,
+        }
     }
 
     /// Size of the file.
@@ -65,6 +83,7 @@ pub(super) fn picked_file(file: File) -> Picked {
         blob: file.into(),
         unpacked_bytes: None,
         beside: Vec::new(),
+        ranges: None,
     }
 }
 
@@ -192,6 +211,21 @@ pub fn text_of_blob(blob: &Blob, done: impl FnOnce(Option<String>) + 'static) {
     let text = blob.text();
     spawn_local(async move {
         done(JsFuture::from(text).await.ok().and_then(|text| text.as_string()));
+    });
+}
+
+/// The beginnings of `blobs` as texts, of so many bytes at most; empty ones of those that can not be read.
+pub fn heads_of_blobs(blobs: Vec<Blob>, n_bytes: u32, done: impl FnOnce(Vec<String>) + 'static) {
+    spawn_local(async move {
+        let mut heads = Vec::new();
+        for blob in blobs {
+            let head = match blob.slice_with_i32_and_i32(0, n_bytes as i32) {
+                Ok(head) => JsFuture::from(head.text()).await.ok().and_then(|text| text.as_string()),
+                Err(_) => None,
+            };
+            heads.push(head.unwrap_or_default());
+        }
+        done(heads);
     });
 }
 

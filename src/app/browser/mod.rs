@@ -19,7 +19,8 @@ mod worker;
 pub use address::{address_with, fragment, on_fragment};
 pub use clipboard::copy_text;
 pub use files::{
-    Dropped, Half, Picked, download, download_text, on_choosing, on_drag, on_paste, picked, text_of_blob,
+    Dropped, Half, Picked, Ranges, download, download_text, heads_of_blobs, on_choosing, on_drag, on_paste,
+    picked, text_of_blob,
 };
 pub use folders::{Folder, picked_folder};
 pub use host::{Asked, FromHost, Told, asked, mark_as_frame, on_height, on_host, tell_host};

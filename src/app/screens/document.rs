@@ -1,7 +1,7 @@
 //! A file's reports.
 
 use super::{FileCard, LinkCard, SidesCard};
-use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, NoteBlock, TableBlock};
+use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, Judgements, NoteBlock, TableBlock};
 use crate::app::own_table::OwnTable;
 use crate::app::screens::{MemorySettings, NotesPanel, OwnTableEditor};
 use crate::app::state::{Phase, Tab};
@@ -206,6 +206,20 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
     let can_ask = Memo::new(move |_| {
         document.with(|it| it.as_ref().is_some_and(|it| it.link.is_none() && it.sides.is_none()))
     });
+    let format = Memo::new(move |_| {
+        document.with(|it| it.as_ref().map(|it| it.file.format_id.clone()).unwrap_or_default())
+    });
+    // What the first values of a report judge stands above everything that can be asked.
+    let judgements = Memo::new(move |_| {
+        with_report(document, id, |report| {
+            let first = report.blocks.iter().find_map(|block| match block {
+                BlockView::Facts(facts) => Some(&facts.facts),
+                _ => None,
+            });
+            first.into_iter().flatten().filter(|fact| fact.mark.is_some()).cloned().collect::<Vec<_>>()
+        })
+        .unwrap_or_default()
+    });
     let blocks = Memo::new(move |_| {
         with_report(document, id, |report| {
             report.blocks.iter().enumerate().map(|(at, block)| key_of(at, block)).collect::<Vec<_>>()
@@ -281,6 +295,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
                 <TopChoice tab document id />
             </Show>
         </header>
+        <Judgements facts=judgements />
         {move || {
             if !can_ask.get() {
                 return ().into_any();
@@ -288,7 +303,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             let tables = id.with_value(|id| OwnTable::of_report(id));
             let editors = tables.iter().map(|table| view! { <OwnTableEditor tab table=*table query /> }).collect_view();
             if id.with_value(|id| id == MEMORY) {
-                view! { <MemorySettings tab query>{editors}</MemorySettings> }.into_any()
+                view! { <MemorySettings tab query format>{editors}</MemorySettings> }.into_any()
             } else {
                 editors.into_any()
             }

@@ -56,6 +56,17 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             .with(|ledger| ledger.as_ref().and_then(worst_of))
             .is_some_and(|worst| worst > SeverityView::Note)
     });
+    // Reading was stopped before its end, and the file is at hand.
+    let can_read_on = Memo::new(move |_| {
+        document.with(|document| {
+            document.as_ref().is_some_and(|it| {
+                !it.partial
+                    && it.files.is_empty()
+                    && it.range.chosen.is_none()
+                    && it.ledger.file_bytes_read < it.file.bytes
+            })
+        }) && tab.can_be_read_again()
+    });
     // Opened and closed by hand, or by what there is to tell.
     let chosen = RwSignal::new(None::<bool>);
     let open = Memo::new(move |_| chosen.get().unwrap_or_else(|| lossy.get()));
@@ -90,6 +101,11 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                     {move || severity_mark(worst.get())}
                 </Show>
                 <p>{move || document.get().map(|document| verdict(&document))}</p>
+                <Show when=move || can_read_on.get()>
+                    <button type="button" class="link" data-testid="read-whole" on:click=move |_| tab.read_again()>
+                        {words().read_again}
+                    </button>
+                </Show>
                 <button
                     type="button"
                     class="link"
@@ -298,11 +314,14 @@ pub(super) fn worst_of(ledger: &LedgerView) -> Option<SeverityView> {
 }
 
 fn verdict(document: &DocumentView) -> String {
-    let DocumentView { file, ledger, files, left_out, is_read, .. } = document;
+    let DocumentView { file, ledger, files, left_out, is_read, range, .. } = document;
     if !left_out.is_empty() {
         let n_read = files.len().max(1) as u64;
         let n_files = n_read + left_out.len() as u64;
         return (words().verdict_left_out)(n_read, n_files, ledger.records(), &ledger.record_noun);
+    }
+    if !*is_read && range.chosen.is_some() {
+        return (words().verdict_held_so_far)(ledger.records(), &ledger.record_noun);
     }
     verdict_of(file, ledger, !*is_read)
 }
@@ -316,6 +335,10 @@ pub(super) fn verdict_of(file: &FileView, ledger: &LedgerView, is_so_far: bool) 
         (words().verdict_stopped)(ledger.file_bytes_read, file.bytes, ledger.records(), noun)
     } else if ledger.is_unreadable() {
         words().verdict_unreadable.to_string()
+    } else if let unused = ledger.unused()
+        && !unused.is_empty()
+    {
+        (words().verdict_unused)(counts, noun, &unused)
     } else if ledger.is_clean() {
         (words().verdict_clean)(ledger.records(), noun)
     } else if counts.1 + counts.2 == 0 {

@@ -6,20 +6,59 @@ use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;
 use tracedrop::analysis::Query;
+use tracedrop::base::text;
+
+/// How a file is read that mrm-trace 0.1.0 reads in another way. It is read again for the other one.
+#[derive(Clone, Copy, PartialEq)]
+struct Reading {
+    label: &'static str,
+    /// As usual, and as by mrm-trace 0.1.0.
+    choices: [&'static str; 2],
+    /// `id` of the format that stands for the latter.
+    seed: &'static str,
+    is_as_usual: bool,
+}
+
+impl Reading {
+    /// `None` of formats that there is only one way for.
+    fn of(format: &str) -> Option<Reading> {
+        let words = words();
+        let (label, choices, seed) = match format {
+            "perf-text" | "perf-text-seed" => {
+                (words.perf_grammar_label, words.perf_grammars, "perf-text-seed")
+            }
+            "memray" | "memray-seed" => (words.memray_clock_label, words.memray_clocks, "memray-seed"),
+            _ => return None,
+        };
+        Some(Reading { label, choices, seed, is_as_usual: format != seed })
+    }
+}
 
 /// How accesses to memory are labelled and judged: what becomes of those of no known kind, by which rules runs are judged,
 /// and `children`, where more is written. Closed until someone opens it, or has asked for something.
 #[component]
-pub fn MemorySettings(tab: Tab, #[prop(into)] query: Signal<Query>, children: Children) -> impl IntoView {
+pub fn MemorySettings(
+    tab: Tab,
+    #[prop(into)] query: Signal<Query>,
+    /// `id` of the format that the file was read as.
+    #[prop(into)]
+    format: Signal<String>,
+    children: Children,
+) -> impl IntoView {
+    let reading =
+        Memo::new(move |_| tab.can_be_read_again().then(|| format.with(|format| Reading::of(format)))?);
+    let is_as_usual = Memo::new(move |_| reading.get().is_none_or(|reading| reading.is_as_usual));
     let unknown = Memo::new(move |_| query.with(|query| query.memory.unknown.clone()));
     let later = Memo::new(move |_| query.with(|query| query.memory.has_later_rules()));
+    let is_asked =
+        Memo::new(move |_| !is_as_usual.get() || query.with(|query| query.memory != Default::default()));
     let ask = move |change: &dyn Fn(&mut Query)| {
         let mut query = query.get_untracked();
         change(&mut query);
         tab.set_query(query);
     };
     view! {
-        <details class="own-table" open=query.with_untracked(|query| query.memory != Default::default())>
+        <details class="own-table" open=move || is_asked.get()>
         <summary>{words().memory_settings}</summary>
         <div class="choices">
             <label class="choice">
@@ -55,6 +94,26 @@ pub fn MemorySettings(tab: Tab, #[prop(into)] query: Signal<Query>, children: Ch
                         .collect_view()}
                 </select>
             </label>
+            {move || {
+                reading
+                    .get()
+                    .map(|Reading { label, choices, seed, is_as_usual }| {
+                        view! {
+                            <label class="choice">
+                                <span>{label}</span>
+                                <select
+                                    data-testid="read-as"
+                                    on:change:target=move |event| {
+                                        tab.read_as((event.target().value() == "seed").then_some(seed));
+                                    }
+                                >
+                                    <option value="usual" selected=is_as_usual>{choices[0]}</option>
+                                    <option value="seed" selected=!is_as_usual>{choices[1]}</option>
+                                </select>
+                            </label>
+                        }
+                    })
+            }}
         </div>
         {children()}
         </details>
@@ -66,6 +125,21 @@ pub fn MemorySettings(tab: Tab, #[prop(into)] query: Signal<Query>, children: Ch
 pub fn OwnTableEditor(tab: Tab, table: OwnTable, #[prop(into)] query: Signal<Query>) -> impl IntoView {
     let draft = RwSignal::new(query.with_untracked(|query| table.text_of(query)));
     let in_use = Memo::new(move |_| query.with(|query| table.text_of(query)));
+    // It may be changed by a file that is dropped.
+    Effect::new(move |before: Option<String>| {
+        let now = in_use.get();
+        if before.is_some_and(|before| before != now) {
+            draft.set(now.clone());
+        }
+        now
+    });
+    // Ranges are a file's until someone has written over them.
+    let from_file = move || {
+        let ranges = tab.ranges.get().filter(|_| table == OwnTable::MemoryRanges)?;
+        in_use
+            .with(|in_use| *in_use == ranges.text)
+            .then(|| (words().ranges_from)(&text::visible(&ranges.name)))
+    };
     let is_changed = move || draft.with(|draft| in_use.with(|in_use| draft != in_use));
     let apply = move |text: String| {
         if let Some(key) = table.key() {
@@ -74,18 +148,19 @@ pub fn OwnTableEditor(tab: Tab, table: OwnTable, #[prop(into)] query: Signal<Que
         tab.set_query(table.put(query.get_untracked(), text));
     };
     view! {
-        <details class="own-table" open=in_use.with_untracked(|text| !text.is_empty())>
+        <details class="own-table" open=move || in_use.with(|text| !text.is_empty())>
             <summary>{table.title()}</summary>
             <label>
                 <span>{table.explanation()}</span>
                 <textarea
-                    rows="5"
+                    rows=move || draft.with(|draft| draft.lines().count().clamp(5, 14)).to_string()
                     spellcheck="false"
                     placeholder=table.example()
                     prop:value=move || draft.get()
                     on:input:target=move |event| draft.set(event.target().value())
                 ></textarea>
             </label>
+            {move || from_file().map(|words| view! { <p class="own-table-from">{words}</p> })}
             <div class="own-table-actions">
                 <button class="button" disabled=move || !is_changed() on:click=move |_| apply(draft.get_untracked())>
                     {words().own_apply}
@@ -100,6 +175,20 @@ pub fn OwnTableEditor(tab: Tab, table: OwnTable, #[prop(into)] query: Signal<Que
                 >
                     {words().own_clear}
                 </button>
+                {query
+                    .with_untracked(|query| table.builtin(query))
+                    .map(|builtin| {
+                        view! {
+                            <button
+                                class="button"
+                                data-testid="start-from-builtin"
+                                disabled=move || draft.with(|draft| !draft.trim().is_empty())
+                                on:click=move |_| draft.set(builtin.clone())
+                            >
+                                {words().own_start_from_builtin}
+                            </button>
+                        }
+                    })}
             </div>
         </details>
     }

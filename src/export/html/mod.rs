@@ -225,7 +225,12 @@ impl Page<'_> {
         for fact in &facts.facts {
             self.raw("<div><dt>");
             self.escaped(&fact.label);
-            self.raw("</dt><dd>");
+            match fact.mark {
+                Some(mark) => {
+                    self.raw(&format!("</dt><dd class=\"judged-{}\">{} ", mark.name(), mark.sign()))
+                }
+                None => self.raw("</dt><dd>"),
+            }
             self.escaped(&fact.display());
             self.raw("</dd>");
             if !fact.hint.is_empty() {

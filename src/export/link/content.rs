@@ -474,6 +474,7 @@ fn read_facts(facts: &[Json]) -> Result<Vec<Fact>, Refusal> {
                 value: read_value(kind, value)?,
                 unit: unit_of(unit),
                 hint: String::new(),
+                mark: None,
             })
         }
         _ => Err(Refusal::NoReport("a fact is not whole")),

@@ -37,8 +37,23 @@ pub static INFO: FormatInfo = FormatInfo {
     issues: issues::ALL,
 };
 
+/// The same files with the times that mrm-trace 0.1.0 gives them: all are 0.
+pub static SEED_INFO: FormatInfo = FormatInfo {
+    id: "memray-seed",
+    title: "memray capture, with the times that mrm-trace 0.1.0 gives",
+    producers: "memray, for comparing with mrm-trace",
+    extensions: &[],
+    sniff: |_| Confidence::No,
+    reader: || Box::new(MemrayReader { has_no_clock: true, ..MemrayReader::default() }),
+    parts: None,
+    has_events: false,
+    issues: issues::ALL,
+};
+
 #[derive(Default)]
 struct MemrayReader {
+    /// All times are 0.
+    has_no_clock: bool,
     decoder: Decoder,
     /// Allocations by the function that made them, in order of first appearance.
     counts: Vec<(Allocator, u64)>,
@@ -195,7 +210,7 @@ impl MemrayReader {
         let accesses = &mut out.trace.accesses;
         accesses.push(&Access {
             sample: accesses.len() as u64,
-            ts: ms.saturating_mul(1_000_000),
+            ts: if self.has_no_clock { 0 } else { ms.saturating_mul(1_000_000) },
             address,
             op: if allocator.is_free { Op::Load } else { Op::Store },
             symbol: Some(symbol),
@@ -230,7 +245,7 @@ impl MemrayReader {
         let Some(header) = self.decoder.header() else { return };
         let threads = self.threads_told(&out.trace.strings);
         out.trace.accesses.set_expected();
-        if !out.trace.accesses.is_empty() {
+        if !out.trace.accesses.is_empty() && !self.has_no_clock {
             out.trace.ledger.file(&APPROXIMATE_CLOCK, Position::default(), b"");
         }
         let source = &mut out.trace.source;
