@@ -211,7 +211,7 @@ fn metadata_of(view: &View<'_>, query: &MemoryQuery, run_id: &str, before: Optio
     let mut members = vec![("run_id".to_string(), text(run_id))];
     let collector = match view.trace.source.format {
         "perf-text" | "perf-text-seed" => Some("perf_mem"),
-        "memray" => Some("memray"),
+        "memray" | "memray-seed" => Some("memray"),
         _ => None,
     };
     if let Some(collector) = collector {

@@ -99,7 +99,12 @@ pub fn mark(trace: &Trace, query: &MemoryQuery, report: &mut Report) {
 
 /// Says so if times are no more than about right.
 pub fn tell_of_clock(view: &View<'_>, report: &mut Report) {
-    if collector_of(view) == Collector::Memray && !view.trace.accesses.is_empty() {
+    if view.trace.accesses.is_empty() {
+        return;
+    }
+    if view.trace.source.format == "memray-seed" {
+        report.info("All times are 0, as mrm-trace 0.1.0 reads records of memray: what follows from times says nothing.");
+    } else if collector_of(view) == Collector::Memray {
         report.info(
             "Times are approximate (10 ms): records of memray have none of their own, so each has that of the last measurement of \
              memory before it. What is kept shorter than that, and intervals below it, say nothing.",
