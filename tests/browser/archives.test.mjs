@@ -63,7 +63,7 @@ for (const packed of [true, false]) {
     assert.equal(await summary(page), before);
     await open(page, 'Run directory');
     assert.match(await summary(page), /^All \d+ files are as the manifest says\.$/);
-    await report(page).getByText('figures/write_once.svg').waitFor();
+    await report(page).getByText('write_once.svg').waitFor();
   });
 }
 
