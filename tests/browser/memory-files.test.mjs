@@ -46,6 +46,9 @@ pageTest('a trace can be read as mrm-trace 0.1.0 reads it, and rules edited', as
   await panel(page).getByText('as mrm-trace 0.1.0 reads it').first().waitFor();
   await panel(page).getByTestId('read-as').selectOption('usual');
   await panel(page).locator('.meta').getByText('as mrm-trace 0.1.0 reads it').waitFor({ state: 'detached' });
+  // Read again, it is another report, whose settings are closed.
+  const settings = panel(page).locator('details', { hasText: 'How accesses are labelled and judged' }).first();
+  if (!(await settings.evaluate((details) => details.open))) await settings.locator('summary').first().click();
   await panel(page).locator('summary').filter({ hasText: 'rules' }).first().click();
   await panel(page).getByTestId('start-from-builtin').click();
   assert.match(await panel(page).locator('textarea').first().inputValue(), /llama_kv/);
