@@ -13,6 +13,9 @@ use tracedrop::report::Value;
 /// Keys of one subject: their names and what they do.
 pub type Keys = &'static [(&'static [&'static str], &'static str)];
 
+/// Records that were kept, repaired and skipped.
+pub type Counts = (u64, u64, u64);
+
 /// Everything the page says by itself.
 pub struct Words {
     pub page_title: fn(Option<&str>) -> String,
@@ -148,9 +151,9 @@ pub struct Words {
     pub read_again_because: fn(&str) -> String,
     pub verdict_clean: fn(u64, &str) -> String,
     pub verdict_notes: fn(u64, &str) -> String,
-    pub verdict_counts: fn((u64, u64, u64), &str) -> String,
+    pub verdict_counts: fn(Counts, &str) -> String,
     /// Kept, repaired and skipped; what they are called; why there is more that is not among them.
-    pub verdict_unused: fn((u64, u64, u64), &str, &[&str]) -> String,
+    pub verdict_unused: fn(Counts, &str, &[&str]) -> String,
     pub verdict_unreadable: &'static str,
     pub verdict_stopped: fn(u64, u64, u64, &str) -> String,
     /// Files that were read, and all of them.

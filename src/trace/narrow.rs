@@ -63,7 +63,7 @@ impl FromIterator<i64> for Nanoseconds {
 /// Durations that mostly are below 2.15 seconds, or [`UNFINISHED`]; each can be changed.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Durations {
-    /// Nanoseconds; of one that stands aside, its place in [`Durations::long`] above [`Durations::ASIDE`].
+    /// Nanoseconds; of one that stands aside, its place in [`Durations::long`], with the highest bit set.
     pub short: Vec<u32>,
     /// Nanoseconds of those that stand aside, in the order in which they came.
     pub long: Vec<i64>,
