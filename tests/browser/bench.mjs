@@ -146,7 +146,8 @@ async function memoryOf(path, url) {
     return `, memory ${(end() / 2 ** 20).toFixed(0)} MiB (${(before / 2 ** 20).toFixed(0)} before)`;
   } finally {
     await page.close();
-    rmSync(profile, { recursive: true, force: true });
+    // Its processes end one after the other.
+    rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
 

@@ -58,10 +58,13 @@ export async function launchPlain({ executablePath, args }, profile, url) {
       },
     }),
     async close() {
-      socket.close();
       const ended = once(browser, 'exit');
-      browser.kill();
+      // Asked to, it ends all of its processes; killed, some of them go on writing for a moment.
+      socket.send(JSON.stringify({ id: 0, method: 'Browser.close' }));
+      const timer = setTimeout(() => browser.kill('SIGKILL'), 10_000);
       await ended;
+      clearTimeout(timer);
+      socket.close();
     },
   };
 }
