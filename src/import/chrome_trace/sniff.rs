@@ -131,8 +131,25 @@ pub fn sniff(head: &[u8]) -> Confidence {
     match bytes.get(at) {
         Some(b'[') => sniff_list(bytes, at + 1),
         Some(b'{') => sniff_object(bytes, at),
-        _ => Confidence::No,
+        _ => sniff_behind_text(bytes),
     }
+}
+
+/// So many lines are looked at.
+const MAX_LINES: usize = 64;
+
+/// Programs print messages and trace to the same file, and servers put a line before JSON: the first line of a trace counts, wherever
+/// it is.
+fn sniff_behind_text(bytes: &[u8]) -> Confidence {
+    let starts = memchr::memchr2_iter(b'\n', 0, bytes).map(|end| end + 1).take(MAX_LINES);
+    let kinds = starts.map(|at| match bytes.get(at) {
+        Some(b'[') => sniff_list(bytes, at + 1),
+        Some(b'{') => sniff_object(bytes, at),
+        _ => Confidence::No,
+    });
+    let is_trace = |kind: Confidence| matches!(kind, Confidence::Certain | Confidence::Likely);
+    // What other formats make of the text comes first.
+    if kinds.into_iter().any(is_trace) { Confidence::Possible } else { Confidence::No }
 }
 
 fn sniff_object(bytes: &[u8], at: usize) -> Confidence {
@@ -229,6 +246,10 @@ mod tests {
             (r#"{"trac\u0065Events":[]}"#, Confidence::Certain),
             (r#"{"ts":1.5,"op":"x","hit":true}"#, Confidence::No),
             (r#"[{"a":1}]"#, Confidence::No),
+            ("started\n{\"traceEvents\":[]}", Confidence::Possible),
+            (")]}'\n[{\"name\":\"a\",\"ph\":\"X\",\"ts\":1}]", Confidence::Possible),
+            ("started {\"traceEvents\":[]}", Confidence::No),
+            ("started\n{\"a\":1}\n[1]\n", Confidence::No),
             ("[1,2,3]", Confidence::No),
             (r#"{"a":[1]}"#, Confidence::No),
             ("text", Confidence::No),
