@@ -9,6 +9,7 @@ use crate::base::strings::StringId;
 use crate::trace::accesses::{Op, RegionType};
 use regex_lite::{Regex, RegexBuilder};
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// One rule. What it does not name fits always.
 #[derive(Clone, Debug)]
@@ -81,16 +82,21 @@ fn expression(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(pattern).case_insensitive(true).size_limit(MAX_PATTERN_BYTES).build().ok()
 }
 
+/// Made once: reading their expressions takes longer than labelling a small trace.
+static ALONG: LazyLock<Rules> = LazyLock::new(|| {
+    let rules = BUILTIN.iter().map(|(phase, op, symbol, region)| Rule {
+        region: region.name().unwrap_or_default().to_string(),
+        phase: phase.map(str::to_string),
+        op: op.map(str::to_string),
+        symbol: symbol.and_then(expression),
+        dso: None,
+    });
+    Rules { rules: rules.collect(), is_builtin: true }
+});
+
 impl Default for Rules {
     fn default() -> Rules {
-        let rules = BUILTIN.iter().map(|(phase, op, symbol, region)| Rule {
-            region: region.name().unwrap_or_default().to_string(),
-            phase: phase.map(str::to_string),
-            op: op.map(str::to_string),
-            symbol: symbol.and_then(expression),
-            dso: None,
-        });
-        Rules { rules: rules.collect(), is_builtin: true }
+        ALONG.clone()
     }
 }
 
