@@ -14,6 +14,9 @@ impl Kind {
     pub const RUNTIME: Kind = Kind(2);
     pub const UNKNOWN: Kind = Kind(3);
     pub const WEIGHT: Kind = Kind(4);
+    /// Of rows of which the source says nothing where it has labelled others: their region is of the kind that the others name, and
+    /// tables by kind leave out what nobody names.
+    pub const NONE: Kind = Kind(5);
 
     /// `None` for [`RegionType::Other`].
     #[inline]
@@ -45,6 +48,7 @@ impl Default for Kinds {
         for name in ["activation", "kv_cache", "runtime", "unknown", "weight"] {
             kinds.of_name(name);
         }
+        kinds.names.push(String::new());
         kinds
     }
 }
@@ -66,7 +70,7 @@ impl Kinds {
         if let Some(kind) = Kind::of_region(row.region) {
             return kind;
         }
-        let text = row.region_text.unwrap_or(StringId::EMPTY);
+        let Some(text) = row.region_text else { return Kind::NONE };
         if let Some(kind) = self.of_texts.get(&text) {
             return *kind;
         }
@@ -79,9 +83,10 @@ impl Kinds {
         self.names.get(kind.0 as usize).map_or("", String::as_str)
     }
 
-    /// All of them, in order of name.
+    /// All of them but [`Kind::NONE`], in order of name.
     pub fn sorted(&self) -> Vec<Kind> {
-        let mut all: Vec<Kind> = (0..self.names.len() as u32).map(Kind).collect();
+        let all = (0..self.names.len() as u32).map(Kind);
+        let mut all: Vec<Kind> = all.filter(|kind| *kind != Kind::NONE).collect();
         all.sort_by(|a, b| self.name(*a).cmp(self.name(*b)));
         all
     }

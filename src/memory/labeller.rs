@@ -89,6 +89,9 @@ impl RegionMap {
         let (at, _) = self.places.get_or_add(id);
         match self.regions.get_mut(at as usize) {
             Some(region) => {
+                if region.kind == Kind::NONE {
+                    region.kind = kind;
+                }
                 region.page_min = region.page_min.min(page);
                 region.page_max = region.page_max.max(page);
                 region.last_seen_ns = region.last_seen_ns.max(ts);
@@ -264,6 +267,7 @@ impl Labeller {
     ) -> Result<Option<Label>, Unclassified> {
         let page = row.page();
         let known = self.kind_of(page);
+        let given = if given == Kind::NONE { Kind::UNKNOWN } else { given };
         let mut kind = match known {
             _ if given != Kind::UNKNOWN => given,
             Some(kind) => kind,

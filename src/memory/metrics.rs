@@ -38,7 +38,7 @@ impl Row {
 #[derive(Clone, PartialEq, Debug)]
 pub struct RegionMetrics {
     pub region_id: u32,
-    /// Of its first access in the order of the file.
+    /// Of its first access in the order of the file that has one.
     pub kind: Kind,
     pub n_accesses: u64,
     /// Earliest store, else earliest access; nanoseconds.
@@ -307,6 +307,8 @@ impl Accumulator {
             && row.ts > region.last_any
         {
             self.kv_intervals.add(row.ts.saturating_sub(region.last_any) as u64);
+        } else if region.kind == Kind::NONE {
+            region.kind = row.kind;
         }
         region.n_accesses += 1;
         region.first_any = region.first_any.min(row.ts);

@@ -359,6 +359,7 @@ pub fn read_group<S: Source>(
     if !rows.is_labelled() && has_labels() && (has_named(&region) || has_numbered(&region_id, n_rows)) {
         rows.set_labelled(true);
     }
+    let unnamed = if rows.is_labelled() { RegionType::Other } else { RegionType::Unknown };
     let n_runs_before = info.run_id.is_some();
     if let Some(id) = run_id.get(0).filter(|_| !n_runs_before) {
         info.run_id = Some(strings.get(id).to_string());
@@ -381,7 +382,7 @@ pub fn read_group<S: Source>(
         let op_kinds = op.into_numbers(ops.iter().map(|op| *op as i64).collect(), Op::Other as i64);
         let region_kinds = region.into_numbers(
             regions.iter().map(|region| *region as i64).collect(),
-            RegionType::default() as i64,
+            unnamed as i64,
         );
         let mut columns = AccessColumns::new(
             n_rows,
@@ -447,7 +448,7 @@ pub fn read_group<S: Source>(
         let op_kind = ops.get(op_at).copied().unwrap_or(Op::Other);
         info.n_numbered += u64::from(sample.int(row).is_none());
         let region_at = region.column.text_id(row).map(|id| id.0 as usize);
-        let region_kind = region_at.and_then(|at| regions.get(at)).copied().unwrap_or_default();
+        let region_kind = region_at.and_then(|at| regions.get(at)).copied().unwrap_or(unnamed);
         rows.push(&Access {
             sample: sample.int(row).map_or(rows.len() as u64, |sample| sample as u64),
             ts,

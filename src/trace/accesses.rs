@@ -37,7 +37,7 @@ pub enum RegionType {
     #[default]
     Unknown,
     Weight,
-    /// Some other text, which files may hold; see [`Access::region_text`].
+    /// Some other text, which files may hold, or nothing where they name other rows; see [`Access::region_text`].
     Other,
 }
 
@@ -89,7 +89,7 @@ pub struct Access {
     /// Object file of that function.
     pub dso: Option<StringId>,
     pub region: RegionType,
-    /// The region type as written, where it is [`RegionType::Other`].
+    /// The region type as written, where it is [`RegionType::Other`]; `None` where nothing is written.
     pub region_text: Option<StringId>,
     /// Number of the region within the trace.
     pub region_id: u32,

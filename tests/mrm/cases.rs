@@ -89,8 +89,8 @@ const WRONG: [(&str, &str, usize, &str); 14] = [
 
 #[test]
 fn corner_cases_of_the_metrics() {
-    let cases = json("cases/analysers.edge.json");
-    for case in cases.as_array().unwrap() {
+    let (edge, null) = (json("cases/analysers.edge.json"), json("cases/analysers.null.json"));
+    for case in edge.as_array().unwrap().iter().chain(null.as_array().unwrap()) {
         let name = case["name"].as_str().unwrap();
         let mut trace = Trace::default();
         for row in case["rows"].as_array().unwrap() {

@@ -92,8 +92,10 @@ pub fn access(row: &Value, trace: &mut Trace) -> Access {
     let mut text = |name: &str| row.get(name).and_then(Value::as_str).map(|text| trace.strings.intern(text));
     let (phase, symbol, dso) = (text("phase"), text("symbol"), text("dso"));
     let op = row["op_type"].as_str().unwrap();
-    let region = row.get("region_type").and_then(Value::as_str).unwrap_or("unknown");
-    let (op_text, region_text) = (trace.strings.intern(op), trace.strings.intern(region));
+    // One that is there and null is another thing than none.
+    let region = row.get("region_type").map_or(Some("unknown"), Value::as_str);
+    let (op_text, region_text) = (trace.strings.intern(op), region.map(|region| trace.strings.intern(region)));
+    let region = region.map_or(RegionType::Other, RegionType::of_name);
     Access {
         sample: row.get("sample_id").and_then(Value::as_u64).unwrap_or(0),
         ts: row["timestamp_ns"].as_i64().unwrap(),
@@ -107,8 +109,8 @@ pub fn access(row: &Value, trace: &mut Trace) -> Access {
         phase,
         symbol,
         dso,
-        region: RegionType::of_name(region),
-        region_text: Some(region_text).filter(|_| RegionType::of_name(region) == RegionType::Other),
+        region,
+        region_text: region_text.filter(|_| region == RegionType::Other),
         region_id: row.get("region_id").and_then(Value::as_u64).unwrap_or(0) as u32,
         ..Access::default()
     }

@@ -16,7 +16,7 @@ pub struct Source<'a, 'b> {
 
 impl Source<'_, '_> {
     fn kind_column(&self, kinds: impl Iterator<Item = Kind>) -> Column {
-        let names = kinds.map(|kind| Some(self.view.kinds.name(kind)));
+        let names = kinds.map(|kind| (kind != Kind::NONE).then(|| self.view.kinds.name(kind)));
         Column::key("region_type", "kind", texts(names))
     }
 
