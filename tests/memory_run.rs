@@ -24,6 +24,7 @@ use tracedrop::memory_run::trace_table::{self, region_name};
 use tracedrop::memory_run::{self, Contents, RunDirectory, metadata, metrics};
 use tracedrop::parquet::{self, Column, ColumnSpec, Error, ParquetFile, Values, Writer};
 use tracedrop::report::Table;
+use tracedrop::report::chart::Plot;
 use tracedrop::trace::Trace;
 use tracedrop::trace::accesses::{Access, AccessTable, Op, RegionType};
 use tracedrop::trace::args::Content;
@@ -769,6 +770,45 @@ fn untouched_memory_is_of_no_kind() {
     let so_far = report.tables().find(|table| table.id == "touched_so_far").unwrap();
     let last = so_far.n_rows() - 1;
     assert_eq!(so_far.column("bytes").unwrap().cells.get(last).plain(), "8192");
+}
+
+/// Phases are marked in pictures over time, whether accesses have them or they were given, and stand in a table.
+#[test]
+fn phases_are_marked_in_pictures_over_time() {
+    let mut own = Trace::default();
+    let phases = ["weight_load", "generation"].map(|phase| own.strings.intern(phase));
+    for n in 0..100i64 {
+        let phase = (n >= 10).then_some(phases[usize::from(n >= 40)]);
+        own.accesses.push(&Access { ts: 1000 + n, address: 4096 * n as u64, phase, ..Access::default() });
+    }
+    let mut none = Trace::default();
+    own.accesses.iter().for_each(|row| none.accesses.push(&Access { phase: None, ..row }));
+    let given = MemoryQuery {
+        phases: r#"[{"phase": "weight_load", "start_ns": 1010, "end_ns": 1039},
+                    {"phase": "generation", "start_ns": 1040, "end_ns": 5000},
+                    {"phase": "teardown", "start_ns": 5000, "end_ns": 6000}]"#
+            .to_string(),
+        ..MemoryQuery::default()
+    };
+    for (trace, memory) in [(own, MemoryQuery::default()), (none, given)] {
+        let session = Session::of_trace(trace, Query { memory, ..Query::default() });
+        let report = session.reports().iter().find(|report| report.id == "mrm-time").expect("the report");
+        let table = report.tables().find(|table| table.id == "phases").expect("the table");
+        let cells = |id: &str| -> Vec<String> {
+            (0..table.n_rows()).map(|row| table.column(id).unwrap().cells.get(row).plain()).collect()
+        };
+        assert_eq!(cells("phase"), ["weight_load", "generation"]);
+        assert_eq!(
+            (cells("start"), cells("end")),
+            (vec!["10".into(), "40".into()], vec!["39".into(), "99".into()])
+        );
+        let marked = report.charts().filter(|chart| match &chart.plot {
+            Plot::Lines(lines) => lines.periods.len() == 2,
+            Plot::Heat(heat) => heat.periods.len() == 2,
+            _ => false,
+        });
+        assert_eq!(marked.count(), 3);
+    }
 }
 
 /// From text of perf to a run directory: the tables that the reference wrote of the same text.

@@ -16,6 +16,7 @@ pub mod labelling;
 pub mod metrics;
 pub mod numbers;
 pub mod once;
+pub mod phase_spans;
 pub mod phases;
 pub mod quality;
 pub mod ranges;

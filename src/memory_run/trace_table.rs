@@ -380,10 +380,8 @@ pub fn read_group<S: Source>(
         let other_ops = op.only(|id| ops.get(id) == Some(&Op::Other));
         let other_regions = region.only(|id| regions.get(id) == Some(&RegionType::Other));
         let op_kinds = op.into_numbers(ops.iter().map(|op| *op as i64).collect(), Op::Other as i64);
-        let region_kinds = region.into_numbers(
-            regions.iter().map(|region| *region as i64).collect(),
-            unnamed as i64,
-        );
+        let region_kinds =
+            region.into_numbers(regions.iter().map(|region| *region as i64).collect(), unnamed as i64);
         let mut columns = AccessColumns::new(
             n_rows,
             numbers_of(time, n_rows).0,

@@ -80,6 +80,24 @@ pub struct Lines {
     pub lines: Vec<Line>,
     pub unit: Unit,
     pub over: Over,
+    /// Of lines over time.
+    pub periods: Vec<Period>,
+}
+
+impl Lines {
+    /// Without periods.
+    pub fn new(lines: Vec<Line>, unit: Unit, over: Over) -> Lines {
+        Lines { lines, unit, over, periods: Vec::new() }
+    }
+}
+
+/// A stretch of time with a name, such as a phase of a run. It is told where it begins and ends, beside what was measured.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Period {
+    pub name: String,
+    /// Nanoseconds since the start of the trace.
+    pub start: i64,
+    pub end: i64,
 }
 
 /// What the values of lines are in order of.
@@ -195,6 +213,7 @@ pub struct Heat {
     pub what: String,
     /// Nanoseconds from the start of the first stretch of time to the end of the last.
     pub span: i64,
+    pub periods: Vec<Period>,
 }
 
 /// One thing counted by place and time.

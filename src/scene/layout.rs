@@ -3,7 +3,7 @@
 use super::{Anchor, Mark, Scene, axis};
 use crate::base::units::{Unit, format_float};
 use crate::report::chart::{
-    Bars, Chart, Grid, Heat, Lines, Over, Part, Plot, Points, Spans, Stretch, Threshold, Tone,
+    Bars, Chart, Grid, Heat, Lines, Over, Part, Period, Plot, Points, Spans, Stretch, Threshold, Tone,
 };
 
 /// Height of what stands above the time axis.
@@ -296,7 +296,47 @@ fn drawn_lines(lines: &Lines, width: f64) -> Scene {
         let text = axis::label(tick, unit);
         scene.marks.push(Mark::Text { x, y: base + 16.0, anchor: Anchor::Middle, text });
     }
+    if lines.over == Over::Time && !lines.periods.is_empty() {
+        scene.height += LABEL;
+        scene.marks = scene.marks.into_iter().map(|mark| mark.moved(0.0, LABEL)).collect();
+        push_periods(&mut scene, &lines.periods, (GUTTER, HEAD), base + LABEL, x_of);
+    }
     scene
+}
+
+/// Where periods begin and end, as lines from `top` down to `bottom` with their names at the upper end, as far as there is room; right of
+/// `left`, in places of times that `x_of` tells.
+fn push_periods(
+    scene: &mut Scene,
+    periods: &[Period],
+    (left, top): (f64, f64),
+    bottom: f64,
+    x_of: impl Fn(i64) -> f64,
+) {
+    /// Nearer lines would be one.
+    const APART: f64 = 2.0;
+    const MIN_LETTERS: usize = 3;
+    let right = scene.width - RIGHT;
+    let x_of = |ns: i64| x_of(ns).clamp(left, right);
+    let mut edges: Vec<f64> =
+        periods.iter().flat_map(|period| [x_of(period.start), x_of(period.end)]).collect();
+    edges.sort_by(f64::total_cmp);
+    edges.dedup_by(|next, before| *next - *before < APART);
+    for x in edges {
+        scene.marks.push(Mark::Rule { from: (x, top), to: (x, bottom), is_limit: true });
+    }
+    // Names of periods that overlap would lie on each other.
+    let mut free_from = left;
+    for period in periods {
+        let (from, to) = (x_of(period.start) + 4.0, x_of(period.end));
+        let letters = ((to - from) / LETTER).max(0.0) as usize;
+        if from < free_from || letters < MIN_LETTERS {
+            continue;
+        }
+        free_from = to;
+        let text = cut(&period.name, letters);
+        scene.marks.push(Mark::Text { x: from, y: top + 10.0, anchor: Anchor::Start, text });
+    }
 }
 
 /// Cells by place, from the bottom up, and time.
@@ -337,7 +377,8 @@ fn heat_map(heat: &Heat, width: f64) -> Scene {
         .fold(0.0, f64::max);
     let scale = if most > 0.0 { scale_of(heat, most, gutter, width, LEVELS as usize) } else { Vec::new() };
     let n_lines = scale.iter().map(|step| step.line).max().unwrap_or(0) + 1;
-    let top = HEAD + n_lines as f64 * LABEL + 8.0;
+    let n_periods = if heat.periods.is_empty() { 0.0 } else { 1.0 };
+    let top = HEAD + n_lines as f64 * LABEL + 8.0 + n_periods * LABEL;
     let bottom = top + n_rows as f64 * ROW + n_apart as f64 * APART;
     let mut legend: Vec<(String, Tone)> =
         heat.grids.iter().map(|grid| (format!("mostly {}", grid.name), grid.tone)).collect();
@@ -391,6 +432,8 @@ fn heat_map(heat: &Heat, width: f64) -> Scene {
         }
         base -= ROW;
     }
+    let x_of = |ns: i64| gutter + ns as f64 / span * plot;
+    push_periods(&mut scene, &heat.periods, (gutter, top - LABEL), bottom, x_of);
     push_times(&mut scene, (0.0, span), gutter, bottom);
     push_scale(&mut scene, heat, scale);
     scene
@@ -641,7 +684,30 @@ mod tests {
             mixed: ("both".into(), Tone::Other(3)),
             what: "accesses".into(),
             span,
+            periods: Vec::new(),
         })
+    }
+
+    #[test]
+    fn periods_are_marked_over_lines_and_cells() {
+        let period = |name: &str, start, end| Period { name: name.into(), start, end };
+        // The last one is too short for its name.
+        let periods =
+            vec![period("weight_load", -5, 40), period("generation", 40, 99), period("teardown", 99, 100)];
+        let line = Line { name: "l".into(), tone: Tone::Other(0), points: vec![(0, 1.0), (100, 2.0)] };
+        let mut lines = Lines::new(vec![line], Unit::Bytes, Over::Time);
+        lines.periods.clone_from(&periods);
+        let Plot::Heat(mut cells) = heat(vec!["a".into()], vec![vec![vec![1.0; 10]]], 100) else { return };
+        cells.periods = periods;
+        for plot in [Plot::Lines(lines), Plot::Heat(cells)] {
+            let scene = layout(&chart(plot), 600.0);
+            let edges = scene.marks.iter().filter(|mark| matches!(mark, Mark::Rule { is_limit: true, .. }));
+            assert_eq!(edges.count(), 4);
+            let has = |name: &str| {
+                scene.marks.iter().any(|mark| matches!(mark, Mark::Text { text, .. } if text == name))
+            };
+            assert_eq!(["weight_load", "generation", "teardown"].map(has), [true, true, false]);
+        }
     }
 
     #[test]
@@ -719,23 +785,19 @@ mod tests {
             bars(&labels, &odd, false),
             bars(&[], &[], true),
             bars(&[], &[], false),
-            Plot::Lines(Lines {
-                lines: vec![line(vec![(0, f64::NAN), (5, 3.0), (9, -1.0)])],
-                unit: Unit::Bytes,
-                over: Over::Time,
-            }),
-            Plot::Lines(Lines { lines: Vec::new(), unit: Unit::Count, over: Over::Number }),
-            Plot::Lines(Lines {
-                lines: vec![line(vec![(0, 0.0), (5, f64::NAN), (i64::MAX, 1.0)]), line(vec![(7, 0.5)])],
-                unit: Unit::Ratio,
-                over: Over::Duration,
-            }),
-            Plot::Lines(Lines {
-                lines: vec![line(vec![(i64::MAX, 1.0)])],
-                unit: Unit::Ratio,
-                over: Over::Duration,
-            }),
-            Plot::Lines(Lines { lines: Vec::new(), unit: Unit::Ratio, over: Over::Duration }),
+            Plot::Lines(Lines::new(
+                vec![line(vec![(0, f64::NAN), (5, 3.0), (9, -1.0)])],
+                Unit::Bytes,
+                Over::Time,
+            )),
+            Plot::Lines(Lines::new(Vec::new(), Unit::Count, Over::Number)),
+            Plot::Lines(Lines::new(
+                vec![line(vec![(0, 0.0), (5, f64::NAN), (i64::MAX, 1.0)]), line(vec![(7, 0.5)])],
+                Unit::Ratio,
+                Over::Duration,
+            )),
+            Plot::Lines(Lines::new(vec![line(vec![(i64::MAX, 1.0)])], Unit::Ratio, Over::Duration)),
+            Plot::Lines(Lines::new(Vec::new(), Unit::Ratio, Over::Duration)),
             heat(
                 vec!["0x1000".into(), long.clone(), String::new()],
                 vec![

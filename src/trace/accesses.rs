@@ -505,6 +505,11 @@ impl Rows {
         op_of(self.lanes[0][row % BLOCK_ROWS])
     }
 
+    /// Whether some row has that value.
+    pub fn has_any(&self, which: Optional) -> bool {
+        self.lanes[1][..self.n_rows].iter().any(|there| there >> which as usize & 1 == 1)
+    }
+
     /// One row; what was not asked for reads as 0 if it is there.
     #[inline]
     pub fn access(&self, row: usize) -> Access {

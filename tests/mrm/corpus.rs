@@ -94,7 +94,8 @@ pub fn access(row: &Value, trace: &mut Trace) -> Access {
     let op = row["op_type"].as_str().unwrap();
     // One that is there and null is another thing than none.
     let region = row.get("region_type").map_or(Some("unknown"), Value::as_str);
-    let (op_text, region_text) = (trace.strings.intern(op), region.map(|region| trace.strings.intern(region)));
+    let (op_text, region_text) =
+        (trace.strings.intern(op), region.map(|region| trace.strings.intern(region)));
     let region = region.map_or(RegionType::Other, RegionType::of_name);
     Access {
         sample: row.get("sample_id").and_then(Value::as_u64).unwrap_or(0),

@@ -122,7 +122,7 @@ pub fn over_time(named: &Named<'_, '_>, queues: &[Queue]) -> Option<(Chart, Tabl
         0 => String::new(),
         n => format!("The streams with the most launches; {n} more are in the table."),
     };
-    let lines = Lines { lines, unit: Unit::Count, over: Over::Time };
+    let lines = Lines::new(lines, Unit::Count, Over::Time);
     let title = named.title("Work in the queue over time");
     let columns = [("stream", "stream"), ("queued", "in the queue")];
     let table = timeline::over_time(named.id("queue_over_time"), title.clone(), &lines, columns);

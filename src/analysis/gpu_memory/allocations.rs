@@ -184,7 +184,7 @@ fn over_time(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<(
     if lines.is_empty() {
         return None;
     }
-    let lines = Lines { lines, unit: Unit::Bytes, over: Over::Time };
+    let lines = Lines::new(lines, Unit::Bytes, Over::Time);
     let title = named.title("Memory in use over time");
     let columns = [("device", "device"), ("in_use", "in use")];
     let table = timeline::over_time(named.id("memory_over_time"), title.clone(), &lines, columns);

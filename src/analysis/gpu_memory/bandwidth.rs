@@ -56,11 +56,11 @@ pub fn over_time(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
         id: named.id("bandwidth_chart"),
         title: named.title("Bandwidth over time"),
         caption: caption.clone(),
-        plot: Plot::Lines(Lines {
-            lines: ways.iter().enumerate().map(line).collect(),
-            unit: Unit::BytesPerSecond,
-            over: Over::Time,
-        }),
+        plot: Plot::Lines(Lines::new(
+            ways.iter().enumerate().map(line).collect(),
+            Unit::BytesPerSecond,
+            Over::Time,
+        )),
     };
     let rows: Vec<(usize, &Way)> = (0..=N_STRETCHES)
         .flat_map(|stretch| ways.iter().map(move |way| (stretch, way)))

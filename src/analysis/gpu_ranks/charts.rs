@@ -90,7 +90,7 @@ impl Ranks<'_, '_> {
             id: "arrivals_chart".into(),
             title: "Arrival at collectives".to_string(),
             caption: self.arrivals_caption(n_ranks),
-            plot: Plot::Lines(Lines { lines, unit: Unit::Ns, over: Over::Number }),
+            plot: Plot::Lines(Lines::new(lines, Unit::Ns, Over::Number)),
         })
     }
 

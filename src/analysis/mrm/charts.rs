@@ -77,7 +77,7 @@ fn retention(source: &Source<'_, '_>) -> Chart {
         "retention_chart",
         "Share of regions that are kept no longer",
         "The axis of time is logarithmic and starts at 1 µs; what is kept shorter, or not at all, stands there.",
-        Plot::Lines(Lines { lines, unit: Unit::Ratio, over: Over::Duration }),
+        Plot::Lines(Lines::new(lines, Unit::Ratio, Over::Duration)),
     )
 }
 
@@ -231,7 +231,7 @@ fn intervals_chart(mut lines: Vec<Line>) -> Chart {
         "iai_chart",
         "Share of intervals between accesses to one address that are no longer",
         "From the shortest to the longest hundredth; the axis of time is logarithmic.",
-        Plot::Lines(Lines { lines, unit: Unit::Ratio, over: Over::Duration }),
+        Plot::Lines(Lines::new(lines, Unit::Ratio, Over::Duration)),
     )
 }
 

@@ -100,7 +100,7 @@ fn add_trace(view: &View<'_>, sums: &Sums, report: &mut Report) {
             title: "Share of blocks that live no longer".to_string(),
             caption: "From the store to the last read. The axis of time is logarithmic and starts at 1 µs."
                 .to_string(),
-            plot: Plot::Lines(Lines { lines: vec![line], unit: Unit::Ratio, over: Over::Duration }),
+            plot: Plot::Lines(Lines::new(vec![line], Unit::Ratio, Over::Duration)),
         });
     }
     let start = view.trace.accesses.span().map_or(0, |(start, _)| start);

@@ -6,8 +6,9 @@ use super::timeline::texts;
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, format_bytes};
 use crate::memory::index::PageSet;
+use crate::memory::phase_spans::{PhaseSpan, phase_spans};
 use crate::memory::{Kind, View};
-use crate::report::chart::{Chart, Grid, Heat, Line, Lines, Over, Plot, Tone};
+use crate::report::chart::{Chart, Grid, Heat, Line, Lines, Over, Period, Plot, Tone};
 use crate::report::{Column, Report, Table};
 use crate::trace::Run;
 use crate::trace::accesses::{Op, PAGE_BITS};
@@ -19,6 +20,8 @@ pub const INFO: AnalysisInfo =
 const N_TIMES: usize = 120;
 /// Kinds of which there is a line, at most.
 const MAX_LINES: usize = 12;
+/// Phases that are marked, at most; of more, each phase is one stretch.
+const MAX_PHASES: usize = 200;
 /// Stretches of memory of the picture, at most.
 const N_PLACES: usize = 32;
 
@@ -218,6 +221,14 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
             most.map_or("", |(_, kind)| view.kinds.name(*kind))
         })
         .collect();
+    let spans = phase_spans(view, MAX_PHASES);
+    let offset = |ns: i64| ns.saturating_sub(start);
+    let period = |span: &PhaseSpan| Period {
+        name: span.phase.clone(),
+        start: offset(span.first),
+        end: offset(span.last),
+    };
+    let periods: Vec<Period> = spans.iter().map(period).collect();
     let largest = stretches.iter().map(|stretch| stretch.pages).max().unwrap_or(0);
     report.summary = format!(
         "At most {} were touched within {} of the time; {} in all.",
@@ -226,11 +237,24 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
         format_bytes(view.pages.len().saturating_mul(4096))
     );
     let (growth, growth_table) = growth(view, kinds, stretches, &start_of);
-    report.chart(growth);
-    report.chart(touched(stretches, &start_of, end.saturating_sub(start)));
-    report.chart(heat(&places, &place_kinds, stretches, end.saturating_sub(start)));
+    let pictures = [
+        growth,
+        touched(stretches, &start_of, end.saturating_sub(start)),
+        heat(&places, &place_kinds, stretches, end.saturating_sub(start)),
+    ];
+    for mut chart in pictures {
+        match &mut chart.plot {
+            Plot::Lines(lines) => lines.periods.clone_from(&periods),
+            Plot::Heat(heat) => heat.periods.clone_from(&periods),
+            _ => {}
+        }
+        report.chart(chart);
+    }
     report.table(times(stretches, &start_of));
     report.table(growth_table);
+    if !periods.is_empty() {
+        report.table(phases_table(&periods));
+    }
     report.table(places_table(&places, &place_kinds, stretches));
     report.table(cells_table(&places, stretches, &start_of));
 }
@@ -275,7 +299,7 @@ fn growth(
         id: "touched_by_kind".into(),
         title: "Memory touched so far".to_string(),
         caption: "Bytes of the distinct pages of a kind up to that time.".to_string(),
-        plot: Plot::Lines(Lines { lines, unit: Unit::Bytes, over: Over::Time }),
+        plot: Plot::Lines(Lines::new(lines, Unit::Bytes, Over::Time)),
     };
     (chart, table)
 }
@@ -295,11 +319,11 @@ fn touched(stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64, end: i64) -> 
         caption: format!(
             "Bytes of the distinct pages touched within each of {N_TIMES} equal stretches of time."
         ),
-        plot: Plot::Lines(Lines {
-            lines: vec![Line { name: "touched".to_string(), tone: tone(0), points }],
-            unit: Unit::Bytes,
-            over: Over::Time,
-        }),
+        plot: Plot::Lines(Lines::new(
+            vec![Line { name: "touched".to_string(), tone: tone(0), points }],
+            Unit::Bytes,
+            Over::Time,
+        )),
     }
 }
 
@@ -336,6 +360,7 @@ fn heat(places: &Places, kinds: &[&str], stretches: &[Stretch], span: i64) -> Ch
             mixed: ("both".to_string(), Tone::Other(3)),
             what: "accesses".to_string(),
             span,
+            periods: Vec::new(),
         }),
     }
 }
@@ -362,6 +387,25 @@ fn times(stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64) -> Table {
         ],
     )
     .sorted_by("start", false)
+}
+
+/// The phases that pictures mark.
+fn phases_table(periods: &[Period]) -> Table {
+    let times = |id, label: &str, unit, value: fn(&Period) -> i64| {
+        Column::integer(id, label, unit, periods.iter().map(|period| Some(value(period))).collect())
+    };
+    Table::new(
+        "phases",
+        "Phases",
+        vec![
+            Column::key("phase", "phase", texts(periods.iter().map(|period| Some(period.name.as_str())))),
+            times("start", "from", Unit::NsOffset, |period| period.start).as_key(),
+            times("end", "to", Unit::NsOffset, |period| period.end),
+            times("dur", "time", Unit::Ns, |period| period.end.saturating_sub(period.start)),
+        ],
+    )
+    .sorted_by("start", false)
+    .caption("As far as they lie within the trace.")
 }
 
 fn places_table(places: &Places, kinds: &[&str], stretches: &[Stretch]) -> Table {

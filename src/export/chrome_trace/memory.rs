@@ -24,9 +24,9 @@ use crate::export::mrm_run::run_id;
 use crate::memory::kv::KvLife;
 use crate::memory::labeller::Region;
 use crate::memory::metrics::RegionMetrics;
-use crate::memory::view::PhaseOf;
+use crate::memory::phase_spans::{PhaseSpan, phase_spans};
 use crate::memory::{Kind, View};
-use crate::trace::accesses::{Optional, PAGE_BITS, Wanted};
+use crate::trace::accesses::PAGE_BITS;
 use crate::trace::builder::OWN_FACT;
 use crate::trace::events::{Event, NO_EXTRA, Phase, flag};
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
@@ -195,21 +195,9 @@ impl Timeline<'_> {
     /// When which phase was: as was given or, where accesses have phases of their own, from the first access to the last one of each
     /// stretch.
     fn add_phases(&mut self) {
-        let (first, last) = self.span;
-        let stretches = match own_phases(self.view) {
-            Some(own) => own,
-            None => {
-                let given = self.view.phases.boundaries.iter();
-                let is_seen = |start: i64, end: i64| start < end && start <= last && first < end;
-                given
-                    .filter(|phase| is_seen(phase.start_ns, phase.end_ns))
-                    .map(|phase| (phase.phase.clone(), phase.start_ns.max(first), phase.end_ns.min(last)))
-                    .take(MAX_PHASES)
-                    .collect()
-            }
-        };
-        for (name, start, end) in stretches {
-            self.add(self.main, "phase", Stretch { start, end, name, args: Vec::new() });
+        for PhaseSpan { phase, first, last } in phase_spans(self.view, MAX_PHASES) {
+            let stretch = Stretch { start: first, end: last, name: phase, args: Vec::new() };
+            self.add(self.main, "phase", stretch);
         }
     }
 
@@ -415,52 +403,6 @@ fn lanes(spans: &[(i64, i64)], weights: &[u64]) -> Vec<Vec<usize>> {
         }
     }
     lanes
-}
-
-/// Stretches of phases with the first and the last time of an access in each, where accesses have phases of their own.
-fn own_phases(view: &View<'_>) -> Option<Vec<(String, i64, i64)>> {
-    let trace = view.trace;
-    let mut phase_of = PhaseOf::new(&view.phases);
-    let mut has_own = false;
-    let mut open: Option<(&str, i64, i64)> = None;
-    let mut stretches: Vec<(&str, i64, i64)> = Vec::new();
-    let mut wholes: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
-    let mut blocks = trace.accesses.blocks(Wanted::with(&[Optional::Phase]));
-    while let Some(rows) = blocks.next_rows() {
-        for row in (0..rows.len()).map(|at| rows.access(at)) {
-            has_own |= row.phase.is_some();
-            let phase = phase_of.get(&row, &trace.strings);
-            if let Some((name, first, last)) = &mut open
-                && phase == Some(*name)
-            {
-                (*first, *last) = ((*first).min(row.ts), (*last).max(row.ts));
-                continue;
-            }
-            stretches.extend(open.take());
-            open = phase.map(|name| (name, row.ts, row.ts));
-        }
-        if stretches.len() > MAX_PHASES {
-            join(&mut stretches, &mut wholes);
-        }
-    }
-    stretches.extend(open);
-    if !has_own {
-        return None;
-    }
-    if !wholes.is_empty() {
-        join(&mut stretches, &mut wholes);
-        stretches.extend(wholes.into_iter().map(|(name, (first, last))| (name, first, last)));
-    }
-    stretches.truncate(MAX_PHASES);
-    Some(stretches.into_iter().map(|(name, first, last)| (name.to_string(), first, last)).collect())
-}
-
-/// Makes one stretch of all that have a name.
-fn join<'a>(stretches: &mut Vec<(&'a str, i64, i64)>, wholes: &mut BTreeMap<&'a str, (i64, i64)>) {
-    for (name, first, last) in stretches.drain(..) {
-        let whole = wholes.entry(name).or_insert((first, last));
-        *whole = (whole.0.min(first), whole.1.max(last));
-    }
 }
 
 #[cfg(test)]

@@ -18,8 +18,8 @@ use crate::export::link::content::{short_list, text, unit_name, unit_of};
 use crate::export::link::json::JsonWriter;
 use crate::export::{ExporterInfo, Input, always};
 use crate::report::chart::{
-    Axis, Bars, Chart, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Plot, Point, Points, Spans,
-    Stretch, Threshold, Tone,
+    Axis, Bars, Chart, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Period, Plot, Point, Points,
+    Spans, Stretch, Threshold, Tone,
 };
 use crate::report::{Block, Report, Value};
 use std::io::{self, Write};
@@ -104,11 +104,12 @@ fn write_chart(chart: &Chart, json: &mut JsonWriter) {
                 });
             });
         }
-        Plot::Lines(Lines { lines, unit, over }) => {
+        Plot::Lines(Lines { lines, unit, over, periods }) => {
             json.key("lines");
             json.object(|json| {
                 json.member("unit", unit_name(*unit));
                 json.member("over", over_name(*over));
+                write_periods(periods, json);
                 json.key("lines");
                 json.list(lines, |Line { name, tone, points }, json| {
                     named(name, *tone, json, |json| {
@@ -164,12 +165,27 @@ fn write_heat(heat: &Heat, json: &mut JsonWriter) {
     json.member("what", &heat.what);
     json.key("span_ns");
     json.number(heat.span);
+    write_periods(&heat.periods, json);
     json.key("mixed");
     named(&heat.mixed.0, heat.mixed.1, json, |_| {});
     json.key("grids");
     json.list(&heat.grids, |Grid { name, tone, rows }, json| {
         named(name, *tone, json, |json| {
             json.list(rows, |row, json| json.list(row, |value, json| float(*value, json)));
+        });
+    });
+}
+
+fn write_periods(periods: &[Period], json: &mut JsonWriter) {
+    if periods.is_empty() {
+        return;
+    }
+    json.key("periods");
+    json.list(periods, |Period { name, start, end }, json| {
+        tuple(json, |json| {
+            json.text(name);
+            json.number(start);
+            json.number(end);
         });
     });
 }
@@ -395,7 +411,24 @@ fn read_lines(json: &Json, budget: &mut usize) -> Result<Lines, Refusal> {
     }
     let over = text(json, "over");
     let over = OVERS.iter().find(|(known, _)| *known == over).map_or(Over::Time, |(_, over)| *over);
-    Ok(Lines { lines, unit: unit_of(&text(json, "unit")), over })
+    let periods = read_periods(json, budget)?;
+    Ok(Lines { lines, unit: unit_of(&text(json, "unit")), over, periods })
+}
+
+fn read_periods(json: &Json, budget: &mut usize) -> Result<Vec<Period>, Refusal> {
+    let period = |period: &Json| match period.as_array() {
+        Some([name, start, end]) => Ok(Period {
+            name: read_text(name)?,
+            start: start.as_i64().ok_or(NOT_WHOLE)?,
+            end: end.as_i64().ok_or(NOT_WHOLE)?,
+        }),
+        _ => Err(NOT_WHOLE),
+    };
+    match json.get("periods") {
+        // Files of before there were any have none.
+        None => Ok(Vec::new()),
+        Some(_) => all(short_list(json, "periods", MAX_ITEMS)?, budget, period),
+    }
 }
 
 fn read_heat(json: &Json, budget: &mut usize) -> Result<Heat, Refusal> {
@@ -419,7 +452,8 @@ fn read_heat(json: &Json, budget: &mut usize) -> Result<Heat, Refusal> {
     }
     let (name, tone, _) = read_named(json.get("mixed").ok_or(NOT_WHOLE)?)?;
     let span = json.get("span_ns").and_then(Json::as_i64).ok_or(NOT_WHOLE)?;
-    Ok(Heat { labels, is_apart, grids, mixed: (name, tone), what: text(json, "what"), span })
+    let periods = read_periods(json, budget)?;
+    Ok(Heat { labels, is_apart, grids, mixed: (name, tone), what: text(json, "what"), span, periods })
 }
 
 fn read_points(json: &Json, budget: &mut usize) -> Result<Points, Refusal> {
@@ -494,7 +528,7 @@ mod tests {
                 thresholds: vec![Threshold { name: "t".into(), value: 0.5 }],
             }),
             Plot::Bars(bars),
-            Plot::Lines(Lines { lines: vec![line], unit: Unit::Bytes, over: Over::Duration }),
+            Plot::Lines(Lines::new(vec![line], Unit::Bytes, Over::Duration)),
             Plot::Heat(Heat {
                 labels: vec!["low".into(), "high".into()],
                 is_apart: vec![false, true],
@@ -502,6 +536,7 @@ mod tests {
                 mixed: ("both".into(), Tone::Other(3)),
                 what: "accesses".into(),
                 span: 100,
+                periods: vec![Period { name: "generation".into(), start: 30, end: 100 }],
             }),
             Plot::Spans(Spans {
                 labels: vec!["CPU".into()],
