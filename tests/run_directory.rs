@@ -13,6 +13,7 @@ use tracedrop::export::{Options, mrm_run, terminal};
 use tracedrop::memory_run::dataset::{self, Dataset};
 use tracedrop::memory_run::{TRACE, file_beside, is_directory};
 use tracedrop::report::{Block, Cells, Mark, Report, Table};
+use tracedrop::trace::Trace;
 
 /// Every folder below `dir` that holds a trace.
 fn runs_in(dir: &Path) -> Vec<PathBuf> {
@@ -33,17 +34,20 @@ fn open(dir: &Path) -> Session {
 
 /// With no more than the first bytes of the trace.
 fn open_cut(dir: &Path, max_bytes: usize) -> Session {
-    let mut beside: Vec<(String, Vec<u8>)> = std::fs::read_dir(dir)
+    let files = std::fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap())
         .map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap()))
         .collect();
+    open_files(dir.file_name().unwrap().to_str().unwrap(), files, max_bytes)
+}
+
+fn open_files(name: &str, mut beside: Vec<(String, Vec<u8>)>, max_bytes: usize) -> Session {
     beside.sort();
     let at = beside.iter().position(|(name, _)| name == TRACE).unwrap();
     let (_, mut trace) = beside.remove(at);
     trace.truncate(max_bytes);
     let beside = beside.into_iter().map(|(name, content)| file_beside(name, content)).collect();
-    let name = dir.file_name().unwrap().to_str().unwrap();
     let mut session = Session::new(name, trace.len() as u64, None, Query::default());
     session.lies_in_run(TRACE, beside);
     trace.chunks(1000).for_each(|piece| session.feed(piece));
@@ -51,7 +55,7 @@ fn open_cut(dir: &Path, max_bytes: usize) -> Session {
     session
 }
 
-fn report(session: &Session) -> &Report {
+fn report_on(session: &Session) -> &Report {
     session.reports().iter().find(|report| report.id == "mrm-run").expect("a report on the directory")
 }
 
@@ -69,7 +73,7 @@ fn runs_are_as_their_manifests_say_and_their_metrics_follow_from_their_traces() 
     for dir in data_dirs("mrm") {
         for run in runs_in(&dir.join("runs")) {
             let session = open(&run);
-            let report = report(&session);
+            let report = report_on(&session);
             assert_eq!(report.summary, "All 5 files are as the manifest says.", "{}", run.display());
             assert_eq!(column(table(report, "files"), "state"), vec!["✓ ok"; 5]);
             let agrees = column(table(report, "stored_metrics"), "agrees");
@@ -92,7 +96,7 @@ fn what_was_tampered_with_is_told() {
     for dir in data_dirs("mrm") {
         let mut session = open(&dir.join("runs-bad/tampered"));
         assert!(session.document().is_some());
-        let report = report(&session);
+        let report = report_on(&session);
         assert_eq!(report.summary, "2 of 5 files are not as the manifest says.");
         let files = table(report, "files");
         let states: Vec<(String, String)> =
@@ -124,7 +128,7 @@ fn what_lies_beside_a_trace_that_can_not_be_read_is_shown() {
     for dir in data_dirs("mrm") {
         for run in runs_in(&dir.join("runs")) {
             let session = open_cut(&run, 1000);
-            let report = report(&session);
+            let report = report_on(&session);
             assert_eq!(report.summary, "1 of 5 files is not as the manifest says.");
             let files = table(report, "files");
             let at = column(files, "path").iter().position(|path| path == TRACE).unwrap();
@@ -166,7 +170,7 @@ fn runs_that_were_disturbed_are_left_out_of_what_runs_have_in_common() {
     ];
     let sessions = cases.iter().map(|(metadata, _)| with_metadata("run", metadata)).collect();
     let together = Session::together(sessions).unwrap();
-    let report = report(&together);
+    let report = report_on(&together);
     assert!(report.summary.starts_with("6 runs, 2 of which contaminated;"), "{}", report.summary);
     assert_eq!(column(table(report, "dataset"), "run_validity"), cases.map(|(_, said)| said));
     assert!(column(table(report, "dataset_groups"), "runs").iter().all(|runs| runs == "4"));
@@ -219,7 +223,7 @@ fn phases_that_can_not_be_used_are_told() {
         session.lies_in_run(TRACE, vec![file_beside("metadata.json".to_string(), metadata.into_bytes())]);
         session.feed(&bytes);
         session.finish().unwrap();
-        let notes: Vec<String> = report(&session)
+        let notes: Vec<String> = report_on(&session)
             .blocks
             .iter()
             .filter_map(|block| match block {
@@ -245,7 +249,7 @@ fn a_trace_that_is_not_read_to_its_end_is_not_called_changed() {
         session.feed(&trace[..trace.len() / 2]);
         // Whether anything can be made of half a file is not what this is about.
         if session.stop("enough").is_ok() {
-            let files = table(report(&session), "files");
+            let files = table(report_on(&session), "files");
             let at = column(files, "path").iter().position(|path| path == TRACE).unwrap();
             assert_eq!(column(files, "state")[at], "? not read to its end");
         }
@@ -258,7 +262,7 @@ fn several_runs_are_the_reference_s_data_set() {
         let latest = dir.join("runs-latest");
         let golden = Dataset::read(&std::fs::read(latest.join("manifest.csv")).unwrap()).unwrap();
         let session = Session::together(runs_in(&latest).iter().map(|run| open(run)).collect()).unwrap();
-        let runs = table(report(&session), "dataset");
+        let runs = table(report_on(&session), "dataset");
         let ids: Vec<&str> = runs.columns.iter().map(|column| &*column.id).collect();
         assert_eq!(ids, dataset::COLUMNS);
         assert_eq!(runs.n_rows(), golden.rows.len());
@@ -278,7 +282,7 @@ fn several_runs_are_the_reference_s_data_set() {
         {
             assert_eq!(runs.column(id).unwrap().cells.is_numeric(), is_number, "{id}");
         }
-        let groups = table(report(&session), "dataset_groups");
+        let groups = table(report_on(&session), "dataset_groups");
         let of_kinds: Vec<(String, String)> =
             column(groups, "region_type").into_iter().zip(column(groups, "runs")).collect();
         for kind in ["kv_cache", "weight"] {
@@ -305,13 +309,13 @@ fn names_of_runs_say_what_metadata_do_not() {
         assert!(by_kind.summary.starts_with(&format!("{n} traces with ")), "{}", by_kind.summary);
         let first = folders[0].file_name().unwrap().to_str().unwrap();
         assert!(table(by_kind, "kinds").title.ends_with(first), "{}", table(by_kind, "kinds").title);
-        let runs = table(report(&session), "dataset");
+        let runs = table(report_on(&session), "dataset");
         for (id, wanted) in
             [("context_length", "2048"), ("batch_size", "1"), ("max_tokens_per_prompt", "64"), ("rep", "0")]
         {
             assert!(column(runs, id).iter().all(|told| told == wanted), "{id}: {:?}", column(runs, id));
         }
-        let groups = table(report(&session), "dataset_groups");
+        let groups = table(report_on(&session), "dataset_groups");
         assert!(column(groups, "context_length").iter().all(|context| context == "2048"));
     }
 }
@@ -368,6 +372,58 @@ fn a_run_that_is_written_again_has_what_was_written_about_it() {
             }
         }
     }
+}
+
+/// What was chosen for labels and suitability is noted with the run, stays when it is opened and written again, and goes with labels that
+/// are made anew.
+#[test]
+fn what_was_chosen_for_a_run_is_noted_with_it() {
+    let dir = data_dirs("mrm").remove(0);
+    let run = runs_in(&dir.join("runs")).remove(0);
+    let rules = r#"[{"region_type": "mine", "symbol_re": "."}]"#;
+    let chosen = MemoryQuery {
+        rules: rules.to_string(),
+        unknown: "skip".to_string(),
+        thresholds: "0.7,0.5,0.25,0".to_string(),
+        ..MemoryQuery::default()
+    };
+    let written = |trace: &Trace, query: &MemoryQuery| {
+        let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+        mrm_run::write_run(trace, query, "again", 0, Vec::new(), &mut files).unwrap();
+        files
+    };
+    let content = |files: &[(String, Vec<u8>)], name: &str| {
+        let (_, bytes) = files.iter().find(|(other, _)| *other == name).expect(name);
+        String::from_utf8(bytes.clone()).unwrap()
+    };
+    let session = open(&run);
+    let first = written(&session.run().traces[0], &chosen);
+    let metadata: serde_json::Value = serde_json::from_str(&content(&first, "metadata.json")).unwrap();
+    let noted = &metadata["tracedrop"];
+    assert_eq!(noted["rules"], serde_json::from_str::<serde_json::Value>(rules).unwrap());
+    assert_eq!(noted["unknown"], "skip");
+    assert_eq!(noted["suitability"]["high_p99_s"], 0.5);
+    assert!(content(&first, "metrics.csv").contains("high_mrm"));
+    let session = open_files("again", first.clone(), usize::MAX);
+    let second = written(&session.run().traces[0], &MemoryQuery::default());
+    for name in ["metadata.json", "metrics.csv"] {
+        assert_eq!(content(&first, name), content(&second, name));
+    }
+    let report = session.reports().iter().find(|report| report.id == "mrm").unwrap();
+    let told = |block: &Block| matches!(block, Block::Note(note) if note.text.contains("as the metadata of the run note"));
+    assert!(report.blocks.iter().any(told));
+    assert!(
+        column(table(report_on(&session), "stored_metrics"), "agrees").iter().all(|it| it == "✓ the same")
+    );
+    // Labels made anew by other means, and the usual thresholds.
+    let anew = MemoryQuery {
+        unknown: "runtime".to_string(),
+        thresholds: "0.8,10,0.5,1".to_string(),
+        ..MemoryQuery::default()
+    };
+    let third = written(&session.run().traces[0], &anew);
+    let metadata: serde_json::Value = serde_json::from_str(&content(&third, "metadata.json")).unwrap();
+    assert_eq!(metadata["tracedrop"], serde_json::json!({"unknown": "runtime"}));
 }
 
 #[test]

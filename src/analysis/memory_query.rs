@@ -78,13 +78,7 @@ impl MemoryQuery {
         }
         let (thresholds, usual) = (self.thresholds(), Thresholds::default());
         if thresholds != usual {
-            let numbers = |it: Thresholds| {
-                format!(
-                    "high from {} and {} s on, medium from {} and {} s on",
-                    it.high_ratio, it.high_p99_s, it.medium_ratio, it.medium_p50_s
-                )
-            };
-            told.push(format!("suitability is {} (by default {})", numbers(thresholds), numbers(usual)));
+            told.push(format!("suitability is {} (by default {})", thresholds.told(), usual.told()));
         }
         if self.has_later_rules() {
             told.push("the run is judged by the rules of later versions of mrm-trace".to_string());

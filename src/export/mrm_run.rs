@@ -4,14 +4,17 @@
 use super::{ExporterInfo, Input};
 use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::mrm::trust::run_validity;
-use crate::analysis::mrm_run::{metrics_rows, view_of};
+use crate::analysis::mrm_run::{metrics_rows, thresholds_of, view_of};
 use crate::archive::{ArchiveWriter, Effort};
 use crate::base::json::Json;
-use crate::base::text;
+use crate::base::python::float_repr;
+use crate::base::text::file_name;
 use crate::memory::labeller::Region;
 use crate::memory::labelling::Stopped;
 use crate::memory::phases::Boundary;
-use crate::memory::{Kinds, View, kv};
+use crate::memory::suitability::Thresholds;
+use crate::memory::{Kinds, UnknownPolicy, View, kv};
+use crate::memory_run::metadata::{CHOICES, SUITABILITY};
 use crate::memory_run::tables::{KvRow, RegionRow};
 use crate::memory_run::{self, Contents, Files};
 use crate::report::{Chart, Report};
@@ -92,7 +95,7 @@ pub fn run_id(trace: &Trace) -> String {
 
 /// A name for the folder of a run.
 pub fn folder_name(run_id: &str) -> String {
-    let name = text::file_name(run_id);
+    let name = file_name(run_id);
     if name.is_empty() { "run".to_string() } else { name }
 }
 
@@ -184,47 +187,96 @@ pub fn write_run(
     Ok(notes)
 }
 
-/// What is written about a run: what was written before, with the phases of the person if there are any, else what the trace says.
+/// What is written about a run: what was written before, else what the trace says; with the phases of the person if there are any, and
+/// with what labels and metrics were made by where that is not what comes along.
 fn metadata_of(view: &View<'_>, query: &MemoryQuery, run_id: &str, before: Option<Json>) -> Json {
-    let text = |text: &str| Json::String(text.to_string());
-    let number = |ns: i64| Json::Number(ns.to_string());
     let phase = |phase: &Boundary| {
-        let members = [
-            ("phase", text(&phase.phase)),
-            ("start_ns", number(phase.start_ns)),
-            ("end_ns", number(phase.end_ns)),
-        ];
-        Json::Object(members.map(|(name, value)| (name.to_string(), value)).into())
+        let times = [("start_ns", phase.start_ns), ("end_ns", phase.end_ns)];
+        let times = times.map(|(name, ns)| (name, Json::Number(ns.to_string())));
+        object([("phase", text(&phase.phase))].into_iter().chain(times))
     };
-    let phases = Json::Array(view.phases.boundaries.iter().map(phase).collect());
+    let phases = || Json::Array(view.phases.boundaries.iter().map(phase).collect());
     const PHASES: &str = "phase_boundaries";
-    if let Some(mut before) = before {
-        let is_given = !query.options().phases.is_empty();
-        if let (Json::Object(members), true) = (&mut before, is_given) {
-            match members.iter_mut().find(|(name, _)| name == PHASES) {
-                Some((_, old)) => *old = phases,
-                None => members.push((PHASES.to_string(), phases)),
+    let mut members = match before {
+        Some(Json::Object(mut members)) => {
+            if !query.options().phases.is_empty() {
+                set(&mut members, PHASES, Some(phases()));
             }
+            members
         }
-        return before;
-    }
-    let mut members = vec![("run_id".to_string(), text(run_id))];
-    let collector = match view.trace.source.format {
-        "perf-text" | "perf-text-seed" => Some("perf_mem"),
-        "memray" | "memray-seed" => Some("memray"),
-        _ => None,
+        Some(other) => return other,
+        None => {
+            let mut members = vec![("run_id".to_string(), text(run_id))];
+            let collector = match view.trace.source.format {
+                "perf-text" | "perf-text-seed" => Some("perf_mem"),
+                "memray" | "memray-seed" => Some("memray"),
+                _ => None,
+            };
+            let collector = collector.map(|collector| object([("type", text(collector))]));
+            set(&mut members, "collector", collector);
+            let validity = run_validity(view.trace, query).0;
+            set(&mut members, "run_validity", validity.map(|validity| text(validity.name())));
+            set(&mut members, PHASES, Some(phases()).filter(|_| !view.phases.is_empty()));
+            members
+        }
     };
-    if let Some(collector) = collector {
-        let of_type = Json::Object(vec![("type".to_string(), text(collector))]);
-        members.push(("collector".to_string(), of_type));
-    }
-    if let Some(validity) = run_validity(view.trace, query).0 {
-        members.push(("run_validity".to_string(), text(validity.name())));
-    }
-    if !view.phases.is_empty() {
-        members.push((PHASES.to_string(), phases));
-    }
+    let noted = members.iter().find(|(name, _)| name == CHOICES).map(|(_, noted)| noted.clone());
+    let choices = choices_of(view, query, noted);
+    set(&mut members, CHOICES, choices);
     Json::Object(members)
+}
+
+fn text(text: &str) -> Json {
+    Json::String(text.to_string())
+}
+
+fn object(members: impl IntoIterator<Item = (&'static str, Json)>) -> Json {
+    Json::Object(members.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
+}
+
+/// Puts a member in its place, or behind the others; takes it out without a value.
+fn set(members: &mut Vec<(String, Json)>, name: &str, value: Option<Json>) {
+    match (members.iter().position(|(known, _)| known == name), value) {
+        (Some(at), Some(value)) => members[at].1 = value,
+        (Some(at), None) => drop(members.remove(at)),
+        (None, Some(value)) => members.push((name.to_string(), value)),
+        (None, None) => {}
+    }
+}
+
+/// By what labels and metrics were made, where that is not what comes along. Of labels that stay as the file has them, what was noted with
+/// them stays.
+fn choices_of(view: &View<'_>, query: &MemoryQuery, noted: Option<Json>) -> Option<Json> {
+    const OF_LABELS: [&str; 3] = ["rules", "unknown", "address_ranges"];
+    let mut members = match noted {
+        Some(Json::Object(members)) => members,
+        _ => Vec::new(),
+    };
+    if !view.has_labels_of_source {
+        members.retain(|(name, _)| !OF_LABELS.contains(&name.as_str()));
+        let options = query.options();
+        let given = |is_own: bool, json: &str| Json::parse(json.as_bytes()).filter(|_| is_own);
+        let has_rules = options.rules.as_ref().is_some_and(|rules| !rules.are_builtin());
+        let unknown = text(query.unknown.trim());
+        let of_labels = [
+            given(has_rules, &query.rules),
+            Some(unknown).filter(|_| options.unknown != UnknownPolicy::default()),
+            given(!options.ranges.is_empty(), &query.ranges),
+        ];
+        OF_LABELS.iter().zip(of_labels).for_each(|(name, value)| set(&mut members, name, value));
+    }
+    let own = thresholds_of(view.trace, query);
+    let Thresholds { high_ratio, high_p99_s, medium_ratio, medium_p50_s } = own;
+    let thresholds = [
+        ("high_ratio", high_ratio),
+        ("high_p99_s", high_p99_s),
+        ("medium_ratio", medium_ratio),
+        ("medium_p50_s", medium_p50_s),
+    ];
+    let thresholds = object(thresholds.map(|(name, value)| (name, Json::Number(float_repr(value)))));
+    set(&mut members, SUITABILITY, Some(thresholds).filter(|_| own != Thresholds::default()));
+    set(&mut members, "validity_rules", query.has_later_rules().then(|| text("later")));
+    (!members.is_empty()).then_some(Json::Object(members))
 }
 
 /// Files hold times as unsigned numbers; what is before 0 is 0 there.

@@ -37,6 +37,14 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
+    /// In words, behind "suitability is".
+    pub fn told(&self) -> String {
+        format!(
+            "high from {} and {} s on, medium from {} and {} s on",
+            self.high_ratio, self.high_p99_s, self.medium_ratio, self.medium_p50_s
+        )
+    }
+
     pub fn judge(&self, write_once_ratio: f64, p99_s: f64, p50_s: f64) -> Suitability {
         if write_once_ratio >= self.high_ratio && p99_s >= self.high_p99_s {
             Suitability::High

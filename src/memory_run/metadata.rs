@@ -25,6 +25,11 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("timing.total_wall_duration_s", "Duration (s)"),
 ];
 
+/// The member in which it is noted by what labels and metrics were made, where that is not what the reference does; and the one in it of
+/// thresholds of suitability, by their names.
+pub const CHOICES: &str = "tracedrop";
+pub const SUITABILITY: &str = "suitability";
+
 /// A stretch of time with a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PhaseBoundary {

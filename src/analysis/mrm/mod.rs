@@ -35,7 +35,6 @@ pub fn kinds_of(view: &View<'_>, thresholds: &Thresholds) -> Vec<KindSummary> {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    let thresholds = context.query.memory.thresholds();
     let views = context.memory();
     if let Some(problem) = context.query.memory.problem() {
         report.warning(format!("What was asked for can not be read and counts for nothing: {problem}."));
@@ -45,6 +44,7 @@ fn run(context: &Context<'_>) -> Report {
         report.info(format!("Not as by default: {}.", differences.join("; ")));
     }
     for (number, view) in views.iter().enumerate() {
+        let thresholds = mrm_run::thresholds_of(view.trace, &context.query.memory);
         let kinds = kinds_of(view, &thresholds);
         let mut part = Report::new(INFO.id, INFO.title);
         add_trace(view, &kinds, &thresholds, context, &mut part);
@@ -137,6 +137,13 @@ fn add_trace(
     tell_ranges(view, context, report);
     add_facts(view, report);
     let source = Source { view, kinds };
+    if mrm_run::noted_thresholds(view.trace).is_some_and(|noted| noted == *thresholds) {
+        report.info(format!(
+            "Suitability is {}, as the metadata of the run note (by default {}).",
+            thresholds.told(),
+            Thresholds::default().told()
+        ));
+    }
     if !kinds.is_empty() {
         report.facts(glance::suitability(&source, thresholds));
     }

@@ -1,7 +1,7 @@
 //! Several runs beside each other: a row a run, with the columns of mrm-trace's `manifest.csv`, and what runs of one model
 //! and length of context have in common.
 
-use super::OneRun;
+use super::{OneRun, thresholds_of};
 use crate::analysis::Context;
 use crate::analysis::mrm::kinds_of;
 use crate::base::json::Json;
@@ -54,11 +54,11 @@ pub fn headline(runs: &[OneRun<'_>]) -> String {
 
 /// The runs, and what they have in common.
 pub fn add(runs: &[OneRun<'_>], context: &Context<'_>, report: &mut Report) {
-    let thresholds = context.query.memory.thresholds();
+    let query = &context.query.memory;
     let kinds: Vec<Vec<KindSummary>> = runs
         .iter()
         .map(|run| match run.view {
-            Some(view) => kinds_of(view, &thresholds),
+            Some(view) => kinds_of(view, &thresholds_of(view.trace, query)),
             None => Vec::new(),
         })
         .collect();

@@ -11,10 +11,12 @@ use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
 use crate::memory::phases::{Boundary, Phases};
 use crate::memory::ranges::{self, AddressRange};
+use crate::memory::suitability::Thresholds;
 use crate::memory::summary::KindSummary;
 use crate::memory::telemetry::RunValidity;
 use crate::memory::{Kinds, View};
 use crate::memory_run::manifest::{FileCheck, ListedFile, State};
+use crate::memory_run::metadata::{CHOICES, SUITABILITY};
 use crate::memory_run::metrics::{Difference, MetricsRow};
 use crate::memory_run::{KV_RANGES, METADATA, RunDirectory, metadata, read_beside};
 use crate::report::{Column, Facts, Report, Table, TextCells};
@@ -56,6 +58,26 @@ pub fn ranges_beside(trace: &Trace) -> Option<Result<Vec<AddressRange>, String>>
     let file = trace.beside.iter().find(|file| file.name == KV_RANGES)?;
     let text = String::from_utf8_lossy(file.content.as_deref()?);
     Some(ranges::parse(&text).map_err(|problem| problem.to_string()))
+}
+
+/// From where on data suits: as was asked for, else as the run was judged when it was written, where that is noted.
+pub fn thresholds_of(trace: &Trace, query: &MemoryQuery) -> Thresholds {
+    noted_thresholds(trace)
+        .filter(|_| query.thresholds.trim().is_empty())
+        .unwrap_or_else(|| query.thresholds())
+}
+
+/// The thresholds that are noted with a run, where they are not the usual ones.
+pub fn noted_thresholds(trace: &Trace) -> Option<Thresholds> {
+    let metadata = metadata_of(trace)?;
+    let noted = metadata.get(CHOICES)?.get(SUITABILITY)?;
+    let number = |name: &str| noted.get(name)?.as_f64();
+    Some(Thresholds {
+        high_ratio: number("high_ratio")?,
+        high_p99_s: number("high_p99_s")?,
+        medium_ratio: number("medium_ratio")?,
+        medium_p50_s: number("medium_p50_s")?,
+    })
 }
 
 /// The accesses of a trace, labelled as was asked for; phases and address ranges are those of the run's directory where none were
@@ -345,7 +367,10 @@ fn differences_table(stored: &[MetricsRow], computed: &[MetricsRow]) -> Table {
 
 /// What was worked out for each kind of memory, as `metrics.csv` has it.
 pub fn metrics_rows(view: &View<'_>, query: &MemoryQuery) -> Vec<MetricsRow> {
-    kinds_of(view, &query.thresholds()).iter().map(|row| metrics_row(row, &view.kinds)).collect()
+    kinds_of(view, &thresholds_of(view.trace, query))
+        .iter()
+        .map(|row| metrics_row(row, &view.kinds))
+        .collect()
 }
 
 fn metrics_row(row: &KindSummary, kinds: &Kinds) -> MetricsRow {
