@@ -496,7 +496,11 @@ fn row_groups_are_read_by_several() {
                     }
                     "timestamp_ns" => Column::of_ints((0..n_rows).map(|n| Some(group * 10_000 + n))),
                     "address" => Column::of_ints(
-                        (0..n_rows).map(|n| Some(4096 + n * 64).filter(|_| !gap("addresses", n))),
+                        // Without a pattern, so that the file is long enough for several to read it.
+                        (0..n_rows)
+                            .map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64).rotate_left(29))
+                            .enumerate()
+                            .map(|(n, address)| Some(address).filter(|_| !gap("addresses", n as i64))),
                     ),
                     "op_type" => Column::of_texts(
                         (0..n_rows).map(|n| Some(["load", "store", "fence"][n as usize % 3])),

@@ -116,13 +116,30 @@ impl Texts {
         Numbers::Texts(ids, meanings)
     }
 
+    /// The first row whose text is wanted, by the text's number in the column.
+    fn first(&self, is_wanted: &[bool]) -> Option<usize> {
+        let Column { valid, values: Values::Texts(ids, _) } = &self.column else { return None };
+        let has = |id: &StringId| is_wanted.get(id.0 as usize).copied().unwrap_or(false);
+        // Nearly always none has it: the empty text is in every table of texts and in hardly any row.
+        let mut wanted = is_wanted.iter().enumerate().filter(|(_, is_wanted)| **is_wanted);
+        let any = |ids: &[StringId], number: usize| {
+            ids.chunks(64).any(|ids| ids.iter().fold(false, |any, id| any | (id.0 as usize == number)))
+        };
+        match (wanted.next(), wanted.next()) {
+            (None, _) => return None,
+            (Some((only, _)), None) if !any(ids, only) => return None,
+            _ => {}
+        }
+        let is_valid =
+            |row: usize| valid.as_ref().is_none_or(|valid| valid.get(row).copied().unwrap_or(false));
+        ids.iter().enumerate().position(|(row, id)| has(id) && is_valid(row))
+    }
+
     /// The texts of the rows for which `is_wanted` of the text's number in the column; `None` if there are none.
     fn only(&self, is_wanted: impl Fn(usize) -> bool) -> Option<(Numbers, Option<Vec<bool>>)> {
         let Column { valid, values: Values::Texts(ids, _) } = &self.column else { return None };
         let is_wanted: Vec<bool> = (0..self.ids.len()).map(is_wanted).collect();
-        if !is_wanted.contains(&true) {
-            return None;
-        }
+        self.first(&is_wanted)?;
         let meaning = |(id, is_wanted): (&StringId, &bool)| if *is_wanted { id.0.into() } else { 0 };
         let meanings: Vec<i64> = self.ids.iter().zip(&is_wanted).map(meaning).collect();
         let has = |id: &StringId| is_wanted.get(id.0 as usize).copied().unwrap_or(false);
@@ -346,12 +363,9 @@ pub fn read_group<S: Source>(
         (numbers("token_index", Range::Signed)?, numbers("context_tokens", Range::Signed)?);
     // What the few distinct texts mean is looked up once each.
     let ops: Vec<Op> = op.ids.iter().map(|id| op_of(strings.get(*id))).collect();
-    info.other_op = None;
-    if ops.contains(&Op::Other) {
-        // Of those that some row has.
-        let other = |row| op.get(row).filter(|id| op_of(strings.get(*id)) == Op::Other);
-        info.other_op = (0..n_rows).find_map(other).map(|id| strings.get(id).to_string());
-    }
+    let is_other: Vec<bool> = ops.iter().map(|op| *op == Op::Other).collect();
+    let other = op.first(&is_other).filter(|row| *row < n_rows).and_then(|row| op.get(row));
+    info.other_op = other.map(|id| strings.get(id).to_string());
     let regions: Vec<RegionType> =
         region.ids.iter().map(|id| RegionType::of_name(strings.get(*id))).collect();
     // Who has labelled some rows has labelled all of them, and knows nothing of the kind of the others.

@@ -1,8 +1,8 @@
 //! Delta encodings: numbers as differences, texts by lengths and by what they share with the one before.
 
 use super::Error;
-use super::hybrid::unpack;
-use super::thrift::{varint, zigzag};
+use super::hybrid::{unpack, unpack_short};
+use super::thrift::{push_varint, varint, zigzag};
 
 const DAMAGED: Error = Error::Damaged("delta encoding");
 
@@ -47,15 +47,89 @@ pub fn read_ints(bytes: &[u8], max: usize, out: &mut Vec<i64>) -> Result<usize, 
             let packed = bytes.get(at..).unwrap_or_default();
             let packed = &packed[..n_bytes.min(packed.len())];
             let n = mini_values.min(left);
-            unpack(packed, *width, n, |difference| {
-                value = value.wrapping_add(min).wrapping_add(difference as i64);
-                out.push(value);
-            })?;
+            value = add_differences(packed, *width, n, (value, min), out)?;
             at += packed.len();
             left -= n;
         }
     }
     Ok(at)
+}
+
+/// Differences that are unpacked at a time, a multiple of eight.
+const CHUNK: usize = 128;
+
+/// Appends the `n` numbers behind `value`, each of which is `min` and a packed number of `width` bits above the one before; gives the last.
+fn add_differences(
+    packed: &[u8],
+    width: u8,
+    n: usize,
+    (mut value, min): (i64, i64),
+    out: &mut Vec<i64>,
+) -> Result<i64, Error> {
+    if n.checked_mul(width.into()).is_none_or(|bits| bits.div_ceil(8) > packed.len()) {
+        return Err(DAMAGED);
+    }
+    let mut add = |difference: u64| {
+        value = value.wrapping_add(min).wrapping_add(difference as i64);
+        value
+    };
+    match width {
+        0 => out.extend((0..n).map(|_| add(0))),
+        1..=32 => {
+            let mut differences = [0; CHUNK];
+            for start in (0..n).step_by(CHUNK) {
+                let differences = &mut differences[..CHUNK.min(n - start)];
+                // Whole bytes, as chunks are whole groups of eight.
+                let rest = packed.get(start / 8 * usize::from(width)..).unwrap_or_default();
+                unpack_short(rest, width, differences);
+                out.extend(differences.iter().map(|difference| add((*difference).into())));
+            }
+        }
+        _ => unpack(packed, width, n, |difference| out.push(add(difference)))?,
+    }
+    Ok(value)
+}
+
+/// Differences of a block that is written, and of each of its parts, which have widths of their own.
+const WRITTEN_BLOCK: usize = 128;
+const WRITTEN_MINI: usize = 32;
+
+/// Appends `values` as their differences; see [`read_ints`].
+pub fn write_ints(values: &[i64], out: &mut Vec<u8>) {
+    let unzigzag = |value: i64| ((value << 1) ^ (value >> 63)) as u64;
+    let head = [WRITTEN_BLOCK as u64, (WRITTEN_BLOCK / WRITTEN_MINI) as u64, values.len() as u64];
+    head.into_iter().for_each(|number| push_varint(number, out));
+    push_varint(unzigzag(values.first().copied().unwrap_or(0)), out);
+    let differences: Vec<i64> =
+        values.array_windows().map(|[before, after]| after.wrapping_sub(*before)).collect();
+    for block in differences.chunks(WRITTEN_BLOCK) {
+        let min = block.iter().copied().min().unwrap_or(0);
+        push_varint(unzigzag(min), out);
+        let above = |difference: &i64| difference.wrapping_sub(min) as u64;
+        let width = |mini: &[i64]| 64 - mini.iter().fold(0, |all, it| all | above(it)).leading_zeros();
+        let minis = || block.chunks(WRITTEN_MINI);
+        out.extend(minis().map(|mini| width(mini) as u8));
+        // Parts behind the last value have no bits.
+        out.resize(out.len() + WRITTEN_BLOCK / WRITTEN_MINI - minis().len(), 0);
+        for mini in minis() {
+            let width = width(mini);
+            let start = out.len();
+            out.resize(start + WRITTEN_MINI * width as usize / 8, 0);
+            let mut bits = 0u128;
+            let (mut n_bits, mut at) = (0, start);
+            for difference in mini {
+                bits |= u128::from(above(difference)) << n_bits;
+                n_bits += width;
+                while n_bits >= 8 {
+                    out[at] = bits as u8;
+                    (bits, n_bits, at) = (bits >> 8, n_bits - 8, at + 1);
+                }
+            }
+            if n_bits > 0 {
+                out[at] = bits as u8;
+            }
+        }
+    }
 }
 
 /// Lengths and then texts, one behind the other (`DELTA_LENGTH_BYTE_ARRAY`); gives how many bytes they take.
@@ -128,6 +202,23 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            steps in prop::collection::vec((any::<i64>(), 0u32..64), 0..700),
+            start: i64,
+        ) {
+            let mut value = start;
+            let step = |(step, shift): (i64, u32)| {
+                value = value.wrapping_add(step >> shift);
+                value
+            };
+            let values: Vec<i64> = steps.into_iter().map(step).collect();
+            let (mut bytes, mut back) = (Vec::new(), Vec::new());
+            write_ints(&values, &mut bytes);
+            prop_assert_eq!(read_ints(&bytes, values.len(), &mut back), Ok(bytes.len()));
+            prop_assert_eq!(back, values);
+        }
+
         #[test]
         fn any_bytes_are_read_or_refused(bytes: Vec<u8>, max in 0usize..5000) {
             let mut out = Vec::new();

@@ -155,7 +155,7 @@ fn unpack_groups_of(packed: &[u8], width: usize, out: &mut [u32]) -> usize {
 }
 
 /// Takes numbers of `width` bits (up to 32) out of `packed`, in which they all are.
-fn unpack_short(packed: &[u8], width: u8, out: &mut [u32]) {
+pub fn unpack_short(packed: &[u8], width: u8, out: &mut [u32]) {
     let width = usize::from(width);
     let n_done = unpack_groups(packed, width, out);
     for (at, rest) in out.chunks_mut(8).enumerate().skip(n_done) {

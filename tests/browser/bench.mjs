@@ -19,10 +19,10 @@ const middle = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(number
 const ms = (number) => `${number.toFixed(0)} ms`;
 
 /** Through the page, as a person does it. Gives milliseconds to the first report, to the whole overview (of all of the
- * file, in order and nested), to the last report, and the longest task. */
+ * file, in order and nested), to the last report, to when all is read and how many records that is, where reports take a while from then on; and the longest task. */
 async function throughPage(page, path) {
   await page.evaluate(() => {
-    const state = { first: 0, whole: 0, all: 0, longest: 0 };
+    const state = { first: 0, whole: 0, all: 0, read: 0, records: 0, longest: 0 };
     globalThis.bench = new Promise((resolve) => {
       const input = document.querySelector('[data-testid=file-input]');
       input.addEventListener('change', () => (state.start = performance.now()), { once: true, capture: true });
@@ -35,6 +35,10 @@ async function throughPage(page, path) {
       const watch = new MutationObserver(() => {
         const panel = document.querySelector('[role=tabpanel]:not([hidden])');
         if (!state.start || state.all || !panel) return;
+        if (!state.read && panel.querySelector('[role=progressbar]')?.getAttribute('aria-valuetext')?.startsWith('All is read')) {
+          state.read = performance.now() - state.start;
+          state.records = Number(panel.querySelector('[data-testid=records]').textContent.replace(/\D/g, ''));
+        }
         if (panel.querySelector('.report:not([hidden]) :is(table, .findings)')) state.first ||= performance.now() - state.start;
         const isWhole = panel.querySelector('.report:not([hidden]) :is(table, .findings)') && !panel.querySelector('.report-head .badge');
         if (isWhole && !state.whole) {
@@ -189,9 +193,12 @@ try {
     const all = middle(runs.map((run) => run.all));
     const best = Math.min(...runs.map((run) => run.whole));
     const whole = middle(runs.map((run) => run.whole));
+    const reads = runs.filter((run) => run.read > 0);
+    const read = middle(reads.map((run) => run.read));
+    const rows = reads.length > 0 ? `, all read in ${ms(read)} (${(reads[0].records / read / 1e3).toFixed(1)} million records/s)` : '';
     const ratio = (whole / middle(plain)).toFixed(2);
     console.log(
-      `${basename(path)}: ${megabytes.toFixed(0)} MB in ${ms(whole)} (best ${ms(best)}), ${(megabytes / (whole / 1000)).toFixed(0)} MB/s, with all reports in ${ms(all)}; ` +
+      `${basename(path)}: ${megabytes.toFixed(0)} MB in ${ms(whole)} (best ${ms(best)}), ${(megabytes / (whole / 1000)).toFixed(0)} MB/s${rows}, with all reports in ${ms(all)}; ` +
         `first report ${ms(middle(runs.map((run) => run.first)))}, longest task of the page ${ms(Math.max(...runs.map((run) => run.longest)))}${memory}; ` +
         `${ratio} times plain reading (${ms(middle(plain))}${isPacked ? ', packed' : ''})` +
         (reopened.length > 0 ? `; again from its index ${ms(middle(reopened))}` : '') +

@@ -95,7 +95,7 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
                 </div>
                 <div>
                     <dt>{words().records}</dt>
-                    <dd>{number(|reading| Some((words().count)(reading.progress.records)))}</dd>
+                    <dd data-testid="records">{number(|reading| Some((words().count)(reading.progress.records)))}</dd>
                 </div>
                 {move || {
                     file.get()
