@@ -20,6 +20,7 @@ use crate::trace::args::Content;
 use crate::trace::ledger::{IssueKind, Ledger};
 use crate::trace::{TraceBuilder, wire};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// How a format is read in parts.
 pub struct PartsInfo {
@@ -85,7 +86,8 @@ impl PartRows {
                 Some(out.absorb(tables))
             }
             PartRows::Bytes(bytes, at, accesses) => {
-                let mut tables = wire::decode(bytes.get(at..)?, kinds)?;
+                let bytes = Arc::new(bytes);
+                let mut tables = wire::decode(&bytes, at, kinds)?;
                 tables.accesses = accesses.map_or(tables.accesses, |accesses| *accesses);
                 amend(&mut tables.ledger);
                 tables.ledger.count_lines_from(n_lines);

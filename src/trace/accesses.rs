@@ -8,6 +8,8 @@ use crate::base::strings::StringId;
 use crate::base::threads::{self, n_threads};
 use crate::base::tight;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 /// Pages are of 4096 bytes wherever accesses are counted by page.
@@ -570,7 +572,7 @@ impl Blocks<'_> {
 /// Packed rows.
 #[derive(Clone, PartialEq, Debug)]
 struct Block {
-    packed: Arc<[u8]>,
+    packed: Bytes,
     /// How many rows are before the block.
     start: usize,
     n_rows: u16,
@@ -705,7 +707,7 @@ impl AccessTable {
     /// Makes a block of the last rows.
     fn pack_open(&mut self) {
         if !self.open.is_empty() {
-            self.add_block(pack(&self.open).into(), self.open.len(), None);
+            self.add_block(Bytes::Own(pack(&self.open).into()), self.open.len(), None);
             self.open.clear();
         }
     }
@@ -735,13 +737,13 @@ impl AccessTable {
                     Some(ts) => self.see_all(&[ts]),
                     None => self.see_all(&times),
                 }
-                self.add_block(block, BLOCK_ROWS, None);
+                self.add_block(Bytes::Own(block), BLOCK_ROWS, None);
                 at += BLOCK_ROWS;
             }
         }
     }
 
-    fn add_block(&mut self, packed: Arc<[u8]>, n_rows: usize, moved: Option<Arc<Moved>>) {
+    fn add_block(&mut self, packed: Bytes, n_rows: usize, moved: Option<Arc<Moved>>) {
         self.n_bytes += packed.len();
         let n_rows = n_rows.min(BLOCK_ROWS);
         self.blocks.push(Block { packed, start: self.n_packed, n_rows: n_rows as u16, moved });
@@ -925,7 +927,7 @@ fn moved(mut row: Access, n_before: u64, texts: &[StringId]) -> Access {
 }
 
 /// A block as bytes to which nothing is to be done any more; lanes that stay as they are are only copied.
-fn settled(block: &Block) -> Arc<[u8]> {
+fn settled(block: &Block) -> Bytes {
     let Some(moved) = &block.moved else { return block.packed.clone() };
     let mut values = [0; BLOCK_ROWS];
     let values = &mut values[..block.n_rows().min(BLOCK_ROWS)];
@@ -939,7 +941,9 @@ fn settled(block: &Block) -> Arc<[u8]> {
             false => tight::skip_block(bytes, block.n_rows()),
         };
         // Never, as blocks are made here, or checked when they come from elsewhere.
-        let Some(rest) = rest else { return pack(&vec![Access::default(); block.n_rows()]).into() };
+        let Some(rest) = rest else {
+            return Bytes::Own(pack(&vec![Access::default(); block.n_rows()]).into());
+        };
         if is_moved {
             moved.apply(lane, values);
             tight::write_block(values, &mut out);
@@ -948,7 +952,7 @@ fn settled(block: &Block) -> Arc<[u8]> {
         }
         bytes = rest;
     }
-    out.into()
+    Bytes::Own(out.into())
 }
 
 /// Fills `times` with those of the rows of a block. `None` if `bytes` are something else.
@@ -962,30 +966,66 @@ fn times_of(mut bytes: &[u8], times: &mut [i64]) -> Option<()> {
     bytes.is_empty().then_some(())
 }
 
+/// Bytes of a block: its own, or a part of what has come from elsewhere with many of them, which is as it came then.
+#[derive(Clone)]
+enum Bytes {
+    Own(Arc<[u8]>),
+    Within(Arc<Vec<u8>>, Range<usize>),
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Own(bytes) => bytes,
+            Bytes::Within(bytes, range) => bytes.get(range.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+impl PartialEq for Bytes {
+    fn eq(&self, other: &Bytes) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
 /// How a table travels.
 #[derive(Serialize, Deserialize)]
-#[serde(bound(serialize = "B: AsRef<[u8]>", deserialize = "Bytes<B>: Deserialize<'de>"))]
+#[serde(bound(serialize = "B: AsRef<[u8]>", deserialize = "Whole<B>: Deserialize<'de>"))]
 struct Packed<B> {
     is_labelled: bool,
     is_expected: bool,
     /// Rows of each, and what they are packed as.
-    blocks: Vec<(u16, Bytes<B>)>,
+    blocks: Vec<(u16, Whole<B>)>,
     n_last: u32,
     last: Vec<u8>,
 }
 
 /// Bytes that are written in one go, which is as they would be written one by one, and quicker.
-struct Bytes<B>(B);
+struct Whole<B>(B);
 
-impl<B: AsRef<[u8]>> Serialize for Bytes<B> {
+impl<B: AsRef<[u8]>> Serialize for Whole<B> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bytes(self.0.as_ref())
     }
 }
 
-impl<'de> Deserialize<'de> for Bytes<&'de [u8]> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Bytes<&'de [u8]>, D::Error> {
-        Deserialize::deserialize(deserializer).map(Bytes)
+impl<'de> Deserialize<'de> for Whole<&'de [u8]> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Whole<&'de [u8]>, D::Error> {
+        Deserialize::deserialize(deserializer).map(Whole)
     }
 }
 
@@ -994,7 +1034,7 @@ impl Serialize for AccessTable {
         Packed {
             is_labelled: self.is_labelled,
             is_expected: self.is_expected,
-            blocks: self.blocks.iter().map(|block| (block.n_rows, Bytes(settled(block)))).collect(),
+            blocks: self.blocks.iter().map(|block| (block.n_rows, Whole(settled(block)))).collect(),
             n_last: self.open.len() as u32,
             last: pack(&self.open),
         }
@@ -1002,31 +1042,50 @@ impl Serialize for AccessTable {
     }
 }
 
-/// Whatever comes is gone through once, so that all that is there can be read.
 impl<'de> Deserialize<'de> for AccessTable {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<AccessTable, D::Error> {
-        let packed: Packed<&[u8]> = Packed::deserialize(deserializer)?;
+        let table = Packed::deserialize(deserializer)?.unpacked(|block| Bytes::Own(block.into()));
+        table.ok_or_else(|| serde::de::Error::custom("no table of accesses"))
+    }
+}
+
+impl Packed<&[u8]> {
+    /// The table with the blocks that `keep` makes. Whatever comes is gone through once, so that all that is there can be read; `None` if it
+    /// is something else.
+    fn unpacked(self, keep: impl Fn(&[u8]) -> Bytes) -> Option<AccessTable> {
         let mut table = AccessTable::default();
         let mut values = Vec::new();
-        let wrong = || serde::de::Error::custom("no table of accesses");
         let mut times = [0; BLOCK_ROWS];
-        for (n_rows, Bytes(block)) in packed.blocks {
-            let times = times.get_mut(..n_rows.into()).filter(|times| !times.is_empty()).ok_or_else(wrong)?;
-            times_of(block, times).ok_or_else(wrong)?;
+        for (n_rows, Whole(block)) in self.blocks {
+            let times = times.get_mut(..n_rows.into()).filter(|times| !times.is_empty())?;
+            times_of(block, times)?;
             table.see_all(times);
-            table.add_block(block.into(), n_rows.into(), None);
+            table.add_block(keep(block), n_rows.into(), None);
         }
-        let n = packed.n_last as usize;
-        if n > BLOCK_ROWS || !(n == 0 && packed.last.is_empty() || unpack(&packed.last, n, None, &mut values))
-        {
-            return Err(wrong());
+        let n = self.n_last as usize;
+        if n > BLOCK_ROWS || !(n == 0 && self.last.is_empty() || unpack(&self.last, n, None, &mut values)) {
+            return None;
         }
         for at in 0..n {
             table.push(&row_of(|lane| values.get(lane * n + at).copied().unwrap_or(0)));
         }
-        table.is_labelled = packed.is_labelled;
-        table.is_expected = packed.is_expected;
-        Ok(table)
+        (table.is_labelled, table.is_expected) = (self.is_labelled, self.is_expected);
+        Some(table)
+    }
+}
+
+impl AccessTable {
+    /// The table that stands in a part of `bytes` as postcard, which it keeps, so that no block is copied. `None` if it is something else.
+    pub fn within(bytes: &Arc<Vec<u8>>, range: Range<usize>) -> Option<AccessTable> {
+        let packed: Packed<&[u8]> = postcard::from_bytes(bytes.get(range.clone())?).ok()?;
+        // Of a small table that comes with much else, nothing else is kept.
+        if range.len() < bytes.len() / 2 {
+            return packed.unpacked(|block| Bytes::Own(block.into()));
+        }
+        packed.unpacked(|block| {
+            let start = block.as_ptr().addr() - bytes.as_ptr().addr();
+            Bytes::Within(bytes.clone(), start..start + block.len())
+        })
     }
 }
 
@@ -1135,6 +1194,11 @@ mod tests {
             assert_eq!(table.get(n as usize / 2), (n > 0).then(|| row(n / 2)));
             let bytes = postcard::to_allocvec(&table).unwrap();
             let back: AccessTable = postcard::from_bytes(&bytes).unwrap();
+            let (mut around, n_bytes) = (vec![7; 3], bytes.len());
+            around.extend(bytes);
+            around.push(7);
+            let within = AccessTable::within(&Arc::new(around), 3..3 + n_bytes).unwrap();
+            assert!(within.blocks == back.blocks && within.iter().eq(back.iter()));
             assert!(back.iter().eq(table.iter()));
             assert_eq!(back.span(), table.span());
             assert!(table.texts_are_below(40) && (n < 40 || !table.texts_are_below(39)));

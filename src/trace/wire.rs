@@ -1,10 +1,10 @@
 //! A stretch of a file as bytes, on its way from the worker that read it to the one that joins it to the rest.
 //!
-//! Events go as plain memory; everything else is a few postcard values before them. Both ends are the same
+//! Events go as plain memory, and accesses to memory as they are packed; everything else is a few postcard values before them. Both ends are the same
 //! program, so there is no version; what does not fit is refused all the same, since a message may come from anywhere.
 //!
 //! ```text
-//! [length of head: u32][head: postcard][events: 56 bytes each]
+//! [length of head: u32][length of accesses: u32][head: postcard][accesses][events: 56 bytes each]
 //! ```
 
 use super::TraceBuilder;
@@ -17,6 +17,7 @@ use super::scoring_calls::ScoringCallTable;
 use super::tracks::Key;
 use bytemuck::checked;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// All but the rows. Texts lie one after the other, with their lengths apart.
 #[derive(Serialize, Deserialize)]
@@ -32,7 +33,6 @@ struct Head<'a> {
     links: LinkTable,
     signatures: SignatureTable,
     scoring_calls: ScoringCallTable,
-    accesses: AccessTable,
     kept: Tally,
     repaired: Tally,
     skipped: Tally,
@@ -56,7 +56,6 @@ pub fn encode(part: &TraceBuilder, out: &mut Vec<u8>) {
         links: tables.links,
         signatures: tables.signatures,
         scoring_calls: tables.scoring_calls,
-        accesses: tables.accesses,
         kept: ledger.kept,
         repaired: ledger.repaired,
         skipped: ledger.skipped,
@@ -65,21 +64,38 @@ pub fn encode(part: &TraceBuilder, out: &mut Vec<u8>) {
     };
     // Writing into memory has no way to fail.
     let head = postcard::to_allocvec(&head).unwrap_or_default();
-    out.reserve(4 + head.len() + part.events.n_events() * size_of::<Event>());
+    let accesses = &tables.accesses;
+    out.reserve(8 + head.len() + accesses.n_bytes() + part.events.n_events() * size_of::<Event>());
     out.extend_from_slice(&(head.len() as u32).to_le_bytes());
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(&head);
+    let start = out.len();
+    // Likewise; blocks are written straight behind what is there.
+    *out = postcard::to_extend(accesses, std::mem::take(out)).unwrap_or_default();
+    let n_bytes = (out.len() - start) as u32;
+    if let Some(place) = out.get_mut(at..at + 4) {
+        place.copy_from_slice(&n_bytes.to_le_bytes());
+    }
     for event in part.events.iter() {
         out.extend_from_slice(bytemuck::bytes_of(&event));
     }
 }
 
-/// What was encoded, with the kinds of issues that the format knows. `None` if `bytes` are something else.
+/// What was encoded behind the first `at` bytes, with the kinds of issues that the format knows. Accesses stay where they are. `None` if
+/// `bytes` are something else.
 pub fn decode<'a>(
-    bytes: &'a [u8],
+    bytes: &'a Arc<Vec<u8>>,
+    at: usize,
     kinds: &[&'static IssueKind],
 ) -> Option<PartTables<'a, impl ExactSizeIterator<Item = Event>>> {
-    let (head_len, rest) = bytes.split_first_chunk::<4>()?;
-    let (head, rows) = rest.split_at_checked(u32::from_le_bytes(*head_len) as usize)?;
+    let (head_len, rest) = bytes.get(at..)?.split_first_chunk::<4>()?;
+    let (accesses_len, rest) = rest.split_first_chunk::<4>()?;
+    let (head_len, accesses_len) = (u32::from_le_bytes(*head_len), u32::from_le_bytes(*accesses_len));
+    let (head, rest) = rest.split_at_checked(head_len as usize)?;
+    let (_, rows) = rest.split_at_checked(accesses_len as usize)?;
+    let end = bytes.len() - rows.len();
+    let accesses = AccessTable::within(bytes, end - accesses_len as usize..end)?;
     let head: Head<'a> = postcard::from_bytes(head).ok()?;
     let mut texts = Vec::with_capacity(head.text_lens.len());
     let mut rest = head.text;
@@ -113,7 +129,7 @@ pub fn decode<'a>(
         links: head.links,
         signatures: head.signatures,
         scoring_calls: head.scoring_calls,
-        accesses: head.accesses,
+        accesses,
         ledger: Ledger {
             kept: head.kept,
             repaired: head.repaired,
