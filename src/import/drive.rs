@@ -82,9 +82,10 @@ const MAX_PACKED_BYTES_32_BIT: usize = 1500 << 20;
 /// Events of one thread that it puts together, at most.
 const MAX_TOGETHER_32_BIT: u64 = MAX_EVENTS_32_BIT as u64;
 
-/// Memory accesses that it holds, and what they take at most. With everything that is made of them they take about twice as much.
+/// Memory accesses that it holds, and what they take at most. With everything that is made of them they take about half as much again, and
+/// more where they have to be put in order of time.
 const MAX_ACCESSES_32_BIT: usize = 220_000_000;
-const MAX_ACCESS_BYTES_32_BIT: usize = 1400 << 20;
+const MAX_ACCESS_BYTES_32_BIT: usize = 1860 << 20;
 
 /// Once so much has been read, the number of rows in the rest of the file can be guessed.
 const RESERVE_AFTER_BYTES: u64 = 4 << 20;

@@ -661,7 +661,8 @@ impl AccessTable {
         self.n_bytes
     }
 
-    /// Takes no more rows than `max_rows`, and none once packed rows take `max_bytes`; the rest is counted.
+    /// Takes no more rows than `max_rows`, and none once packed rows take `max_bytes`, or three quarters of that where they are not in order of
+    /// time, as they are packed once more in that order then; the rest is counted.
     pub fn take_at_most(&mut self, max_rows: usize, max_bytes: usize) {
         self.limit = Some((max_rows, max_bytes));
     }
@@ -677,6 +678,7 @@ impl AccessTable {
     fn room(&self) -> usize {
         match self.limit {
             None => usize::MAX,
+            Some((_, max_bytes)) if self.is_unordered && self.n_bytes >= max_bytes / 4 * 3 => 0,
             Some((_, max_bytes)) if self.n_bytes >= max_bytes => 0,
             Some((max_rows, _)) => max_rows.saturating_sub(self.len()),
         }
