@@ -131,7 +131,8 @@ fn accesses() -> Vec<u8> {
             .map(|text| Some(strings.intern(text)));
     let row = |i: u64| Access {
         sample: i,
-        ts: (i * 1731 + i * i % 977) as i64,
+        // Too far apart to be written as differences, as positions are: both ways of reading are wanted.
+        ts: ((i << 36) + i * 2_654_435_761 % (1 << 35)) as i64,
         address: 0x7f00_0000_0000 + i % 7 * 0x10_0000 + i * 2654 % 65_536 * 8,
         op: if i.is_multiple_of(3) { Op::Store } else { Op::Load },
         symbol: [product, cache, malloc][i as usize % 3],
