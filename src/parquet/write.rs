@@ -203,7 +203,7 @@ impl Chunk {
         let bounds = rows.iter().flatten().min().zip(rows.iter().flatten().max());
         let bounds = bounds.map(|(min, max)| (min.to_le_bytes().to_vec(), max.to_le_bytes().to_vec()));
         let chunk = Chunk::encode(&rows, bounds, |value, out| out.extend_from_slice(&value.to_le_bytes()));
-        chunk.as_differences(|| rows.iter().flatten().copied().collect())
+        chunk.with_differences(|| rows.iter().flatten().copied().collect())
     }
 
     /// Without bounds: readers do not agree on where NaN and the two zeros belong.
@@ -243,7 +243,7 @@ impl Chunk {
         let bounds = present.clone().min().zip(present.max()).map(|(min, max)| (bytes(*min), bytes(*max)));
         let chunk = Chunk::encode(&rows, bounds, push);
         match bits {
-            64 => chunk.as_differences(|| rows.iter().flatten().map(|value| *value as i64).collect()),
+            64 => chunk.with_differences(|| rows.iter().flatten().map(|value| *value as i64).collect()),
             _ => chunk,
         }
     }
@@ -251,7 +251,7 @@ impl Chunk {
     /// Of numbers of 64 bits: their differences in place of themselves, where those take no more than half as many bytes, as of times and
     /// positions. They are smaller once packed, too, and many times as quick to unpack, as zstd finds something that was there before in each
     /// of the numbers.
-    fn as_differences(mut self, values: impl FnOnce() -> Vec<i64>) -> Chunk {
+    fn with_differences(mut self, values: impl FnOnce() -> Vec<i64>) -> Chunk {
         if self.n_dictionary > 0 || self.body.is_empty() {
             return self;
         }
