@@ -680,8 +680,6 @@ impl Shown for Session {
             Some(index) => self.again.is_none() && !index.head.has_args,
             None => self.run.traces.iter().any(|trace| trace.args.are_missing()),
         };
-        // Accesses to memory have none. What an index is of is told by its reports, as its tables are not read yet.
-        let is_of_accesses = self.reports.iter().any(|report| report.id == analysis::mrm::INFO.id);
-        are_missing && !is_of_accesses && export::chrome_trace::is_one(exporter)
+        are_missing && export::chrome_trace::is_one(exporter)
     }
 }

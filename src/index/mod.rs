@@ -77,7 +77,8 @@ impl Head {
             identity,
             source: trace.source.clone(),
             ledger: trace.ledger.clone(),
-            has_args: trace.args.keeps_all(),
+            // Accesses to memory have none.
+            has_args: trace.args.keeps_all() || trace.accesses.is_expected(),
             query,
             exporters: exporters.iter().map(|id| id.to_string()).collect(),
         }
