@@ -32,7 +32,7 @@ fn given(view: &View<'_>, max: usize) -> Vec<PhaseSpan> {
 
 /// Whether some access has a phase of its own.
 fn has_own(view: &View<'_>) -> bool {
-    let mut blocks = view.trace.accesses.blocks(Wanted::with(&[]));
+    let mut blocks = view.trace.accesses.blocks(Wanted::PRESENCE);
     while let Some(rows) = blocks.next_rows() {
         if rows.has_any(Optional::Phase) {
             return true;

@@ -466,6 +466,8 @@ pub struct Wanted(u32);
 impl Wanted {
     /// When an access touched what, and how.
     pub const TOUCHES: Wanted = Wanted(1 | 1 << 3 | 1 << 4);
+    /// Whether each optional value is there, and nothing else.
+    pub const PRESENCE: Wanted = Wanted(1 << 1);
     /// Everything.
     pub const ALL: Wanted = Wanted((1 << LANES) - 1);
 
