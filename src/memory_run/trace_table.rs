@@ -364,7 +364,7 @@ pub fn read_group<S: Source>(
     // What the few distinct texts mean is looked up once each.
     let ops: Vec<Op> = op.ids.iter().map(|id| op_of(strings.get(*id))).collect();
     let is_other: Vec<bool> = ops.iter().map(|op| *op == Op::Other).collect();
-    let other = op.first(&is_other).filter(|row| *row < n_rows).and_then(|row| op.get(row));
+    let other = op.first(&is_other).and_then(|row| op.get(row));
     info.other_op = other.map(|id| strings.get(id).to_string());
     let regions: Vec<RegionType> =
         region.ids.iter().map(|id| RegionType::of_name(strings.get(*id))).collect();

@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::hybrid::{unpack, unpack_short};
-use super::thrift::{push_varint, varint, zigzag};
+use super::thrift::{push_int, push_varint, varint, zigzag};
 
 const DAMAGED: Error = Error::Damaged("delta encoding");
 
@@ -96,15 +96,14 @@ const WRITTEN_MINI: usize = 32;
 
 /// Appends `values` as their differences; see [`read_ints`].
 pub fn write_ints(values: &[i64], out: &mut Vec<u8>) {
-    let unzigzag = |value: i64| ((value << 1) ^ (value >> 63)) as u64;
     let head = [WRITTEN_BLOCK as u64, (WRITTEN_BLOCK / WRITTEN_MINI) as u64, values.len() as u64];
     head.into_iter().for_each(|number| push_varint(number, out));
-    push_varint(unzigzag(values.first().copied().unwrap_or(0)), out);
+    push_int(values.first().copied().unwrap_or(0), out);
     let differences: Vec<i64> =
         values.array_windows().map(|[before, after]| after.wrapping_sub(*before)).collect();
     for block in differences.chunks(WRITTEN_BLOCK) {
         let min = block.iter().copied().min().unwrap_or(0);
-        push_varint(unzigzag(min), out);
+        push_int(min, out);
         let above = |difference: &i64| difference.wrapping_sub(min) as u64;
         let width = |mini: &[i64]| 64 - mini.iter().fold(0, |all, it| all | above(it)).leading_zeros();
         let minis = || block.chunks(WRITTEN_MINI);

@@ -263,7 +263,8 @@ impl Message {
     }
 }
 
-fn push_int(value: i64, out: &mut Vec<u8>) {
+/// What [`varint`] and [`zigzag`] read.
+pub fn push_int(value: i64, out: &mut Vec<u8>) {
     push_varint((value << 1 ^ value >> 63) as u64, out);
 }
 

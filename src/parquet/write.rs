@@ -163,6 +163,7 @@ fn present<T: Copy>(column: &Column, values: &[T], n_rows: usize) -> Vec<Option<
 }
 
 /// What becomes of one column.
+#[derive(Default)]
 struct Chunk {
     /// 1 for rows that have a value.
     levels: Vec<u32>,
@@ -187,14 +188,7 @@ impl Chunk {
             (Kind::Float { .. }, Values::Floats(values)) => Chunk::of_doubles(column, values, n_rows),
             (Kind::Bool, Values::Bools(values)) => Chunk::of_bools(column, values, n_rows),
             (Kind::Text, Values::Texts(ids, texts)) => Chunk::of_texts(column, ids, texts, n_rows),
-            _ => Chunk {
-                levels: vec![0; n_rows],
-                dictionary: Vec::new(),
-                n_dictionary: 0,
-                body: Vec::new(),
-                has_differences: false,
-                bounds: None,
-            },
+            _ => Chunk { levels: vec![0; n_rows], ..Chunk::default() },
         }
     }
 
@@ -227,7 +221,7 @@ impl Chunk {
             }
         }
         let levels = rows.iter().map(|value| u32::from(value.is_some())).collect();
-        Chunk { levels, dictionary: Vec::new(), n_dictionary: 0, body, has_differences: false, bounds: None }
+        Chunk { levels, body, ..Chunk::default() }
     }
 
     fn of_uints(bits: u8, column: &Column, values: &[i64], n_rows: usize) -> Chunk {
@@ -304,22 +298,15 @@ impl Chunk {
         let mut body = Vec::new();
         if number_of.len() > max_distinct {
             rows.iter().flatten().for_each(|value| push(*value, &mut body));
-            return Chunk {
-                levels,
-                dictionary: Vec::new(),
-                n_dictionary: 0,
-                body,
-                has_differences: false,
-                bounds,
-            };
+            return Chunk { levels, body, bounds, ..Chunk::default() };
         }
         if numbers.is_empty() {
-            return Chunk { levels, dictionary, n_dictionary: 0, body, has_differences: false, bounds };
+            return Chunk { levels, bounds, ..Chunk::default() };
         }
         let width = hybrid::width_of((number_of.len() as u32).saturating_sub(1));
         body.push(width);
         hybrid::write(&numbers, width, &mut body);
-        Chunk { levels, dictionary, n_dictionary: number_of.len(), body, has_differences: false, bounds }
+        Chunk { levels, dictionary, n_dictionary: number_of.len(), body, bounds, ..Chunk::default() }
     }
 
     /// Appends its pages to `out`, which `n_before` bytes come before; gives what the footer says of it, and its size without compression.
