@@ -22,6 +22,9 @@ async function opened(file, options = {}) {
   return page;
 }
 
+/** The rows stand in the order that the header tells: it changes at once, they come from the worker. */
+const sorted = (table) => table.and(table.page().locator('table[aria-busy=false]')).locator('th[aria-sort=ascending]').waitFor();
+
 async function handOver(page) {
   await page.keyboard.press('e');
   await page.getByRole('menuitem', { name: 'Open in Perfetto…' }).click();
@@ -260,7 +263,7 @@ test('a link of a comparison is short, names both files, and whoever drops them 
   await compared(sender);
   await sender.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Operators', exact: true }).click();
   await table(sender).getByRole('button', { name: 'total of' }).click();
-  await table(sender).locator('th[aria-sort=ascending]').waitFor();
+  await sorted(table(sender));
   await table(sender).locator('tbody td').first().waitFor();
   const sent = await cells(sender);
   const link = await linkOf(sender);
@@ -280,7 +283,7 @@ test('a link of a comparison is short, names both files, and whoever drops them 
     await receiver.getByTestId('file-input').setInputFiles(files);
     await compared(receiver);
     await operators(receiver).waitFor();
-    await table(receiver).locator('th[aria-sort=ascending]').waitFor();
+    await sorted(table(receiver));
     await shows(receiver, sent);
     assert.match(await panel(receiver).getByTestId('side-a').textContent(), /compare-base/);
     assert.deepEqual(receiver.console, []);
@@ -309,7 +312,7 @@ test('a link of a comparison of several files on each side lands in whatever ord
   };
   const table = (page) => panel(page).getByRole('table', { name: 'Slices by name' });
   const cells = async (page) => {
-    await table(page).locator('th[aria-sort=ascending]').waitFor();
+    await sorted(table(page));
     return (await table(page).locator('tbody td').allTextContents()).map((text) => text.trim());
   };
   const sender = await openPage(given.browser, given.site.url);
@@ -384,7 +387,7 @@ test('whoever drops all files of a linked comparison at once, whatever lies wher
     await drop(sender, [a, b].map(([file]) => join(file, '..')));
     await compared(sender);
     await table(sender).getByRole('button', { name: 'name', exact: true }).click();
-    await table(sender).locator('th[aria-sort=ascending]').waitFor();
+    await sorted(table(sender));
     const sent = await cells(sender);
     const link = await linkOf(sender);
     await sender.context().close();
@@ -393,7 +396,7 @@ test('whoever drops all files of a linked comparison at once, whatever lies wher
       await panel(receiver).getByRole('button', { name: 'Close this link' }).waitFor();
       await drop(receiver, files);
       await compared(receiver);
-      await table(receiver).locator('th[aria-sort=ascending]').waitFor();
+      await sorted(table(receiver));
       await shows(receiver, sent);
       assert.deepEqual(receiver.console, []);
       await receiver.context().close();

@@ -549,6 +549,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                     aria-rowcount=move || (n_matching.get() + 1).to_string()
                     aria-colcount=move || columns.with(Vec::len).to_string()
                     aria-label=move || title.get()
+                    aria-busy=move || state.stale.get().to_string()
                     style:top=move || {
                         match long.get() {
                             true => format!("{}px", state.scroll.with(|scroll| scroll.row_px(drawn.get().start))),
