@@ -42,11 +42,16 @@ struct Table {
     entries: [Entry; MAX_STATES],
     /// Bits of the number of a state; `None` if there is no table yet.
     bits: Option<u32>,
+    /// No state is followed by bits that say how much more.
+    is_exact: bool,
 }
 
 impl Table {
-    const NONE: Table =
-        Table { entries: [Entry { value: 0, n_more: 0, n_bits: 0, base: 0 }; MAX_STATES], bits: None };
+    const NONE: Table = Table {
+        entries: [Entry { value: 0, n_more: 0, n_bits: 0, base: 0 }; MAX_STATES],
+        bits: None,
+        is_exact: false,
+    };
 
     fn set(&mut self, kind: usize, shares: &Shares) -> Result<(), Damaged> {
         self.bits = None;
@@ -55,8 +60,30 @@ impl Table {
             let (value, n_more) = meaning(kind, state.symbol);
             *entry = Entry { value, n_more, n_bits: state.n_bits, base: state.base };
         }
-        self.bits = Some(shares.bits);
+        self.set_bits(shares.bits);
         Ok(())
+    }
+
+    /// The table of one state.
+    fn set_one(&mut self, kind: usize, symbol: u8) {
+        let (value, n_more) = meaning(kind, symbol);
+        self.entries[0] = Entry { value, n_more, n_bits: 0, base: 0 };
+        self.set_bits(0);
+    }
+
+    fn set_bits(&mut self, bits: u32) {
+        self.bits = Some(bits);
+        self.is_exact = self.entries[..1 << bits].iter().all(|entry| entry.n_more == 0);
+    }
+
+    /// Whether each state stands for this value.
+    fn is_always(&self, value: u32) -> bool {
+        self.bits == Some(0) && self.is_exact && self.entries[0].value == value
+    }
+
+    /// The states, if there are any.
+    fn states(&self) -> &[Entry] {
+        self.bits.map_or(&[], |bits| &self.entries[..1 << bits])
     }
 
     #[inline(always)]
@@ -119,9 +146,7 @@ impl Tables {
                     if usize::from(symbol) > MAX_SYMBOLS[kind] {
                         return Err(Damaged);
                     }
-                    let (value, n_more) = meaning(kind, symbol);
-                    table.entries[0] = Entry { value, n_more, n_bits: 0, base: 0 };
-                    table.bits = Some(0);
+                    table.set_one(kind, symbol);
                     at += 1;
                 }
                 2 => {
@@ -168,6 +193,7 @@ impl Repeats {
 /// Does what the sequences from `at` to the end of `bytes` say; gives where the output ends. `out` has [`SLACK`] bytes that do not count
 /// at its end.
 #[expect(clippy::too_many_arguments, reason = "what a block has")]
+#[inline(never)]
 pub fn run(
     bytes: &[u8],
     at: usize,
@@ -201,34 +227,53 @@ pub fn run(
         let mut distance_state = top(word << a, b) as usize;
         let mut match_state = top(word << (a + b), c) as usize;
         bits.take(a + b + c);
+        let mut n_left = n_sequences;
+        if of_distances.is_always(1)
+            && repeats.0[0] == SMALL_STEP
+            && start - frame_start >= SMALL_STEP
+            && of_literals.is_exact
+            && of_matches.is_exact
+            && of_literals.states().iter().all(|state| state.value > 0)
+        {
+            let mut column = Column { bits, states: [literal_state, match_state], n_literals, done };
+            n_left -= column.run(of_literals, of_matches, n_sequences - 1, literals, out)?;
+            (bits, n_literals, done) = (column.bits, column.n_literals, column.done);
+            [literal_state, match_state] = column.states;
+        }
         // The last eight bytes of the output, where they are known.
         let mut last: Option<u64> = None;
-        for left in (0..n_sequences).rev() {
+        for left in (0..n_left).rev() {
             let now =
                 (of_literals.at(literal_state), of_distances.at(distance_state), of_matches.at(match_state));
-            let more = [now.1.n_more, now.2.n_more, now.0.n_more].map(u32::from);
             let mut word = bits.fill().ok_or(Damaged)?;
-            let number = now.1.value as usize + top(word, more[0]) as usize;
-            word <<= more[0];
-            let mut taken = more[0];
-            // All that follows is 58 bits at the most, and mostly much less.
-            let is_long = taken + more[1] + more[2] > 31;
-            if is_long {
-                bits.take(taken);
-                word = bits.fill().ok_or(Damaged)?;
-                taken = 0;
-            }
-            let n_match = now.2.value as usize + top(word, more[1]) as usize;
-            word <<= more[1];
-            let n_plain = now.0.value as usize + top(word, more[2]) as usize;
-            word <<= more[2];
-            taken += more[1] + more[2];
-            if left > 0 {
+            let mut number = now.1.value as usize;
+            let (mut n_plain, mut n_match) = (now.0.value as usize, now.2.value as usize);
+            let mut taken = 0;
+            // Of what comes often, states say everything.
+            if now.0.n_more | now.1.n_more | now.2.n_more > 0 {
+                let more = [now.1.n_more, now.2.n_more, now.0.n_more].map(u32::from);
+                number += top(word, more[0]) as usize;
+                word <<= more[0];
+                taken = more[0];
+                // All that follows is 58 bits at the most, and mostly much less.
+                let is_long = taken + more[1] + more[2] > 31;
                 if is_long {
                     bits.take(taken);
                     word = bits.fill().ok_or(Damaged)?;
                     taken = 0;
                 }
+                n_match += top(word, more[1]) as usize;
+                word <<= more[1];
+                n_plain += top(word, more[2]) as usize;
+                word <<= more[2];
+                taken += more[1] + more[2];
+                if is_long && left > 0 {
+                    bits.take(taken);
+                    word = bits.fill().ok_or(Damaged)?;
+                    taken = 0;
+                }
+            }
+            if left > 0 {
                 let n_bits = [now.0.n_bits, now.2.n_bits, now.1.n_bits].map(u32::from);
                 literal_state = usize::from(now.0.base) + top(word, n_bits[0]) as usize;
                 word <<= n_bits[0];
@@ -274,6 +319,72 @@ pub fn run(
     let end = done + rest.len();
     out[..limit].get_mut(done..end).ok_or(Damaged)?.copy_from_slice(rest);
     Ok(end)
+}
+
+/// Sequences of a column of numbers of eight bytes, each of which is like the one before it in its upper bytes. Nearly all of a column of
+/// times or of numbers that count are such, and nothing but states says of them what is to be done.
+struct Column<'a> {
+    bits: Bits<'a>,
+    /// Of the lengths of literals and of matches.
+    states: [usize; 2],
+    n_literals: usize,
+    done: usize,
+}
+
+/// Sequences of which one fill holds the bits.
+const N_PER_FILL: usize = 3;
+
+impl Column<'_> {
+    /// Does sequences, of which there are `n` and one more; gives how many. Literals are one or more, and all matches begin eight bytes
+    /// before, where the frame has begun. By itself, so that what it works with stays in registers.
+    #[inline(never)]
+    fn run(
+        &mut self,
+        of_literals: &Table,
+        of_matches: &Table,
+        n: usize,
+        literals: &[u8],
+        out: &mut [u8],
+    ) -> Result<usize, Damaged> {
+        let limit = out.len() - SLACK;
+        let Column { mut bits, states: [mut literal_state, mut match_state], mut n_literals, mut done } = *self;
+        let mut last = word_at(out, done.wrapping_sub(SMALL_STEP)).ok_or(Damaged)?;
+        for _ in 0..n / N_PER_FILL {
+            let mut word = bits.fill().ok_or(Damaged)?;
+            let mut taken = 0;
+            for _ in 0..N_PER_FILL {
+                let (plain, matched) = (of_literals.at(literal_state), of_matches.at(match_state));
+                let n_bits = [plain.n_bits, matched.n_bits].map(u32::from);
+                literal_state = usize::from(plain.base) + top(word, n_bits[0]) as usize;
+                word <<= n_bits[0] & 63;
+                match_state = usize::from(matched.base) + top(word, n_bits[1]) as usize;
+                word <<= n_bits[1] & 63;
+                taken += n_bits[0] + n_bits[1];
+                let (n_plain, n_match) = (plain.value as usize, matched.value as usize);
+                let end = done + n_plain + n_match;
+                if end > limit {
+                    return Err(Damaged);
+                }
+                if n_plain + n_match == SMALL_STEP
+                    && let Some(plain) = word_at(literals, n_literals)
+                {
+                    // What was just written is not read again: that would take until it has come to memory.
+                    let lower = LOWER_BYTES[n_plain % SMALL_STEP];
+                    last = last & !lower | plain & lower;
+                    set_word(out, done, last);
+                } else {
+                    copy_literals(literals, n_literals, n_plain, out, done)?;
+                    copy_match(out, done + n_plain, SMALL_STEP, n_match);
+                    last = word_at(out, end.wrapping_sub(SMALL_STEP)).ok_or(Damaged)?;
+                }
+                n_literals += n_plain;
+                done = end;
+            }
+            bits.take(taken);
+        }
+        *self = Column { bits, states: [literal_state, match_state], n_literals, done };
+        Ok(n / N_PER_FILL * N_PER_FILL)
+    }
 }
 
 /// Copies `n` literals from `from` on to `to`.
@@ -343,6 +454,10 @@ fn copy_pattern(out: &mut [u8], to: usize, distance: usize, n: usize) {
     // From there on the same stands some patterns further back as well.
     copy_steps::<SMALL_STEP>(out, to, distance * SMALL_STEP.div_ceil(distance), SMALL_STEP, n);
 }
+
+/// The lowest bytes of a word, so many of them.
+const LOWER_BYTES: [u64; SMALL_STEP] =
+    [0, 0xFF, 0xFFFF, 0xFF_FFFF, 0xFFFF_FFFF, 0xFF_FFFF_FFFF, 0xFFFF_FFFF_FFFF, 0xFF_FFFF_FFFF_FFFF];
 
 /// For patterns of so many bytes, a number that has a one where each of them starts.
 const ONES: [u64; 8] = [
