@@ -128,14 +128,33 @@ fn divide_all(values: &mut [u64]) -> Factor {
     factor
 }
 
-/// Starts of up to four stretches that the values lie in, and how many bits the longest needs. `values` lie from `min` up to `range`
-/// above it.
+/// Starts of up to four stretches that the values lie in, and how many bits the longest needs; into `which`, the stretch of each value.
+/// `values` lie from `min` up to `range` above it.
 ///
 /// ```text
 /// range    |# ##                                                #  #|     # has values; cut where there are none for longest,
 /// longest   |##  #  #|                                                    then so the longest stretch that is left
 /// ```
-fn bases_of(values: &[i64], min: i64, range: u64) -> ([i64; N_BASES], u32) {
+fn bases_of(values: &[i64], min: i64, range: u64, which: &mut [u8]) -> ([i64; N_BASES], u32) {
+    // Some values mostly tell where there are none.
+    let mut some = [0; BLOCK.div_ceil(ONE_OF)];
+    let n_some = values.len().div_ceil(ONE_OF);
+    let some = &mut some[..n_some];
+    some.iter_mut().zip(values.iter().step_by(ONE_OF)).for_each(|(one, value)| *one = *value);
+    let cuts = cuts_of(some, min, range);
+    let (_, of_some) = fitted(some, &cuts, which);
+    let found = fitted(values, &cuts, which);
+    if found.1 <= of_some + 1 {
+        return found;
+    }
+    fitted(values, &cuts_of(values, min, range), which)
+}
+
+/// Of so many values one is looked at first. Things that take turns seldom are so many.
+const ONE_OF: usize = 7;
+
+/// Where stretches start.
+fn cuts_of(values: &[i64], min: i64, range: u64) -> [i64; N_BASES] {
     // First and last place of each, in ascending order.
     let mut stretches = [(0, range); N_BASES];
     let mut n = 1;
@@ -158,7 +177,7 @@ fn bases_of(values: &[i64], min: i64, range: u64) -> ([i64; N_BASES], u32) {
     }
     let last = stretches[n - 1].0;
     stretches[n..].fill((last, last));
-    fitted(values, &stretches.map(|(start, _)| min.wrapping_add(start as i64)))
+    stretches.map(|(start, _)| min.wrapping_add(start as i64))
 }
 
 /// A stretch is looked at in 64 parts.
@@ -180,11 +199,13 @@ fn widest_gap(parts: u64) -> Option<(u64, u64)> {
     widest
 }
 
-/// What each stretch starts with if values are cut below these, ascending, and how many bits the longest needs.
-fn fitted(values: &[i64], cuts: &[i64; N_BASES]) -> ([i64; N_BASES], u32) {
+/// What each stretch starts with if values are cut below these, ascending, and how many bits the longest needs; into `which`, the stretch
+/// of each value.
+fn fitted(values: &[i64], cuts: &[i64; N_BASES], which: &mut [u8]) -> ([i64; N_BASES], u32) {
     let (mut min, mut max) = ([i64::MAX; N_BASES], [i64::MIN; N_BASES]);
-    for value in values {
+    for (value, which) in values.iter().zip(which) {
         let at = base_below(cuts, *value);
+        *which = at as u8;
         min[at] = min[at].min(*value);
         max[at] = max[at].max(*value);
     }
@@ -229,6 +250,15 @@ pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
         out.extend_from_slice(&(first & !mask as i64).to_le_bytes());
         return push_bits(above, bits_of(differing), out);
     }
+    if let [_, second, third, ..] = *values
+        && third.wrapping_sub(second) == second.wrapping_sub(first)
+        && let Some(step) = common_step(values)
+    {
+        // Numbers that count.
+        out.extend_from_slice(&[0, DIFFERENCES]);
+        out.extend_from_slice(&step.to_le_bytes());
+        return out.extend_from_slice(&first.to_le_bytes());
+    }
     let differences = Differences::of(values, differing, above);
     let (min, range) = differences.range.unwrap_or_else(|| range_of(values));
     let mut more = [0; N_BASES];
@@ -242,17 +272,15 @@ pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
         above[1..].iter_mut().for_each(|above| *above = above.wrapping_sub(base as u64));
     } else {
         if bits >= MIN_BITS_FOR_BASES {
-            let (bases, of_longest) = bases_of(values, min, range);
+            let (bases, of_longest) = bases_of(values, min, range, &mut which);
             if of_longest + BASE_BITS + 1 < bits {
                 (ways, base, more) = (BASES, bases[0], bases);
             }
         }
         if ways == BASES {
             largest = 0;
-            for ((above, which), value) in above.iter_mut().zip(&mut which).zip(values) {
-                let at = base_below(&more, *value);
-                *above = value.wrapping_sub(more[at]) as u64;
-                *which = at as u8;
+            for ((above, which), value) in above.iter_mut().zip(which).zip(values) {
+                *above = value.wrapping_sub(more[usize::from(which) % N_BASES]) as u64;
                 largest = largest.max(*above);
             }
         } else {
@@ -280,8 +308,52 @@ pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
     push_bits(above, bits, out);
 }
 
+/// Steps that are looked at before it is asked whether they are the same.
+const N_STEPS: usize = 64;
+
+/// How far all are from the one before them, where that is the same.
+fn common_step(values: &[i64]) -> Option<i64> {
+    let step = values.get(1)?.wrapping_sub(*values.first()?);
+    let is_other = |[before, after]: &[i64; 2]| after.wrapping_sub(*before) ^ step;
+    // Part by part, as those of most that are no such end in the first one.
+    let is_common = (0..values.len()).step_by(N_STEPS).all(|at| {
+        let part = &values[at..values.len().min(at + N_STEPS + 1)];
+        part.array_windows().fold(0, |any, two| any | is_other(two)) == 0
+    });
+    is_common.then_some(step)
+}
+
 /// Values that differ in so many bits or fewer are not looked at any further.
 const MAX_BITS_OF_FEW: u32 = 6;
+
+/// The largest number of so many bits.
+pub const MAX_FEW: u8 = (1 << MAX_BITS_OF_FEW) - 1;
+
+/// Appends what [`write_block`] appends of `high`, in which the lowest bits are 0, with each of `low` in them, which are up to [`MAX_FEW`]. At most
+/// [`BLOCK`] of them.
+pub fn write_few(high: i64, low: &[u8], out: &mut Vec<u8>) {
+    let low = &low[..low.len().min(BLOCK)];
+    let Some(first) = low.first().copied() else { return };
+    let differing = low.iter().fold(0, |bits, low| bits | low ^ first);
+    let bits = u8::BITS - differing.leading_zeros();
+    let mask = ((1u32 << bits) - 1) as u8;
+    out.extend_from_slice(&[bits as u8, 0]);
+    out.extend_from_slice(&(high | i64::from(first & !mask)).to_le_bytes());
+    if bits == 0 {
+        return;
+    }
+    let mut words = Words::default();
+    let (groups, rest) = low.as_chunks::<8>();
+    for group in groups {
+        // Neighbours are brought together: two, four, eight.
+        let all = u64::from_le_bytes(*group) & (u64::from(mask) * 0x0101_0101_0101_0101);
+        let all = all & 0x00FF_00FF_00FF_00FF | (all >> 8 & 0x00FF_00FF_00FF_00FF) << bits;
+        let all = all & 0x0000_FFFF_0000_FFFF | (all >> 16 & 0x0000_FFFF_0000_FFFF) << (2 * bits);
+        words.push(all & 0xFFFF_FFFF | all >> 32 << (4 * bits), 8 * bits);
+    }
+    rest.iter().for_each(|low| words.push(u64::from(low & mask), bits));
+    words.finish(out);
+}
 
 /// How far values are from their neighbours.
 struct Differences {
@@ -370,29 +442,51 @@ fn push_bits(values: &[u64], bits: u32, out: &mut Vec<u8>) {
 }
 
 fn push_groups<const N: usize>(values: &[u64], bits: u32, out: &mut Vec<u8>) {
-    let mut words = [0; BLOCK + 1];
-    let (mut n_words, mut word, mut n_bits) = (0, 0u64, 0);
-    let mut push = |value: u64, bits: u32| {
-        word |= value << n_bits;
-        n_bits += bits;
-        if n_bits >= u64::BITS {
-            words[n_words % words.len()] = word.to_le();
-            n_words += 1;
-            n_bits -= u64::BITS;
-            // Of a value that ended with the word nothing is left; shifting by 64 would leave all of it.
-            word = if n_bits == 0 { 0 } else { value >> (bits - n_bits) };
-        }
-    };
+    let mut words = Words::default();
     let (groups, rest) = values.as_chunks::<N>();
     for group in groups {
-        push(group.iter().rev().fold(0, |all, value| all << (bits & 63) | value), bits * N as u32);
+        words.push(group.iter().rev().fold(0, |all, value| all << (bits & 63) | value), bits * N as u32);
     }
-    rest.iter().for_each(|value| push(*value, bits));
-    if n_bits > 0 {
-        words[n_words % words.len()] = word.to_le();
-        n_words += 1;
+    rest.iter().for_each(|value| words.push(*value, bits));
+    words.finish(out);
+}
+
+/// Words that are filled bit by bit, as many as a block needs at most.
+struct Words {
+    words: [u64; BLOCK + 1],
+    n_words: usize,
+    word: u64,
+    n_bits: u32,
+}
+
+impl Default for Words {
+    fn default() -> Words {
+        Words { words: [0; BLOCK + 1], n_words: 0, word: 0, n_bits: 0 }
     }
-    out.extend_from_slice(bytemuck::must_cast_slice(&words[..n_words.min(words.len())]));
+}
+
+impl Words {
+    /// Appends `bits` bits, 1 to 64, in which all that is in `value` is.
+    #[inline(always)]
+    fn push(&mut self, value: u64, bits: u32) {
+        self.word |= value << self.n_bits;
+        self.n_bits += bits;
+        if self.n_bits >= u64::BITS {
+            self.words[self.n_words % (BLOCK + 1)] = self.word.to_le();
+            self.n_words += 1;
+            self.n_bits -= u64::BITS;
+            // Of a value that ended with the word nothing is left; shifting by 64 would leave all of it.
+            self.word = if self.n_bits == 0 { 0 } else { value >> (bits - self.n_bits) };
+        }
+    }
+
+    fn finish(mut self, out: &mut Vec<u8>) {
+        if self.n_bits > 0 {
+            self.words[self.n_words % (BLOCK + 1)] = self.word.to_le();
+            self.n_words += 1;
+        }
+        out.extend_from_slice(bytemuck::must_cast_slice(&self.words[..self.n_words.min(BLOCK + 1)]));
+    }
 }
 
 /// What stands at the start of a block.
@@ -534,6 +628,30 @@ mod tests {
             values.resize(second.len(), 0);
             prop_assert_eq!(read_block(&bytes[n_first..], &mut values), Some(&b""[..]));
             prop_assert_eq!(&values, &second);
+        }
+
+        #[test]
+        fn few_are_as_any(high in any::<i64>(), low in prop::collection::vec(0..=MAX_FEW, 1..=BLOCK), bits in 0..=MAX_FEW) {
+            let high = high & !i64::from(MAX_FEW);
+            let low: Vec<u8> = low.iter().map(|low| low & bits).collect();
+            let (mut few, mut any) = (Vec::new(), Vec::new());
+            write_few(high, &low, &mut few);
+            write_block(&low.iter().map(|low| high | i64::from(*low)).collect::<Vec<_>>(), &mut any);
+            prop_assert_eq!(few, any);
+        }
+
+        #[test]
+        fn steps_take_no_room(first: i64, step: i64, n in 3..=BLOCK, other in any::<Option<(prop::sample::Index, i64)>>()) {
+            let mut values: Vec<i64> = (0..n).map(|i| first.wrapping_add(step.wrapping_mul(i as i64))).collect();
+            if let Some((at, value)) = other {
+                values[at.index(n)] = value;
+            }
+            let mut bytes = Vec::new();
+            write_block(&values, &mut bytes);
+            prop_assert!(bytes.len() <= 18 || other.is_some());
+            let mut back = vec![0; n];
+            prop_assert_eq!(read_block(&bytes, &mut back), Some(&b""[..]));
+            prop_assert_eq!(back, values);
         }
 
         #[test]

@@ -117,6 +117,9 @@ impl Access {
 /// Rows of a packed block.
 const BLOCK_ROWS: usize = tight::BLOCK;
 
+/// Rows that are worth a block of their own.
+const MIN_BLOCK_ROWS: usize = BLOCK_ROWS / 2;
+
 /// Fewer blocks than these are not worth a thread.
 const MIN_BLOCKS_PER_THREAD: usize = 8;
 
@@ -263,16 +266,58 @@ impl Numbers {
     }
 }
 
+/// Numbers by their places among distinct ones, of which there are few that are the same but for their lowest bits.
+#[derive(Clone, Debug)]
+struct Few {
+    /// What all have but for these bits.
+    high: i64,
+    /// Those bits, by the lowest eight bits of the place.
+    low: Box<[u8; 256]>,
+}
+
+impl Few {
+    fn of(numbers: &Numbers) -> Option<Few> {
+        let (Numbers::Codes(_, meanings) | Numbers::Texts(_, meanings)) = numbers else { return None };
+        let mut low = Box::new([0; 256]);
+        let high = meanings.first()? & !i64::from(tight::MAX_FEW);
+        let above = |value: &i64| u8::try_from(value ^ high).ok().filter(|above| *above <= tight::MAX_FEW);
+        // Rows may have any place here, also one that no row has.
+        for (low, value) in low.get_mut(..meanings.len())?.iter_mut().zip(meanings) {
+            *low = above(value)?;
+        }
+        Some(Few { high, low })
+    }
+
+    /// Fills `out` with the bits of rows from `start` on. False if there are not as many.
+    fn fill(&self, numbers: &Numbers, start: usize, out: &mut [u8]) -> bool {
+        let codes: &[u32] = match numbers {
+            Numbers::Codes(codes, _) => codes,
+            Numbers::Texts(codes, _) => bytemuck::must_cast_slice(codes),
+            _ => return false,
+        };
+        let Some(codes) = codes.get(start..).and_then(|codes| codes.get(..out.len())) else { return false };
+        out.iter_mut().zip(codes).for_each(|(out, code)| *out = self.low[usize::from(*code as u8)]);
+        true
+    }
+}
+
 /// A number of each of many rows, where there is one.
 #[derive(Clone, Debug)]
 struct Lane {
     numbers: Numbers,
     /// Which rows have one, the others being 0; `None` if all have.
     valid: Option<Vec<bool>>,
+    /// The numbers, if all rows have one and they are so.
+    few: Option<Few>,
 }
 
 impl Lane {
-    const ZEROS: Lane = Lane { numbers: Numbers::Same(0), valid: None };
+    const ZEROS: Lane = Lane { numbers: Numbers::Same(0), valid: None, few: None };
+
+    fn new(numbers: Numbers, valid: Option<Vec<bool>>) -> Lane {
+        let few = if valid.is_none() { Few::of(&numbers) } else { None };
+        Lane { numbers, valid, few }
+    }
 
     fn get(&self, row: usize) -> i64 {
         if self.is_valid(row) { self.numbers.get(row) } else { 0 }
@@ -319,7 +364,7 @@ pub struct AccessColumns {
     n_rows: usize,
     /// The first of them is the operations.
     lanes: [Lane; LANES],
-    regions: Numbers,
+    regions: Lane,
     /// Which values are there in all rows; bits as [`lanes_of`] sets them.
     in_all: i64,
 }
@@ -336,30 +381,30 @@ impl AccessColumns {
     ) -> AccessColumns {
         let mut lanes = [const { Lane::ZEROS }; LANES];
         for (lane, numbers) in [(0, ops), (3, ts), (4, addresses)] {
-            lanes[lane].numbers = numbers;
+            lanes[lane] = Lane::new(numbers, None);
         }
-        AccessColumns { n_rows, lanes, regions, in_all: 0 }
+        AccessColumns { n_rows, lanes, regions: Lane::new(regions, None), in_all: 0 }
     }
 
     pub fn set_samples(&mut self, samples: Numbers) {
-        self.lanes[2] = Lane { numbers: samples, valid: None };
+        self.lanes[2] = Lane::new(samples, None);
     }
 
     /// Numbers of regions, 0 of rows that `valid` says have none.
     pub fn set_region_ids(&mut self, ids: Numbers, valid: Option<Vec<bool>>) {
-        self.lanes[5] = Lane { numbers: ids, valid };
+        self.lanes[5] = Lane::new(ids, valid);
     }
 
     /// Values that rows may have; `valid` says which do, all if it is `None`. Texts are by their numbers.
     pub fn set(&mut self, which: Optional, numbers: Numbers, valid: Option<Vec<bool>>) {
         let bit = which as usize;
         self.in_all |= i64::from(valid.is_none()) << bit;
-        self.lanes[6 + bit] = Lane { numbers, valid };
+        self.lanes[6 + bit] = Lane::new(numbers, valid);
     }
 
     /// What the rows were made of, to be used again.
     pub fn into_numbers(self) -> impl Iterator<Item = Numbers> {
-        self.lanes.into_iter().map(|lane| lane.numbers).chain([self.regions])
+        self.lanes.into_iter().chain([self.regions]).map(|lane| lane.numbers)
     }
 
     /// Optional values that are there in some rows only.
@@ -411,14 +456,44 @@ impl AccessColumns {
         }
     }
 
-    /// Packs the rows of a block, from `start` on.
-    fn pack(&self, start: usize, packed: &mut Vec<u8>) -> Arc<[u8]> {
+    /// What [`AccessColumns::fill`] would fill in, as what all have and the lowest bits of each, where numbers are so.
+    fn fill_few(&self, lane: usize, start: usize, out: &mut [u8]) -> Option<i64> {
+        let of = &self.lanes[lane];
+        let few = of.few.as_ref().filter(|few| lane != 1 && few.fill(&of.numbers, start, out))?;
+        if lane > 0 {
+            return Some(few.high);
+        }
+        match (&self.regions.few, &self.regions.numbers) {
+            // Kinds of operations and of regions have bits of their own.
+            (_, Numbers::Same(region)) => {
+                let region = u8::try_from(region << 2).ok().filter(|region| *region <= tight::MAX_FEW)?;
+                out.iter_mut().for_each(|op| *op |= region);
+                Some(few.high)
+            }
+            (Some(regions), numbers) => {
+                let mut low = [0; BLOCK_ROWS];
+                let low = &mut low[..out.len().min(BLOCK_ROWS)];
+                regions.fill(numbers, start, low).then_some(())?;
+                out.iter_mut().zip(low).for_each(|(op, region)| *op |= *region << 2);
+                Some(few.high | regions.high << 2)
+            }
+            _ => None,
+        }
+    }
+
+    /// Packs the rows of a block, `n` from `start` on.
+    fn pack(&self, start: usize, n: usize, packed: &mut Vec<u8>) -> Arc<[u8]> {
         packed.clear();
-        let mut values = [0; BLOCK_ROWS];
+        let n = n.min(BLOCK_ROWS);
+        let (mut values, mut low) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
         for lane in 0..LANES {
-            match self.fill(lane, start, &mut values) {
+            if let Some(high) = self.fill_few(lane, start, &mut low[..n]) {
+                tight::write_few(high, &low[..n], packed);
+                continue;
+            }
+            match self.fill(lane, start, &mut values[..n]) {
                 Some(value) => tight::write_same(value, packed),
-                None => tight::write_block(&values, packed),
+                None => tight::write_block(&values[..n], packed),
             }
         }
         packed.as_slice().into()
@@ -721,28 +796,37 @@ impl AccessTable {
         let n_rows = columns.n_rows;
         let mut at = 0;
         let mut times = [0; BLOCK_ROWS];
+        if n_rows >= MIN_APPENDED_ROWS {
+            self.pack_open();
+        }
         while at < n_rows {
             let room = self.room();
             if room == 0 {
                 self.n_left_out += (n_rows - at) as u64;
                 return;
             }
-            let n_blocks = if self.open.is_empty() { (n_rows - at).min(room) / BLOCK_ROWS } else { 0 };
+            // What is left of many rows makes a block that is shorter.
+            let n = if self.open.is_empty() { (n_rows - at).min(room) } else { 0 };
+            let n_blocks = n / BLOCK_ROWS + usize::from(n % BLOCK_ROWS >= MIN_BLOCK_ROWS);
             if n_blocks == 0 {
                 self.push(&row_of(|lane| columns.get(lane, at)));
                 at += 1;
                 continue;
             }
+            let rows_of = |number: usize| BLOCK_ROWS.min(n - number * BLOCK_ROWS);
             let n_threads = n_threads().min(n_blocks / MIN_BLOCKS_PER_THREAD).max(1);
             let mut rooms = vec![Vec::new(); n_threads];
-            let pack = |number, room: &mut Vec<u8>| columns.pack(at + number * BLOCK_ROWS, room);
-            for block in threads::map(n_blocks, &mut rooms, pack) {
-                match columns.fill(3, at, &mut times) {
+            let start = at;
+            let pack =
+                |number, room: &mut Vec<u8>| columns.pack(start + number * BLOCK_ROWS, rows_of(number), room);
+            for (number, block) in threads::map(n_blocks, &mut rooms, pack).into_iter().enumerate() {
+                let n = rows_of(number);
+                match columns.fill(3, at, &mut times[..n]) {
                     Some(ts) => self.see_all(&[ts]),
-                    None => self.see_all(&times),
+                    None => self.see_all(&times[..n]),
                 }
-                self.add_block(Bytes::Own(block), BLOCK_ROWS, None);
-                at += BLOCK_ROWS;
+                self.add_block(Bytes::Own(block), n, None);
+                at += n;
             }
         }
     }
@@ -757,9 +841,11 @@ impl AccessTable {
     /// Takes note of the times of the next rows.
     fn see_all(&mut self, times: &[i64]) {
         let (Some(first), Some(last)) = (times.first(), times.last()) else { return };
+        let is_earlier = times.array_windows().fold(false, |any, [before, after]| any | (before > after));
         let range = |(min, max): (i64, i64), ts: &i64| (min.min(*ts), max.max(*ts));
-        self.span = Some(times.iter().fold(self.span.unwrap_or((*first, *first)), range));
-        let is_earlier = times.array_windows().any(|[before, after]| before > after);
+        let ends = [*first, *last];
+        let ends = if is_earlier { times } else { &ends };
+        self.span = Some(ends.iter().fold(self.span.unwrap_or((*first, *first)), range));
         self.is_unordered |= is_earlier || self.last_ts.is_some_and(|last| last > *first);
         self.first_ts = self.first_ts.or(Some(*first));
         self.last_ts = Some(*last);
@@ -1131,7 +1217,7 @@ mod tests {
             Optional::ContextTokens,
         ];
         for n_before in [0, 5] {
-            for n in [0, 3, 1024, 5000] {
+            for n in [0, 3, 1024, 5001, 8701] {
                 let rows: Vec<Access> = (0..n).map(row).collect();
                 let (mut one_by_one, mut at_once) = (AccessTable::default(), AccessTable::default());
                 for table in [&mut one_by_one, &mut at_once] {
@@ -1148,7 +1234,11 @@ mod tests {
                     let code = |value: &i64| distinct.binary_search(value).unwrap() as u32;
                     Numbers::Codes(lane(lane_number).iter().map(code).collect(), distinct)
                 };
-                let ops = Numbers::Each(rows.iter().map(|row| row.op as i64).collect());
+                let op = |row: &Access| row.op as u32;
+                let ops = match n % 2 {
+                    0 => Numbers::Each(rows.iter().map(|row| op(row).into()).collect()),
+                    _ => Numbers::Codes(rows.iter().map(op).collect(), vec![0, 1, 2]),
+                };
                 let region = |row: &Access| StringId(row.region as u32);
                 let regions = Numbers::Texts(rows.iter().map(region).collect(), (0..6).collect());
                 let mut columns = AccessColumns::new(rows.len(), codes(3), each(4), ops, regions);
@@ -1165,7 +1255,12 @@ mod tests {
                 }
                 at_once.push_columns(&columns);
                 assert!(at_once.iter().eq(one_by_one.iter()), "{n}");
-                assert_eq!(at_once.blocks, one_by_one.blocks);
+                // Other blocks may be shorter ones, after which many rows begin with one of their own.
+                let whole = at_once.blocks.iter().filter(|block| block.n_rows() == BLOCK_ROWS);
+                assert!(
+                    n_before > 0 && n as usize >= MIN_APPENDED_ROWS || whole.eq(&one_by_one.blocks),
+                    "{n}"
+                );
                 assert_eq!((at_once.span, at_once.is_unordered), (one_by_one.span, one_by_one.is_unordered));
             }
         }

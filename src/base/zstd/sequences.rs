@@ -347,7 +347,8 @@ impl Column<'_> {
         out: &mut [u8],
     ) -> Result<usize, Damaged> {
         let limit = out.len() - SLACK;
-        let Column { mut bits, states: [mut literal_state, mut match_state], mut n_literals, mut done } = *self;
+        let Column { mut bits, states: [mut literal_state, mut match_state], mut n_literals, mut done } =
+            *self;
         let mut last = word_at(out, done.wrapping_sub(SMALL_STEP)).ok_or(Damaged)?;
         for _ in 0..n / N_PER_FILL {
             let mut word = bits.fill().ok_or(Damaged)?;
@@ -390,17 +391,26 @@ impl Column<'_> {
 /// Copies `n` literals from `from` on to `to`.
 #[inline(always)]
 fn copy_literals(literals: &[u8], from: usize, n: usize, out: &mut [u8], to: usize) -> Result<(), Damaged> {
-    if n <= STEP
-        && let Some(step) = literals.get(from..from + STEP)
-        && let Some(room) = out.get_mut(to..to + STEP)
-    {
-        room.copy_from_slice(step);
+    // Step by step, as copying any number is a call, which takes as long as some steps.
+    let n_steps = n.div_ceil(STEP);
+    if n_steps <= MAX_STEPS && from + n_steps * STEP <= literals.len() {
+        for at in 0..n_steps {
+            let (from, to) = (from + at * STEP, to + at * STEP);
+            if let Some(step) = literals.get(from..from + STEP)
+                && let Some(room) = out.get_mut(to..to + STEP)
+            {
+                room.copy_from_slice(step);
+            }
+        }
         return Ok(());
     }
     let literals = literals.get(from..from + n).ok_or(Damaged)?;
     out.get_mut(to..to + n).ok_or(Damaged)?.copy_from_slice(literals);
     Ok(())
 }
+
+/// So many literals are copied step by step.
+const MAX_STEPS: usize = 6;
 
 /// Copies `n` bytes from `distance` before `to` to there; `out` has them, and as many as a step more.
 #[inline(always)]
