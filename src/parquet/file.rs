@@ -14,6 +14,11 @@ pub trait Source {
 
     /// Fills `out` with the bytes from `offset` on; a sentence fragment if that can not be done.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), String>;
+
+    /// The `n` bytes from `offset` on, if they are in memory already.
+    fn at_hand(&self, _offset: u64, _n: usize) -> Option<&[u8]> {
+        None
+    }
 }
 
 impl Source for [u8] {
@@ -22,10 +27,12 @@ impl Source for [u8] {
     }
 
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), String> {
-        let start = usize::try_from(offset).map_err(|error| error.to_string())?;
-        let part = self.get(start..).and_then(|rest| rest.get(..out.len())).ok_or("the file ends early")?;
-        out.copy_from_slice(part);
+        out.copy_from_slice(self.at_hand(offset, out.len()).ok_or("the file ends early")?);
         Ok(())
+    }
+
+    fn at_hand(&self, offset: u64, n: usize) -> Option<&[u8]> {
+        self.get(usize::try_from(offset).ok()?..)?.get(..n)
     }
 }
 
@@ -36,6 +43,10 @@ impl<S: Source + ?Sized> Source for &S {
 
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), String> {
         (**self).read_at(offset, out)
+    }
+
+    fn at_hand(&self, offset: u64, n: usize) -> Option<&[u8]> {
+        (**self).at_hand(offset, n)
     }
 }
 
@@ -182,7 +193,9 @@ impl<S: Source> ParquetFile<S> {
             let chunks: Vec<_> = columns.iter().zip(all_bytes.iter_mut()).map(read).collect();
             let chunks: Vec<_> = chunks.into_iter().zip(all_bytes.iter()).collect();
             let decode = |number: usize, room: &mut Room| match chunks.get(number) {
-                Some((Ok((info, chunk)), bytes)) => column::read(bytes, info, chunk, n_rows, room),
+                Some((Ok((info, chunk, at_hand)), read)) => {
+                    column::read(at_hand.unwrap_or(read), info, chunk, n_rows, room)
+                }
                 Some((Err(error), _)) => Err(error.clone()),
                 None => Err(NO_PLACE),
             };
@@ -202,13 +215,13 @@ impl<S: Source> ParquetFile<S> {
         }
     }
 
-    /// Fills `bytes` with those of a column; says what they are.
+    /// Says what a column is; its bytes too if they are at hand, else `bytes` is filled with them.
     fn read_chunk(
         &self,
         group: usize,
         column: usize,
         bytes: &mut Vec<u8>,
-    ) -> Result<(&ColumnInfo, &Chunk), Error> {
+    ) -> Result<(&ColumnInfo, &Chunk, Option<&[u8]>), Error> {
         let group_info = self.metadata.row_groups.get(group).ok_or(NO_PLACE)?;
         let (info, chunk) =
             self.metadata.columns.get(column).zip(group_info.chunks.get(column)).ok_or(NO_PLACE)?;
@@ -218,13 +231,16 @@ impl<S: Source> ParquetFile<S> {
             return Err(NO_PLACE);
         }
         let n_bytes = usize::try_from(chunk.n_bytes).map_err(|_| NO_PLACE)?;
+        if let Some(at_hand) = self.source.at_hand(chunk.start, n_bytes) {
+            return Ok((info, chunk, Some(at_hand)));
+        }
         let more = n_bytes.saturating_sub(bytes.len());
         bytes
             .try_reserve_exact(more)
             .map_err(|_| Error::Unsupported("a column larger than memory".to_string()))?;
         bytes.resize(n_bytes, 0);
         read(&self.source, chunk.start, bytes)?;
-        Ok((info, chunk))
+        Ok((info, chunk, None))
     }
 }
 

@@ -45,15 +45,18 @@ impl<S: Source> Source for Held<S> {
     }
 
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), String> {
-        let at_hand =
-            offset.checked_sub(self.start).and_then(|from| self.piece.get(usize::try_from(from).ok()?..));
-        match at_hand.and_then(|rest| rest.get(..out.len())) {
+        match self.at_hand(offset, out.len()) {
             Some(bytes) => {
                 out.copy_from_slice(bytes);
                 Ok(())
             }
             None => self.file.read_at(offset, out),
         }
+    }
+
+    fn at_hand(&self, offset: u64, n: usize) -> Option<&[u8]> {
+        let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
+        self.piece.get(from..)?.get(..n)
     }
 }
 
