@@ -12,7 +12,6 @@ pub mod dataset;
 pub mod manifest;
 pub mod metadata;
 pub mod metrics;
-pub mod ranges;
 pub mod run_id;
 pub mod schema;
 pub mod tables;
