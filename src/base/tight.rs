@@ -240,16 +240,14 @@ pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
         // Most columns of most blocks.
         return write_same(first, out);
     }
-    let mut above = [0u64; BLOCK];
-    let above = &mut above[..values.len()];
     if bits_of(differing) <= MAX_BITS_OF_FEW {
         // Numbers of a few things: nothing is to be won by more than leaving out the bits in which they are the same.
-        let mask = u64::MAX >> differing.leading_zeros();
-        above.iter_mut().zip(values).for_each(|(above, value)| *above = *value as u64 & mask);
-        out.extend_from_slice(&[bits_of(differing) as u8, 0]);
-        out.extend_from_slice(&(first & !mask as i64).to_le_bytes());
-        return push_bits(above, bits_of(differing), out);
+        let mut low = [0; BLOCK];
+        low.iter_mut().zip(values).for_each(|(low, value)| *low = *value as u8 & MAX_FEW);
+        return write_few(first & !i64::from(MAX_FEW), &low[..values.len()], out);
     }
+    let mut above = [0u64; BLOCK];
+    let above = &mut above[..values.len()];
     if let [_, second, third, ..] = *values
         && third.wrapping_sub(second) == second.wrapping_sub(first)
         && let Some(step) = common_step(values)
@@ -636,8 +634,12 @@ mod tests {
             let low: Vec<u8> = low.iter().map(|low| low & bits).collect();
             let (mut few, mut any) = (Vec::new(), Vec::new());
             write_few(high, &low, &mut few);
-            write_block(&low.iter().map(|low| high | i64::from(*low)).collect::<Vec<_>>(), &mut any);
-            prop_assert_eq!(few, any);
+            let values: Vec<i64> = low.iter().map(|low| high | i64::from(*low)).collect();
+            write_block(&values, &mut any);
+            prop_assert_eq!(&few, &any);
+            let mut back = vec![0; values.len()];
+            prop_assert_eq!(read_block(&few, &mut back), Some(&b""[..]));
+            prop_assert_eq!(back, values);
         }
 
         #[test]

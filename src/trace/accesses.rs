@@ -217,19 +217,28 @@ pub enum Numbers {
 impl Numbers {
     /// That of a row; 0 behind the last one.
     pub fn get(&self, row: usize) -> i64 {
-        let meaning = |code: u32, meanings: &[i64]| meanings.get(code as usize).copied();
         match self {
             Numbers::Same(value) => Some(*value),
             Numbers::Each(values) => values.get(row).copied(),
-            Numbers::Codes(codes, meanings) => codes.get(row).and_then(|code| meaning(*code, meanings)),
-            Numbers::Texts(codes, meanings) => codes.get(row).and_then(|code| meaning(code.0, meanings)),
+            Numbers::Codes(..) | Numbers::Texts(..) => {
+                self.coded().and_then(|(codes, meanings)| meanings.get(*codes.get(row)? as usize).copied())
+            }
         }
         .unwrap_or(0)
     }
 
+    /// The places and what they mean, where numbers are so.
+    fn coded(&self) -> Option<(&[u32], &[i64])> {
+        match self {
+            Numbers::Same(_) | Numbers::Each(_) => None,
+            Numbers::Codes(codes, meanings) => Some((codes, meanings)),
+            Numbers::Texts(codes, meanings) => Some((bytemuck::must_cast_slice(codes), meanings)),
+        }
+    }
+
     /// Those from row `start` on, as many as `out` has room for: the one that all are, or `None` if `out` was filled.
     fn fill(&self, start: usize, out: &mut [i64]) -> Option<i64> {
-        let (codes, meanings): (&[u32], _) = match self {
+        match self {
             Numbers::Same(value) => return Some(*value),
             Numbers::Each(values) => {
                 match values.get(start..).and_then(|values| values.get(..out.len())) {
@@ -239,9 +248,9 @@ impl Numbers {
                 }
                 return None;
             }
-            Numbers::Codes(codes, meanings) => (codes, meanings),
-            Numbers::Texts(codes, meanings) => (bytemuck::must_cast_slice(codes), meanings),
-        };
+            Numbers::Codes(..) | Numbers::Texts(..) => {}
+        }
+        let (codes, meanings) = self.coded().unwrap_or_default();
         let codes = codes.get(start..).and_then(|codes| codes.get(..out.len())).unwrap_or_default();
         let first = codes.first().copied().unwrap_or(0);
         let (mut is_same, mut is_row) = (0, 0);
@@ -277,7 +286,7 @@ struct Few {
 
 impl Few {
     fn of(numbers: &Numbers) -> Option<Few> {
-        let (Numbers::Codes(_, meanings) | Numbers::Texts(_, meanings)) = numbers else { return None };
+        let (_, meanings) = numbers.coded()?;
         let mut low = Box::new([0; 256]);
         let high = meanings.first()? & !i64::from(tight::MAX_FEW);
         let above = |value: &i64| u8::try_from(value ^ high).ok().filter(|above| *above <= tight::MAX_FEW);
@@ -288,16 +297,11 @@ impl Few {
         Some(Few { high, low })
     }
 
-    /// Fills `out` with the bits of rows from `start` on. False if there are not as many.
-    fn fill(&self, numbers: &Numbers, start: usize, out: &mut [u8]) -> bool {
-        let codes: &[u32] = match numbers {
-            Numbers::Codes(codes, _) => codes,
-            Numbers::Texts(codes, _) => bytemuck::must_cast_slice(codes),
-            _ => return false,
-        };
-        let Some(codes) = codes.get(start..).and_then(|codes| codes.get(..out.len())) else { return false };
+    /// Fills `out` with the bits of rows from `start` on; `None` if there are not as many.
+    fn fill(&self, numbers: &Numbers, start: usize, out: &mut [u8]) -> Option<()> {
+        let codes = numbers.coded()?.0.get(start..)?.get(..out.len())?;
         out.iter_mut().zip(codes).for_each(|(out, code)| *out = self.low[usize::from(*code as u8)]);
-        true
+        Some(())
     }
 }
 
@@ -459,7 +463,8 @@ impl AccessColumns {
     /// What [`AccessColumns::fill`] would fill in, as what all have and the lowest bits of each, where numbers are so.
     fn fill_few(&self, lane: usize, start: usize, out: &mut [u8]) -> Option<i64> {
         let of = &self.lanes[lane];
-        let few = of.few.as_ref().filter(|few| lane != 1 && few.fill(&of.numbers, start, out))?;
+        let few = of.few.as_ref()?;
+        few.fill(&of.numbers, start, out)?;
         if lane > 0 {
             return Some(few.high);
         }
@@ -473,7 +478,7 @@ impl AccessColumns {
             (Some(regions), numbers) => {
                 let mut low = [0; BLOCK_ROWS];
                 let low = &mut low[..out.len().min(BLOCK_ROWS)];
-                regions.fill(numbers, start, low).then_some(())?;
+                regions.fill(numbers, start, low)?;
                 out.iter_mut().zip(low).for_each(|(op, region)| *op |= *region << 2);
                 Some(few.high | regions.high << 2)
             }

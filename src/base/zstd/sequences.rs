@@ -42,16 +42,11 @@ struct Table {
     entries: [Entry; MAX_STATES],
     /// Bits of the number of a state; `None` if there is no table yet.
     bits: Option<u32>,
-    /// No state is followed by bits that say how much more.
-    is_exact: bool,
 }
 
 impl Table {
-    const NONE: Table = Table {
-        entries: [Entry { value: 0, n_more: 0, n_bits: 0, base: 0 }; MAX_STATES],
-        bits: None,
-        is_exact: false,
-    };
+    const NONE: Table =
+        Table { entries: [Entry { value: 0, n_more: 0, n_bits: 0, base: 0 }; MAX_STATES], bits: None };
 
     fn set(&mut self, kind: usize, shares: &Shares) -> Result<(), Damaged> {
         self.bits = None;
@@ -60,25 +55,8 @@ impl Table {
             let (value, n_more) = meaning(kind, state.symbol);
             *entry = Entry { value, n_more, n_bits: state.n_bits, base: state.base };
         }
-        self.set_bits(shares.bits);
+        self.bits = Some(shares.bits);
         Ok(())
-    }
-
-    /// The table of one state.
-    fn set_one(&mut self, kind: usize, symbol: u8) {
-        let (value, n_more) = meaning(kind, symbol);
-        self.entries[0] = Entry { value, n_more, n_bits: 0, base: 0 };
-        self.set_bits(0);
-    }
-
-    fn set_bits(&mut self, bits: u32) {
-        self.bits = Some(bits);
-        self.is_exact = self.entries[..1 << bits].iter().all(|entry| entry.n_more == 0);
-    }
-
-    /// Whether each state stands for this value.
-    fn is_always(&self, value: u32) -> bool {
-        self.bits == Some(0) && self.is_exact && self.entries[0].value == value
     }
 
     /// The states, if there are any.
@@ -146,7 +124,9 @@ impl Tables {
                     if usize::from(symbol) > MAX_SYMBOLS[kind] {
                         return Err(Damaged);
                     }
-                    table.set_one(kind, symbol);
+                    let (value, n_more) = meaning(kind, symbol);
+                    table.entries[0] = Entry { value, n_more, n_bits: 0, base: 0 };
+                    table.bits = Some(0);
                     at += 1;
                 }
                 2 => {
@@ -228,12 +208,11 @@ pub fn run(
         let mut match_state = top(word << (a + b), c) as usize;
         bits.take(a + b + c);
         let mut n_left = n_sequences;
-        if of_distances.is_always(1)
+        if matches!(of_distances.states(), [Entry { value: 1, n_more: 0, .. }])
             && repeats.0[0] == SMALL_STEP
             && start - frame_start >= SMALL_STEP
-            && of_literals.is_exact
-            && of_matches.is_exact
-            && of_literals.states().iter().all(|state| state.value > 0)
+            && of_literals.states().iter().all(|state| state.value > 0 && state.n_more == 0)
+            && of_matches.states().iter().all(|state| state.n_more == 0)
         {
             let mut column = Column { bits, states: [literal_state, match_state], n_literals, done };
             n_left -= column.run(of_literals, of_matches, n_sequences - 1, literals, out)?;
@@ -295,12 +274,7 @@ pub fn run(
                 && let Some(before) = last.or_else(|| word_at(out, done.checked_sub(SMALL_STEP)?))
                 && let Some(plain) = word_at(literals, n_literals)
             {
-                // What was just written is not read again: that would take until it has come to memory.
-                let bits = 8 * n_plain as u32;
-                let word = before >> bits | plain << 1 << (63 - bits);
-                set_word(out, done, plain);
-                set_word(out, done + n_plain, word);
-                last = Some(word.rotate_right(8 * n_match as u32));
+                last = Some(put_number(out, done, before, plain, n_plain, n_match));
             } else {
                 copy_literals(literals, n_literals, n_plain, out, done)?;
                 copy_match(out, done + n_plain, distance, n_match);
@@ -366,13 +340,11 @@ impl Column<'_> {
                 if end > limit {
                     return Err(Damaged);
                 }
-                if n_plain + n_match == SMALL_STEP
+                if n_plain < SMALL_STEP
+                    && n_match <= SMALL_STEP
                     && let Some(plain) = word_at(literals, n_literals)
                 {
-                    // What was just written is not read again: that would take until it has come to memory.
-                    let lower = LOWER_BYTES[n_plain % SMALL_STEP];
-                    last = last & !lower | plain & lower;
-                    set_word(out, done, last);
+                    last = put_number(out, done, last, plain, n_plain, n_match);
                 } else {
                     copy_literals(literals, n_literals, n_plain, out, done)?;
                     copy_match(out, done + n_plain, SMALL_STEP, n_match);
@@ -386,6 +358,23 @@ impl Column<'_> {
         *self = Column { bits, states: [literal_state, match_state], n_literals, done };
         Ok(n / N_PER_FILL * N_PER_FILL)
     }
+}
+
+/// Writes `n_plain` bytes of `plain`, fewer than eight, and up to eight that stand eight before; `before` are the last eight of the output.
+/// Gives the last eight of it then: what was just written is not read again, as that would take until it has come to memory.
+#[inline(always)]
+fn put_number(out: &mut [u8], to: usize, before: u64, plain: u64, n_plain: usize, n_match: usize) -> u64 {
+    if n_plain + n_match == SMALL_STEP {
+        let lower = LOWER_BYTES[n_plain % SMALL_STEP];
+        let word = before & !lower | plain & lower;
+        set_word(out, to, word);
+        return word;
+    }
+    let bits = 8 * n_plain as u32;
+    let word = before >> bits | plain << 1 << (63 - bits);
+    set_word(out, to, plain);
+    set_word(out, to + n_plain, word);
+    word.rotate_right(8 * n_match as u32)
 }
 
 /// Copies `n` literals from `from` on to `to`.
