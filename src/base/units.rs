@@ -13,12 +13,16 @@ pub enum Unit {
     Count,
     /// A number that is a name: line numbers, ids. Written without separators.
     Id,
+    /// An address of memory, or the number of a page of it; written in hexadecimal.
+    Address,
     /// Bytes; written with binary prefixes.
     Bytes,
     /// Nanoseconds of duration.
     Ns,
     /// Nanoseconds since the trace's start.
     NsOffset,
+    /// Nanoseconds on the clock of the capture; written as `perf script` writes them, `12345.000120 s`, or as a date.
+    NsClock,
     /// Milliseconds, fractional.
     Ms,
     /// Seconds of duration, fractional.
@@ -43,9 +47,9 @@ impl Unit {
     /// Short name for headers of machine-read exports; empty where the number needs none.
     pub fn symbol(self) -> &'static str {
         match self {
-            Unit::None | Unit::Count | Unit::Id | Unit::Plain => "",
+            Unit::None | Unit::Count | Unit::Id | Unit::Address | Unit::Plain => "",
             Unit::Bytes => "bytes",
-            Unit::Ns | Unit::NsOffset => "ns",
+            Unit::Ns | Unit::NsOffset | Unit::NsClock => "ns",
             Unit::Ms => "ms",
             Unit::Seconds => "s",
             Unit::Samples => "samples",
@@ -175,6 +179,11 @@ pub fn format_integer(value: i128, unit: Unit) -> String {
             Ok(ns) => format_ns(ns),
             Err(_) => format!("{} s", group_digits(value / 1_000_000_000)),
         },
+        Unit::NsClock => format_clock(value),
+        Unit::Address => {
+            let sign = if value < 0 { "-" } else { "" };
+            format!("{sign}{:#x}", value.unsigned_abs())
+        }
         Unit::Bytes => {
             let sign = if value < 0 { "-" } else { "" };
             format!("{sign}{}", format_bytes(u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX)))
@@ -196,6 +205,8 @@ pub fn format_float(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Ratio => format_ratio(value),
         Unit::Ns | Unit::NsOffset if value.abs() < 9e18 => format_ns(value.round() as i64),
+        Unit::NsClock if value.abs() < 9e18 => format_clock(value.round() as i128),
+        Unit::Address if value.abs() < 1.8e19 => format_integer(value as i128, unit),
         Unit::Bytes if value.abs() < 1.8e19 => {
             let sign = if value < 0.0 { "-" } else { "" };
             format!("{sign}{}", format_bytes(value.abs() as u64))
@@ -214,21 +225,40 @@ pub fn format_float(value: f64, unit: Unit) -> String {
 ///
 /// Seconds of a program's own clock look like a day in 1970; they, and what is no date, stay a number.
 fn format_unix_seconds(value: f64) -> String {
-    const DAY_MS: i64 = 86_400_000;
     const YEAR: i64 = 31_556_952;
     if !((YEAR as f64)..(8_000 * YEAR) as f64).contains(&value) {
         return format!("{value:.3}");
     }
     let ms = (value * 1e3).round() as i64;
-    let (days, in_day) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
-    let (year, month, day) = date_of(days);
-    let (seconds, ms) = (in_day / 1000, in_day % 1000);
-    format!(
-        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}.{ms:03}Z",
-        seconds / 3600,
-        seconds / 60 % 60,
-        seconds % 60
-    )
+    format!("{}.{:03}Z", date_and_time(ms.div_euclid(1000)), ms.rem_euclid(1000))
+}
+
+/// Date and time of day in UTC of a second since 1970: `2026-11-21 13:29:39`.
+fn date_and_time(seconds: i64) -> String {
+    const DAY: i64 = 86_400;
+    let (year, month, day) = date_of(seconds.div_euclid(DAY));
+    let in_day = seconds.rem_euclid(DAY);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", in_day / 3600, in_day / 60 % 60, in_day % 60)
+}
+
+/// A time on a clock of which nothing is known but its nanoseconds: seconds with six decimals, nine where there are more than whole
+/// microseconds. What no computer was up for is a date and time of day in UTC.
+fn format_clock(ns: i128) -> String {
+    const TWENTY_YEARS: i128 = 20 * 31_556_952;
+    const LAST_YEAR_OF_NS: i128 = i64::MAX as i128 / 1_000_000_000;
+    let (seconds, rest) = (ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000));
+    let fraction = match rest % 1_000 {
+        0 => format!("{:06}", rest / 1_000),
+        _ => format!("{rest:09}"),
+    };
+    match i64::try_from(seconds) {
+        Ok(whole) if (TWENTY_YEARS..LAST_YEAR_OF_NS).contains(&seconds) => {
+            format!("{}.{fraction}Z", date_and_time(whole))
+        }
+        // The fraction counts upwards from the whole seconds, so what is before 0 has to be turned round.
+        _ if ns < 0 => format!("-{}", format_clock(ns.saturating_neg())),
+        _ => format!("{seconds}.{fraction} s"),
+    }
 }
 
 /// Year, month and day of the `days`-th day after 1970-01-01, in the Gregorian calendar.
@@ -293,6 +323,14 @@ mod tests {
         assert_eq!(format_float(1_795_252_179.95, Unit::UnixSeconds), "2026-11-21 09:09:39.950Z");
         assert_eq!(format_float(4_107_542_399.0, Unit::UnixSeconds), "2100-02-28 23:59:59.000Z");
         assert_eq!(format_float(12.5, Unit::UnixSeconds), "12.500");
+        assert_eq!(format_integer(12_345_000_120_000, Unit::NsClock), "12345.000120 s");
+        assert_eq!(format_integer(12_345_000_120_007, Unit::NsClock), "12345.000120007 s");
+        assert_eq!(format_integer(-1_500_000_000, Unit::NsClock), "-1.500000 s");
+        assert_eq!(format_integer(0, Unit::NsClock), "0.000000 s");
+        assert_eq!(format_integer(1_795_252_637_146_000_000, Unit::NsClock), "2026-11-21 09:17:17.146000Z");
+        assert_eq!(format_float(-1.5e9, Unit::NsClock), "-1.500000 s");
+        assert_eq!(format_integer(i128::MIN, Unit::NsClock).chars().next(), Some('-'));
+        assert_eq!(format_integer(0x7f39_00f0_6000, Unit::Address), "0x7f3900f06000");
         assert_eq!(counted(1, "slice", "slices"), "1 slice");
         assert_eq!(format_float(0.271, Unit::Ratio), "27.1%");
         assert_eq!(format_float(8.333333, Unit::Plain), "8.33333");

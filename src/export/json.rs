@@ -234,7 +234,9 @@ fn unit_name(unit: Unit) -> &'static str {
         Unit::Count => "count",
         Unit::Id => "id",
         Unit::Plain => "plain",
+        Unit::Address => "address",
         Unit::NsOffset => "ns_offset",
+        Unit::NsClock => "ns_clock",
         Unit::Bytes
         | Unit::Ns
         | Unit::Ms

@@ -1,5 +1,7 @@
 //! Whether memory that keeps data for a managed while (MRM) would suit a kind of data: written once, kept long.
 
+use crate::base::units::{Unit, format_float, format_ratio};
+
 /// How well it suits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Suitability {
@@ -61,27 +63,32 @@ impl Thresholds {
             return "no store was seen, so nothing says that it is written once; the reference counts that as 0"
                 .to_string();
         };
-        let percent = |share: f64| format!("{:.1}%", share * 100.0);
+        let percent = format_ratio;
+        let time = |seconds| format_float(seconds, Unit::Seconds);
         let once = format!("{} of the addresses stored to were so once", percent(ratio));
         match self.judge(ratio, p99_s, p50_s) {
             Suitability::High => format!(
-                "{once} (at least {}), and the longest-kept hundredth is kept {p99_s:.3} s (at least {} s)",
+                "{once} (at least {}), and the longest-kept hundredth is kept {} (at least {} s)",
                 percent(self.high_ratio),
+                time(p99_s),
                 self.high_p99_s
             ),
             Suitability::Medium => format!(
-                "{once} (at least {}), and half of the regions are kept {p50_s:.3} s (at least {} s); for high it \
-                 would be {} and {} s of the longest-kept hundredth, which is kept {p99_s:.3} s",
+                "{once} (at least {}), and half of the regions are kept {} (at least {} s); for high it \
+                 would be {} and {} s of the longest-kept hundredth, which is kept {}",
                 percent(self.medium_ratio),
+                time(p50_s),
                 self.medium_p50_s,
                 percent(self.high_ratio),
-                self.high_p99_s
+                self.high_p99_s,
+                time(p99_s)
             ),
             Suitability::Low if ratio < self.medium_ratio => {
                 format!("only {once} (less than {})", percent(self.medium_ratio))
             }
             Suitability::Low => format!(
-                "{once}, but half of the regions are kept {p50_s:.3} s only (less than {} s)",
+                "{once}, but half of the regions are kept {} only (less than {} s)",
+                time(p50_s),
                 self.medium_p50_s
             ),
         }

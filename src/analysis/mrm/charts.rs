@@ -76,7 +76,7 @@ fn retention(source: &Source<'_, '_>) -> Chart {
     chart(
         "retention_chart",
         "Share of regions that are kept no longer",
-        "The axis of time is logarithmic and starts at 1 µs; what is kept shorter, or not at all, stands there.",
+        "The axis of time is logarithmic; what is kept shorter than 1 µs, or not at all, stands there.",
         Plot::Lines(Lines::new(lines, Unit::Ratio, Over::Duration)),
     )
 }
@@ -139,8 +139,9 @@ pub fn cumulative(sorted: &[i64]) -> Vec<(i64, f64)> {
             _ => {}
         }
     }
-    if points.first().is_some_and(|first| first.0 > LEAST_NS) {
-        points.insert(0, (LEAST_NS, 0.0));
+    // A line rises from the axis where its first value is: what is left of it is none.
+    if let Some((ns, _)) = points.first().copied().filter(|first| first.0 > LEAST_NS) {
+        points.insert(0, (ns, 0.0));
     }
     points
 }

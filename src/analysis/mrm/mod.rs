@@ -226,23 +226,20 @@ fn add_facts(view: &View<'_>, report: &mut Report) {
     let mut facts = Facts::new("Accesses");
     let coverage = &view.coverage;
     facts.push("accesses", "Accesses", coverage.n_rows, Unit::Count);
-    facts.push("regions", "Regions", view.regions.regions().len() as u64, Unit::Count);
+    facts
+        .push("regions", "Regions", view.regions.regions().len() as u64, Unit::Count)
+        .hint("without region 0 of tables, which is all memory of no known kind");
     let bytes = view.pages.len().saturating_mul(1 << PAGE_BITS);
     facts.push("bytes", "Touched", bytes, Unit::Bytes).hint(
         "pages of 4 KiB that a sample hit, each once; tables of regions count a page in two regions twice",
     );
     if let Some((start, end)) = view.trace.accesses.span() {
         facts.push("span", "Time", end.saturating_sub(start), Unit::Ns);
-        facts
-            .push("first_ts", "First access", start, Unit::Ns)
-            .hint("on the clock of the capture; of perf mostly since the computer was started");
         // To the nanosecond, for who says when which phase was.
-        for (id, label, ns) in
-            [("first_ns", "First access, exactly", start), ("last_ns", "Last access, exactly", end)]
-        {
+        for (id, label, ns) in [("first_ns", "First access", start), ("last_ns", "Last access", end)] {
             facts
-                .push(id, label, format!("{ns} ns"), Unit::None)
-                .hint("on the clock of the capture, as phases are given");
+                .push(id, label, ns, Unit::NsClock)
+                .hint(format!("on the clock of the capture; as phases are given: {ns} ns"));
         }
     }
     facts

@@ -82,17 +82,17 @@ impl Source<'_, '_> {
     fn retention_per_region(&self) -> Table {
         let (rows, n_left_out) = self.regions(|_| true);
         let [id, kind] = self.region_columns(&rows);
-        let ns = |id, label: &str, value: fn(&RegionMetrics) -> i64| {
-            Column::integer(id, label, Unit::Ns, rows.iter().map(|row| Some(value(row))).collect())
+        let ns = |id, label: &str, unit, value: fn(&RegionMetrics) -> i64| {
+            Column::integer(id, label, unit, rows.iter().map(|row| Some(value(row))).collect())
         };
         let columns = vec![
             id,
             kind,
-            ns("first_write_ns", "first write", |row| row.first_write_ns)
+            ns("first_write_ns", "first write", Unit::NsClock, |row| row.first_write_ns)
                 .hint("on the clock of the capture; of a region without stores its first access"),
-            ns("last_read_ns", "last read", |row| row.last_read_ns)
+            ns("last_read_ns", "last read", Unit::NsClock, |row| row.last_read_ns)
                 .hint("on the clock of the capture; of a region without loads its first write"),
-            ns("retention_ns", "kept", RegionMetrics::retention_ns)
+            ns("retention_ns", "kept", Unit::Ns, RegionMetrics::retention_ns)
                 .hint("from the first write to the last read"),
             Column::float(
                 "retention_s",
@@ -351,7 +351,8 @@ impl Source<'_, '_> {
         let mut rows: Vec<_> = self.view.regions.regions().iter().collect();
         let n_left_out = cut(&mut rows);
         let page = |id, label: &str, value: fn(&crate::memory::labeller::Region) -> u64| {
-            Column::counts(id, label, Unit::Id, rows.iter().map(|row| value(row)))
+            Column::counts(id, label, Unit::Address, rows.iter().map(|row| value(row)))
+                .hint("the address divided by 4096")
         };
         let columns = vec![
             Column::counts("region_id", "region", Unit::Id, rows.iter().map(|row| u64::from(row.id)))
@@ -362,14 +363,14 @@ impl Source<'_, '_> {
             Column::integer(
                 "first_seen_ns",
                 "first seen",
-                Unit::Ns,
+                Unit::NsClock,
                 rows.iter().map(|row| Some(row.first_seen_ns)).collect(),
             )
             .hint("time of the first access in the order of the file"),
             Column::integer(
                 "last_seen_ns",
                 "last seen",
-                Unit::Ns,
+                Unit::NsClock,
                 rows.iter().map(|row| Some(row.last_seen_ns)).collect(),
             ),
             Column::counts("access_count", "accesses", Unit::Count, rows.iter().map(|row| row.access_count)),

@@ -98,7 +98,7 @@ fn add_trace(view: &View<'_>, sums: &Sums, report: &mut Report) {
         report.chart(Chart {
             id: "kv_lifetime_chart".into(),
             title: "Share of blocks that live no longer".to_string(),
-            caption: "From the store to the last read. The axis of time is logarithmic and starts at 1 µs."
+            caption: "From the store to the last read. The axis of time is logarithmic; what is read for less than 1 µs stands there."
                 .to_string(),
             plot: Plot::Lines(Lines::new(vec![line], Unit::Ratio, Over::Duration)),
         });
@@ -147,21 +147,21 @@ fn lives_table(blocks: &KvBlocks, start: i64) -> Table {
 fn pages_table(pages: &[KvPage]) -> Table {
     let mut rows: Vec<&KvPage> = pages.iter().collect();
     let n_left_out = cut(&mut rows);
-    let ns = |id, label: &str, value: fn(&KvPage) -> Option<i64>| {
-        Column::integer(id, label, Unit::Ns, rows.iter().map(|row| value(row)).collect())
+    let ns = |id, label: &str, unit, value: fn(&KvPage) -> Option<i64>| {
+        Column::integer(id, label, unit, rows.iter().map(|row| value(row)).collect())
     };
     let counts = |id, label: &str, unit, value: fn(&KvPage) -> u64| {
         Column::counts(id, label, unit, rows.iter().map(|row| value(row)))
     };
     let columns = vec![
         counts("block_id", "block", Unit::Id, |row| row.block_id.into()).as_key(),
-        counts("address", "address", Unit::Id, |row| row.address),
-        counts("address_page", "page", Unit::Id, |row| row.page),
-        ns("write_ns", "stored", |row| Some(row.write_ns)),
-        ns("last_read_ns", "last read", |row| Some(row.last_read_ns)),
-        ns("evict_ns", "overwritten", |row| row.evict_ns),
+        counts("address", "address", Unit::Address, |row| row.address),
+        counts("address_page", "page", Unit::Address, |row| row.page).hint("the address divided by 4096"),
+        ns("write_ns", "stored", Unit::NsClock, |row| Some(row.write_ns)),
+        ns("last_read_ns", "last read", Unit::NsClock, |row| Some(row.last_read_ns)),
+        ns("evict_ns", "overwritten", Unit::NsClock, |row| row.evict_ns),
         counts("total_reads", "reads", Unit::Count, |row| row.total_reads),
-        ns("lifetime_ns", "life", |row| Some(row.lifetime_ns())),
+        ns("lifetime_ns", "life", Unit::Ns, |row| Some(row.lifetime_ns())),
     ];
     let table = Table::new("kv_block_lifecycle", "Blocks by page, as exported", columns)
         .caption("One row a page, as mrm-trace writes it. 0 stands for what was not seen.")

@@ -44,12 +44,14 @@ fn fact_view(fact: &Fact) -> impl IntoView + use<> {
         _ => view! { <Number text=fact.display() /> }.into_any(),
     };
     let hint = fact.hint.clone();
+    // A name of the trace or of a tool, such as kv_cache, has no capital.
+    let is_identifier = fact.label.contains('_');
     let class = fact
         .mark
         .map_or("fact-value".to_string(), |mark| format!("fact-value judged judged-{}", mark.name()));
     view! {
         <div class="fact">
-            <dt><bdi>{fact.label.clone()}</bdi></dt>
+            <dt class:identifier=is_identifier><bdi>{fact.label.clone()}</bdi></dt>
             <dd>
                 <span class=class>{fact.mark.map(sign_view)}{value}</span>
                 {(!hint.is_empty()).then(|| view! { <span class="fact-hint">{hint}</span> })}

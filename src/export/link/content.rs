@@ -315,8 +315,8 @@ fn write_table(table: &Table, report: &str, options: &LinkOptions, json: &mut Js
     });
 }
 
-/// Names of units in a link; frozen.
-const UNITS: [(&str, Unit); 15] = [
+/// Names of units in a link; frozen, new ones come behind. Who does not know a name takes the number without a unit.
+const UNITS: [(&str, Unit); 17] = [
     ("", Unit::None),
     ("count", Unit::Count),
     ("id", Unit::Id),
@@ -332,6 +332,8 @@ const UNITS: [(&str, Unit); 15] = [
     ("bytes/s", Unit::BytesPerSecond),
     ("flop", Unit::Flops),
     ("flop/s", Unit::FlopsPerSecond),
+    ("clock_ns", Unit::NsClock),
+    ("address", Unit::Address),
 ];
 
 pub(in crate::export) fn unit_name(unit: Unit) -> &'static str {
