@@ -334,6 +334,46 @@ fn the_command_opens_folders_of_runs() {
         assert!(one.contains("2 of 5 files are not as the manifest says."));
         let all = text(&["report", "runs-latest", "--together", report[0], report[1]]);
         assert!(all.contains("2 runs, none of which is known to be contaminated."));
+        let list_in = |all: &str| {
+            let (_, list) = all.split_once("The list of the data set against the runs\n").expect(all);
+            list.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(list_in(&all).matches("✓ the same").count(), 2, "{all}");
+        // A list that says something else, names a run that is not there, and lacks one that is.
+        let copy = std::env::temp_dir().join(format!("tracedrop-list-{}", std::process::id()));
+        for (n, run) in runs_in(&dir.join("runs-latest")).into_iter().enumerate() {
+            let to = copy.join(format!("machine{n}/run"));
+            std::fs::create_dir_all(&to).unwrap();
+            for file in ["trace.parquet", "metadata.json"] {
+                std::fs::copy(run.join(file), to.join(file)).unwrap();
+            }
+        }
+        let list = std::fs::read_to_string(dir.join("runs-latest/manifest.csv")).unwrap();
+        let list: Vec<&str> = list.lines().collect();
+        let list = format!(
+            "{}\n{}\n{}\n",
+            list[0],
+            list[1].replace(",61.0,", ",62,"),
+            list[2].replacen("node-b", "node-c", 1)
+        );
+        std::fs::write(copy.join("manifest.csv"), list).unwrap();
+        let all = text(&["report", copy.to_str().unwrap(), "--together", report[0], report[1]]);
+        for said in ["✗ differs", "✗ no such run was read", "? not listed"] {
+            assert!(list_in(&all).contains(said), "{said}: {all}");
+        }
+        // There are no prompts beside the copies.
+        for said in
+            ["peak_temp_c         62               61\n", "has_prompt_outputs  True             false\n"]
+        {
+            assert!(all.contains(said), "{said}: {all}");
+        }
+        std::fs::write(copy.join("manifest.csv"), "a,b\n1,2\n").unwrap();
+        let all = text(&["report", copy.to_str().unwrap(), "--together", report[0], report[1]]);
+        assert!(
+            all.contains("manifest.csv of the data set can not be read: column run_id is missing."),
+            "{all}"
+        );
+        std::fs::remove_dir_all(copy).unwrap();
     }
 }
 

@@ -28,6 +28,8 @@ const PIECE_BYTES: usize = 256 << 10;
 pub enum Place {
     /// A file, or the directory of a run.
     Path(PathBuf),
+    /// The directory of the first run of a data set, and the list of its runs.
+    FirstRun(PathBuf, PathBuf),
     Packed(Packed),
     /// An archive of which nothing can be had, and why.
     Useless(PathBuf, String),
@@ -67,7 +69,7 @@ impl Place {
     /// For messages; control characters in it do nothing.
     pub fn shown(&self) -> String {
         match self {
-            Place::Path(path) | Place::Useless(path, _) => shown(path),
+            Place::Path(path) | Place::FirstRun(path, _) | Place::Useless(path, _) => shown(path),
             Place::Packed(packed) => {
                 let inside = packed.run.as_ref().map_or(&packed.trace.path, |run| &run.folder);
                 let slash = if inside.is_empty() { "" } else { "/" };
@@ -80,6 +82,11 @@ impl Place {
     pub fn input(&self, is_quiet: bool) -> Result<Input, String> {
         match self {
             Place::Path(path) => path_input(path),
+            Place::FirstRun(path, list) => {
+                let mut input = path_input(path)?;
+                input.beside.get_or_insert_default().push(file_beside(list, memory_run::DATASET.to_string()));
+                Ok(input)
+            }
             Place::Packed(packed) => packed.input(is_quiet),
             Place::Useless(_, why) => Err(why.clone()),
         }
@@ -126,10 +133,14 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
         } else if inside.is_empty() {
             places.push(Place::Path(path.clone()));
         }
+        let mut list = Some(path.join(memory_run::DATASET)).filter(|list| list.is_file());
         for path in inside {
             match in_archive(&path, is_quiet) {
                 Some(inside) => places.extend(inside),
-                None => places.push(Place::Path(path)),
+                None => places.push(match list.take_if(|_| run_files(&path).is_some()) {
+                    Some(list) => Place::FirstRun(path, list),
+                    None => Place::Path(path),
+                }),
             }
         }
     }
@@ -272,21 +283,22 @@ fn path_input(path: &Path) -> Result<Input, String> {
 /// The files beside the trace in the folder of a run.
 fn beside_in(folder: &Path, names: Vec<String>) -> Vec<FileBeside> {
     let others = names.into_iter().filter(|name| name != folder::TRACE_OF_RUN);
-    let others = others.map(|name| {
-        let path = folder.join(&name);
-        let n_bytes = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
-        if !folder::is_read_in_run(&name, n_bytes) {
-            return FileBeside::unread(name, n_bytes);
+    others.map(|name| file_beside(&folder.join(&name), name)).collect()
+}
+
+/// The file `path` as one of that name beside a trace.
+fn file_beside(path: &Path, name: String) -> FileBeside {
+    let n_bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    if !folder::is_read_in_run(&name, n_bytes) {
+        return FileBeside::unread(name, n_bytes);
+    }
+    match std::fs::read(path) {
+        Ok(content) => memory_run::file_beside(name, content),
+        Err(error) => {
+            say!("tracedrop: {} can not be read: {error}", shown(path));
+            FileBeside::unread(name, n_bytes)
         }
-        match std::fs::read(&path) {
-            Ok(content) => memory_run::file_beside(name, content),
-            Err(error) => {
-                say!("tracedrop: {} can not be read: {error}", shown(&path));
-                FileBeside::unread(name, n_bytes)
-            }
-        }
-    });
-    others.collect()
+    }
 }
 
 impl Packed {

@@ -67,7 +67,7 @@ pub struct RunIn<T> {
 }
 
 /// Directories of runs among files that have paths with `/` in them, and all other files, both in order of their paths. The folder
-/// of pictures in a run's directory belongs to that.
+/// of pictures in a run's directory belongs to that; the list of the runs of a data set goes with the first of them.
 pub fn runs_among<T>(mut files: Vec<T>, path: impl Fn(&T) -> &str) -> (Vec<RunIn<T>>, Vec<T>) {
     files.sort_by(|a, b| path(a).cmp(path(b)));
     let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -102,7 +102,17 @@ pub fn runs_among<T>(mut files: Vec<T>, path: impl Fn(&T) -> &str) -> (Vec<RunIn
         }
     }
     let run = |(folder, (trace, beside))| Some(RunIn { folder, trace: trace?, beside });
-    (runs.into_iter().filter_map(run).collect(), others)
+    let mut runs: Vec<RunIn<T>> = runs.into_iter().filter_map(run).collect();
+    let (lists, others) = others.into_iter().partition(|file| split(path(file)).1 == memory_run::DATASET);
+    let mut others: Vec<T> = others;
+    for list in lists {
+        let (folder, _) = split(path(&list));
+        match runs.iter_mut().find(|run| is_below(&run.folder, folder)) {
+            Some(first) => first.beside.push(list),
+            None => others.push(list),
+        }
+    }
+    (runs, others)
 }
 
 /// Files without those that are tables of a run whose trace is not there, and these: none of them is a trace.
@@ -119,9 +129,19 @@ pub fn without_tables_of_runs<T>(files: Vec<T>, path: impl Fn(&T) -> &str) -> (V
     })
 }
 
-/// The path of a file beside a trace in the directory `folder` of its run: a bare name, or that of a picture behind its folder.
+/// Whether a folder is in another one.
+fn is_below(folder: &str, other: &str) -> bool {
+    other.is_empty() || folder.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The path of a file beside a trace in the directory `folder` of its run: a bare name, also of the list of a data set, which lies above
+/// it, or that of a picture behind its folder.
 pub fn name_in_run<'a>(path: &'a str, folder: &str) -> &'a str {
-    path.strip_prefix(folder).map_or(path, |rest| rest.strip_prefix('/').unwrap_or(rest))
+    match path.strip_prefix(folder) {
+        Some(rest) => rest.strip_prefix('/').unwrap_or(rest),
+        None if split(path).1 == memory_run::DATASET => memory_run::DATASET,
+        None => path,
+    }
 }
 
 /// Folder and bare name.
@@ -264,6 +284,12 @@ mod tests {
         assert_eq!((runs.len(), others.len()), (1, 0));
         assert_eq!(name_in_run("figures/x.svg", ""), "figures/x.svg");
         assert_eq!(name_in_run("a/b/figures/x.svg", "a/b"), "figures/x.svg");
+        let files =
+            ["d/manifest.csv", "d/m/a/trace.parquet", "d/m/a/metrics.csv", "e/manifest.csv", "manifest.csv"];
+        let (runs, others) = runs_among(files.to_vec(), |path| path);
+        assert_eq!(runs[0].beside, ["d/m/a/metrics.csv", "d/manifest.csv", "manifest.csv"]);
+        assert_eq!(others, ["e/manifest.csv"]);
+        assert_eq!(name_in_run("d/manifest.csv", "d/m/a"), "manifest.csv");
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub const MANIFEST: &str = "manifest.json";
 pub const PROMPT_OUTPUTS: &str = "prompt_outputs.json";
 /// What lies at which addresses, as engines write it; not among those that make a directory one of a run.
 pub const KV_RANGES: &str = "kv_ranges.json";
+/// The list of the runs of a data set, which lies above their directories; see [`dataset`].
+pub const DATASET: &str = "manifest.csv";
 /// All of these, which are what makes a directory one of a run.
 pub const FILES: [&str; 7] = [TRACE, REGION_MAP, KV_BLOCKS, METRICS, METADATA, MANIFEST, PROMPT_OUTPUTS];
 /// What was captured lies in this folder of a directory, under one of these names.
@@ -105,8 +107,13 @@ pub fn check_beside(files: &[FileBeside]) -> Vec<FileCheck> {
     check(&manifest, files)
 }
 
+/// The files that are in the directory itself.
+pub fn of_directory(files: &[FileBeside]) -> impl Iterator<Item = &FileBeside> {
+    files.iter().filter(|file| file.name != DATASET)
+}
+
 fn check(manifest: &Manifest, files: &[FileBeside]) -> Vec<FileCheck> {
-    manifest.check(&files.iter().map(Fingerprint::from).collect::<Vec<_>>())
+    manifest.check(&of_directory(files).map(Fingerprint::from).collect::<Vec<_>>())
 }
 
 impl RunDirectory {
@@ -181,7 +188,7 @@ pub fn is_read(name: &str, n_bytes: u64) -> bool {
 /// A file beside a trace that was read. What nothing is known of is not kept.
 pub fn file_beside(name: String, content: Vec<u8>) -> FileBeside {
     let (n_bytes, sha256) = (content.len() as u64, manifest::sha256(&content));
-    let content = BESIDE.contains(&name.as_str()).then_some(content);
+    let content = (is_beside(&name) || name == DATASET).then_some(content);
     FileBeside { name, n_bytes, sha256, content }
 }
 

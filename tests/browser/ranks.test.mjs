@@ -163,6 +163,9 @@ pageTest('the directory of a run opens as one, with what lies beside its trace; 
   await read(page);
   await panel(page).getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Run directory', exact: true }).click();
   assert.equal(await report(page).locator('.report-summary').textContent(), '2 runs, none of which is known to be contaminated.');
+  // The list of the runs, which lies above them, is read with them.
+  assert.match(await report(page).textContent(), /The list of the data set against the runs/);
+  assert.equal(await page.getByText('Not opened').count(), 0);
 });
 
 pageTest('other files of one kind are read together when that is wanted', async (page) => {

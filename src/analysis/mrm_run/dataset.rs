@@ -9,8 +9,9 @@ use crate::base::units::{Unit, counted};
 use crate::memory::metrics::RegionMetrics;
 use crate::memory::summary::KindSummary;
 use crate::memory::telemetry::RunValidity;
-use crate::memory_run::metadata;
+use crate::memory_run::dataset::Dataset;
 use crate::memory_run::run_id::Settings;
+use crate::memory_run::{DATASET, metadata};
 use crate::report::{Column, Report, Table, TextCells};
 use std::collections::BTreeMap;
 
@@ -62,9 +63,113 @@ pub fn add(runs: &[OneRun<'_>], context: &Context<'_>, report: &mut Report) {
             None => Vec::new(),
         })
         .collect();
-    report.table(runs_table(runs, &kinds));
+    let table = runs_table(runs, &kinds);
+    let stored = stored(runs, &table, report);
+    report.table(table);
     report.table(groups_table(runs, &kinds));
+    stored.into_iter().for_each(|table| report.table(table));
 }
+
+/// The list of the data set, where there is one, held against the runs: a row a run, and a row a field that differs.
+fn stored(runs: &[OneRun<'_>], table: &Table, report: &mut Report) -> Vec<Table> {
+    let files = runs.iter().flat_map(|run| &run.trace.beside);
+    let Some(file) = files.into_iter().find(|file| file.name == DATASET) else { return Vec::new() };
+    // Of a file that is too large to be one there is no content.
+    match Dataset::read(file.content.as_deref().unwrap_or_default()) {
+        Ok(list) => stored_tables(&list, table),
+        Err(problem) => {
+            report.warning(format!("{DATASET} of the data set can not be read: {problem}."));
+            Vec::new()
+        }
+    }
+}
+
+fn stored_tables(list: &Dataset, table: &Table) -> Vec<Table> {
+    let cell =
+        |row: usize, id: &str| table.column(id).map_or(String::new(), |column| column.cells.get(row).plain());
+    let text = |at: usize, id: &str| list.get(at, id).unwrap_or_default();
+    // The same run may have been done on several machines.
+    let is_run = |at: usize, row: usize| {
+        let same = |id: &str| is_same(text(at, id), &cell(row, id));
+        same("run_id") && (text(at, "machine_id").is_empty() || same("machine_id"))
+    };
+    let compared = || {
+        let ids = list.columns.iter().map(String::as_str);
+        ids.filter(|id| !TAKEN_AGAIN.contains(id) && table.column(id).is_some())
+    };
+    let mut is_listed = vec![false; table.n_rows()];
+    let mut verdicts: Vec<[String; 3]> = Vec::new();
+    let mut differences: Vec<[String; 5]> = Vec::new();
+    for at in 0..list.rows.len() {
+        let (id, machine) = (text(at, "run_id").to_string(), text(at, "machine_id").to_string());
+        let found = (0..table.n_rows()).find(|row| !is_listed[*row] && is_run(at, *row));
+        let verdict = match found {
+            None => "✗ no such run was read",
+            Some(row) => {
+                is_listed[row] = true;
+                let before = differences.len();
+                let differing = compared().filter(|id| !is_same(text(at, id), &cell(row, id)));
+                differences.extend(differing.map(|field| {
+                    let (there, here) = (text(at, field).to_string(), cell(row, field));
+                    [id.clone(), machine.clone(), field.to_string(), there, here]
+                }));
+                if differences.len() == before { "✓ the same" } else { "✗ differs" }
+            }
+        };
+        verdicts.push([id, machine, verdict.to_string()]);
+    }
+    for row in (0..table.n_rows()).filter(|row| !is_listed[*row]) {
+        verdicts.push([cell(row, "run_id"), cell(row, "machine_id"), "? not listed".to_string()]);
+    }
+    let verdicts = Table::new(
+        "dataset_stored",
+        "The list of the data set against the runs",
+        vec![
+            Column::key("run_id", "run", of_rows(&verdicts, 0)),
+            Column::key("machine_id", "machine", of_rows(&verdicts, 1)),
+            Column::text("agrees", "against the run", of_rows(&verdicts, 2)),
+        ],
+    )
+    .caption("manifest.csv, which lies above the runs, held against what they say and what follows from their traces.");
+    if differences.is_empty() {
+        return vec![verdicts];
+    }
+    let differences = Table::new(
+        "dataset_differences",
+        "What is different in the list",
+        vec![
+            Column::key("run_id", "run", of_rows(&differences, 0)),
+            Column::key("machine_id", "machine", of_rows(&differences, 1)),
+            Column::key("field", "field", of_rows(&differences, 2)),
+            Column::text("listed", "in manifest.csv", of_rows(&differences, 3)),
+            Column::text("here", "of the run", of_rows(&differences, 4)),
+        ],
+    );
+    vec![verdicts, differences]
+}
+
+/// The column at `at`; what is empty is nothing.
+fn of_rows<const N: usize>(rows: &[[String; N]], at: usize) -> TextCells {
+    let mut cells = TextCells::default();
+    rows.iter().for_each(|row| cells.push(Some(row[at].as_str()).filter(|text| !text.is_empty())));
+    cells
+}
+
+/// The reference takes the time once more when it writes its list.
+const TAKEN_AGAIN: [&str; 1] = ["recorded_at"];
+
+/// Whether a field of the list says what a cell does: numbers however they are written, truth as Python writes it.
+fn is_same(listed: &str, here: &str) -> bool {
+    // What is derived here says so.
+    let here = here.strip_suffix(DERIVED).unwrap_or(here);
+    match (listed.parse::<f64>(), here.parse::<f64>()) {
+        (Ok(listed), Ok(here)) => listed == here || listed.is_nan() && here.is_nan(),
+        _ => listed.eq_ignore_ascii_case(here),
+    }
+}
+
+/// Behind a judgement that was not written down.
+const DERIVED: &str = " (derived)";
 
 /// What was written about a run, else what its name says: 0.1.0 writes down no settings.
 fn at(run: &OneRun<'_>, path: &str) -> Option<String> {
@@ -109,7 +214,7 @@ fn of_values(id: &'static str, label: &str, values: &[Option<String>]) -> Column
 /// What was written about whether the run can be trusted, else what follows from the rest.
 fn validity(run: &OneRun<'_>) -> Option<String> {
     let stored = run.directory.metadata.as_ref().and_then(metadata::validity).map(metadata::text_of);
-    stored.or_else(|| Some(format!("{} (derived)", run.judgement?.name())))
+    stored.or_else(|| Some(format!("{}{DERIVED}", run.judgement?.name())))
 }
 
 fn is_contaminated(run: &OneRun<'_>) -> bool {

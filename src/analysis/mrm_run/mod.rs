@@ -18,7 +18,7 @@ use crate::memory::{Kinds, View};
 use crate::memory_run::manifest::{FileCheck, ListedFile, State};
 use crate::memory_run::metadata::{CHOICES, SUITABILITY};
 use crate::memory_run::metrics::{Difference, MetricsRow};
-use crate::memory_run::{KV_RANGES, METADATA, RunDirectory, metadata, read_beside};
+use crate::memory_run::{KV_RANGES, METADATA, RunDirectory, metadata, of_directory, read_beside};
 use crate::report::{Column, Facts, Report, Table, TextCells};
 use crate::trace::accesses::PAGE_BITS;
 use crate::trace::beside::FileBeside;
@@ -244,7 +244,7 @@ fn files_table(directory: &RunDirectory, trace: &Trace) -> Table {
         Some(_) => {
             directory.checks.iter().map(|check| (check.path.as_str(), state_name(check.state))).collect()
         }
-        None => trace.beside.iter().map(|file| (file.name.as_str(), "–")).collect(),
+        None => of_directory(&trace.beside).map(|file| (file.name.as_str(), "–")).collect(),
     };
     let mut checksums = TextCells::default();
     names.iter().for_each(|(name, _)| checksums.push(find(name).map(|file| file.sha256.as_str())));
