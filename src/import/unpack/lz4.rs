@@ -130,6 +130,22 @@ impl Lz4 {
         Ok(Step::Used(n_all))
     }
 
+    /// The file is over: emits what there is of a block that was cut.
+    pub fn give_rest<E>(&mut self, emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let (Some(frame), Some((size, packed))) = (self.frame.take(), self.carry.split_first_chunk::<4>())
+        else {
+            return Ok(());
+        };
+        let size = u32::from_le_bytes(*size);
+        let (is_plain, n_bytes) = (size >> 31 == 1, (size & 0x7fff_ffff) as usize);
+        // Behind it there may be its checksum.
+        let packed = &packed[..packed.len().min(n_bytes)];
+        if is_plain {
+            return packed.chunks(PIECE_BYTES).try_for_each(emit);
+        }
+        start_of_block(packed, &frame).chunks(PIECE_BYTES).try_for_each(emit)
+    }
+
     fn end_frame(&mut self, frame: Frame, after: &[u8]) -> Step {
         let mut n_bytes = 4;
         let mut is_right = true;
@@ -144,6 +160,45 @@ impl Lz4 {
         self.any_frame_done = true;
         if is_right { Step::Used(n_bytes) } else { Step::Odd(n_bytes, &BAD_CHECKSUM) }
     }
+}
+
+/// Copies are no shorter.
+const MIN_COPY: usize = 4;
+
+/// Content of the first bytes of a block (the LZ4 block format): literals, then a copy of what was before, and so on. Ends where the bytes
+/// do, or at the first copy that can not be.
+fn start_of_block(mut packed: &[u8], frame: &Frame) -> Vec<u8> {
+    let mut out = frame.window.clone();
+    let n_before = out.len();
+    let max = n_before + frame.max_block_bytes;
+    while let Some(token) = packed.split_off_first() {
+        let Some(n_literals) = length(token >> 4, &mut packed) else { break };
+        let (literals, after) = packed.split_at(n_literals.min(packed.len()));
+        out.extend_from_slice(literals);
+        let Some((offset, after)) = after.split_first_chunk::<2>() else { break };
+        packed = after;
+        let Some(n_copied) = length(token & 15, &mut packed) else { break };
+        let offset = usize::from(u16::from_le_bytes(*offset));
+        let Some(from) = out.len().checked_sub(offset).filter(|_| offset > 0) else { break };
+        if out.len() + n_copied + MIN_COPY > max {
+            break;
+        }
+        // It may reach into what it makes.
+        (from..from + n_copied + MIN_COPY).for_each(|at| out.push(out[at]));
+    }
+    out.split_off(n_before)
+}
+
+/// A length of which the token has the start: 15 says that bytes follow which add to it, up to one below 255.
+fn length(start: u8, packed: &mut &[u8]) -> Option<usize> {
+    let mut length = usize::from(start);
+    let mut goes_on = start == 15;
+    while goes_on {
+        let more = *packed.split_off_first()?;
+        length += usize::from(more);
+        goes_on = more == 255;
+    }
+    Some(length)
 }
 
 impl Frame {
