@@ -28,7 +28,12 @@ pub struct PartsInfo {
     pub reader: fn() -> Box<dyn PartReader>,
     /// Below so many who read, the one who joins included, reading from front to back is quicker on the page; threads have no such limit.
     pub min_readers: usize,
+    /// Of large files parts are up to so long.
+    pub max_bytes: u64,
 }
+
+/// Longer parts of text take much memory until they are joined.
+pub const MAX_PART_BYTES: u64 = 16 << 20;
 
 /// Reads parts of a file. Like a [`Reader`] it owns no input and is given chunks cut anywhere.
 pub trait PartReader {

@@ -8,17 +8,19 @@ use std::ops::Range;
 use std::rc::Rc;
 use tracedrop::engine::protocol::{HelperRequest, HelperResponse};
 use tracedrop::import::crew::Crew;
-use tracedrop::import::parts::Part;
+use tracedrop::import::parts::{MAX_PART_BYTES, Part, PartsInfo};
 use tracedrop::import::{FormatInfo, Import, crew};
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, MessageEvent, MessagePort};
 
 /// Smaller files are read before others are of any help.
 pub const MIN_FILE_BYTES: u64 = 8 << 20;
-/// What one reads before it hands over. Files are read slowly in small pieces, and everyone should have several.
-const STRETCH_BYTES: Range<u64> = 4 << 20..16 << 20;
+/// What one reads before it hands over: files are read slowly in smaller pieces.
+const MIN_STRETCH_BYTES: u64 = 4 << 20;
 /// Stretches of a file for each who reads it, where that gives no smaller ones.
 const STRETCHES_EACH: u64 = 6;
+/// Stretches longer than usual are such parts of the file at most: who is done early should not wait long.
+const LONG_STRETCHES: u64 = 64;
 /// Stretches that a helper is given ahead.
 const AHEAD: usize = 2;
 /// Stretches out or waiting to be joined for each who reads, at most.
@@ -45,11 +47,18 @@ pub struct Helpers {
 
 impl Helpers {
     /// Has the workers behind `ports` read the bytes `rest` of `blob`. The ports stay open.
-    pub fn start(ports: Vec<MessagePort>, blob: &Blob, rest: Range<u64>, format: &FormatInfo) -> Rc<Helpers> {
+    pub fn start(
+        ports: Vec<MessagePort>,
+        blob: &Blob,
+        rest: Range<u64>,
+        format: &FormatInfo,
+        parts: &PartsInfo,
+    ) -> Rc<Helpers> {
         let given = RefCell::new(vec![Some(Vec::new()); ports.len()]);
         let n_shares = STRETCHES_EACH * (ports.len() as u64 + 1);
-        let stretch_bytes =
-            ((rest.end - rest.start) / n_shares).clamp(STRETCH_BYTES.start, STRETCH_BYTES.end);
+        let n_bytes = rest.end - rest.start;
+        let most = (n_bytes / LONG_STRETCHES).clamp(MAX_PART_BYTES, parts.max_bytes.max(MAX_PART_BYTES));
+        let stretch_bytes = (n_bytes / n_shares).clamp(MIN_STRETCH_BYTES, most);
         let helpers = Rc::new(Helpers {
             crew: RefCell::new(Crew::new(rest, stretch_bytes)),
             spent: RefCell::new(vec![None; ports.len()]),

@@ -249,7 +249,7 @@ async fn read_with(
     }) else {
         return Ok(());
     };
-    let helpers = Helpers::start(ports, blob, rest, format);
+    let helpers = Helpers::start(ports, blob, rest, format, parts);
     *state.helpers.borrow_mut() = Some(helpers.clone());
     state.tell_of_losses();
     let mut reader = part_reader(parts, blob);

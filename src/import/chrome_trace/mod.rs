@@ -19,7 +19,7 @@ mod salvage;
 mod scanner;
 mod sniff;
 
-use super::parts::{Joins, Part, PartsInfo};
+use super::parts::{Joins, MAX_PART_BYTES, Part, PartsInfo};
 use super::{FormatInfo, ImportError, Reader};
 use crate::trace::TraceBuilder;
 use container::Container;
@@ -31,7 +31,11 @@ pub static INFO: FormatInfo = FormatInfo {
     extensions: &["json", "trace", "jsonl", "ndjson"],
     sniff: sniff::sniff,
     reader: || Box::new(ChromeReader { container: Container::new() }),
-    parts: Some(&PartsInfo { reader: || Box::new(part::ChromePart::default()), min_readers: 2 }),
+    parts: Some(&PartsInfo {
+        reader: || Box::new(part::ChromePart::default()),
+        min_readers: 2,
+        max_bytes: MAX_PART_BYTES,
+    }),
     has_events: true,
     issues: issues::ALL,
 };

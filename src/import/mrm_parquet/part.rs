@@ -10,7 +10,12 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::rc::Rc;
 
-pub static PARTS: PartsInfo = PartsInfo { reader: || Box::new(ParquetPart::default()), min_readers: 2 };
+pub static PARTS: PartsInfo = PartsInfo {
+    reader: || Box::new(ParquetPart::default()),
+    min_readers: 2,
+    // Where parts meet, two read of the same row group; and packed rows take little memory.
+    max_bytes: 64 << 20,
+};
 
 /// Where a part starts that is of no use.
 const NOWHERE: u64 = u64::MAX;

@@ -20,7 +20,7 @@ pub mod tolerant;
 use self::issues::*;
 use self::sample::{Problem, Sample, is_blank};
 use super::by_line::{LinePart, LineReader, LineRows};
-use super::parts::PartsInfo;
+use super::parts::{MAX_PART_BYTES, PartsInfo};
 use super::{Confidence, FormatInfo, detect};
 use crate::base::lines::{Line, LineEnds, LineSplitter};
 use crate::base::strings::{RecentStrings, StringId, StringTable};
@@ -38,6 +38,7 @@ pub static INFO: FormatInfo = FormatInfo {
     parts: Some(&PartsInfo {
         reader: || Box::new(LinePart::new(|| Samples::new(Grammar::Tolerant))),
         min_readers: 2,
+        max_bytes: MAX_PART_BYTES,
     }),
     has_events: false,
     issues: issues::ALL,
@@ -54,6 +55,7 @@ pub static SEED_INFO: FormatInfo = FormatInfo {
     parts: Some(&PartsInfo {
         reader: || Box::new(LinePart::new(|| Samples::new(Grammar::Seed))),
         min_readers: 2,
+        max_bytes: MAX_PART_BYTES,
     }),
     has_events: false,
     issues: issues::ALL,

@@ -26,7 +26,7 @@ mod part;
 mod record;
 
 use super::by_line::{LinePart, LineReader, LineRows};
-use super::parts::{PartRows, PartsInfo};
+use super::parts::{MAX_PART_BYTES, PartRows, PartsInfo};
 use super::{Confidence, FormatInfo, ImportError};
 use crate::base::json::JsonError;
 use crate::base::lines::{Line, LineEnds};
@@ -49,7 +49,11 @@ pub static INFO: FormatInfo = FormatInfo {
     extensions: &["jsonl", "ndjson"],
     sniff,
     reader: || Box::new(LineReader::new(Records::default())),
-    parts: Some(&PartsInfo { reader: || Box::new(LinePart::new(Records::of_part)), min_readers: 3 }),
+    parts: Some(&PartsInfo {
+        reader: || Box::new(LinePart::new(Records::of_part)),
+        min_readers: 3,
+        max_bytes: MAX_PART_BYTES,
+    }),
     has_events: false,
     issues: issues::ALL,
 };

@@ -15,7 +15,7 @@ mod line;
 use self::issues::*;
 use self::line::{Call, Oddities, Refusal, TopK, find_keys, parse_any, parse_usual};
 use super::by_line::{LinePart, LineReader, LineRows};
-use super::parts::PartsInfo;
+use super::parts::{MAX_PART_BYTES, PartsInfo};
 use super::{Confidence, FormatInfo, detect};
 use crate::base::lines::{Line, LineEnds, LineSplitter};
 use crate::base::python;
@@ -32,7 +32,11 @@ pub static INFO: FormatInfo = FormatInfo {
     extensions: &["jsonl", "ndjson"],
     sniff,
     reader: || Box::new(LineReader::new(Calls::default())),
-    parts: Some(&PartsInfo { reader: || Box::new(LinePart::new(Calls::default)), min_readers: 2 }),
+    parts: Some(&PartsInfo {
+        reader: || Box::new(LinePart::new(Calls::default)),
+        min_readers: 2,
+        max_bytes: MAX_PART_BYTES,
+    }),
     has_events: false,
     issues: issues::ALL,
 };
