@@ -43,7 +43,7 @@ pub fn read_rest(
     progress: &dyn Fn(u64),
 ) -> io::Result<()> {
     let n_threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-    let mut crew = Crew::new(import.position()..size, STRETCH_BYTES);
+    let mut crew = Crew::new(import.position()..size, STRETCH_BYTES).cut_at(import.starts());
     let mut file = File::open(path)?;
     thread::scope(|scope| {
         let (done, results) = mpsc::channel::<Done>();

@@ -41,6 +41,8 @@ pub struct Crew {
     stretches: VecDeque<Stretch>,
     unshared: Range<u64>,
     stretch_bytes: u64,
+    /// Where stretches end, in order; anywhere if it is empty.
+    cuts: Vec<u64>,
     /// Nothing has been shared out yet.
     is_first: bool,
 }
@@ -52,8 +54,15 @@ impl Crew {
             stretches: VecDeque::new(),
             unshared: rest,
             stretch_bytes: stretch_bytes.max(1),
+            cuts: Vec::new(),
             is_first: true,
         }
+    }
+
+    /// Has stretches end at the next of these bytes, which are in order, instead of after just so many.
+    pub fn cut_at(mut self, cuts: Vec<u64>) -> Crew {
+        self.cuts = cuts;
+        self
     }
 
     /// The next stretch for someone who has nothing to do. `None` if all are shared out.
@@ -65,7 +74,15 @@ impl Crew {
             true => self.stretch_bytes.min(FIRST_BYTES),
             false => self.stretch_bytes,
         };
-        let end = self.unshared.end.min(self.unshared.start.saturating_add(n_bytes));
+        let end = self.unshared.start.saturating_add(n_bytes);
+        let end = match self.cuts.is_empty() {
+            true => end,
+            false => {
+                let at = self.cuts.partition_point(|cut| *cut < end);
+                self.cuts.get(at).map_or(u64::MAX, |cut| end.max(*cut))
+            }
+        };
+        let end = self.unshared.end.min(end);
         let bytes = self.unshared.start..end;
         self.unshared.start = end;
         self.stretches.push_back(Stretch { bytes: bytes.clone(), state: State::Out });
@@ -120,5 +137,24 @@ impl Crew {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_end_where_records_start() {
+        let shared = |cuts: &[u64]| {
+            let mut crew = Crew::new(10..100, 20).cut_at(cuts.to_vec());
+            let ends: Vec<u64> = std::iter::from_fn(|| crew.take()).map(|stretch| stretch.end).collect();
+            ends
+        };
+        assert_eq!(shared(&[]), [30, 50, 70, 90, 100]);
+        assert_eq!(shared(&[4, 30, 45, 55, 60, 95]), [30, 55, 95, 100]);
+        assert_eq!(shared(&[4]), [100]);
+        // A file may say anything of the places of its records.
+        assert_eq!(shared(&[90, 40, 400, 3]).last(), Some(&100));
     }
 }

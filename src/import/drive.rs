@@ -225,6 +225,11 @@ impl Import {
         self.joins().map_or(fed, |joins| joins.wants())
     }
 
+    /// Where parts are best cut; empty if any place is as good. See [`parts::Joins::starts`](super::parts::Joins::starts).
+    pub fn starts(&mut self) -> Vec<u64> {
+        self.joins().map_or(Vec::new(), |joins| joins.starts())
+    }
+
     /// Stops in front of the first record that starts at `limit` or behind it; what is fed from there on is not taken.
     pub fn set_limit(&mut self, limit: u64) {
         if let Some(joins) = self.joins() {

@@ -173,6 +173,10 @@ pub trait Joins: Reader {
     fn wants(&self) -> u64;
     /// From now on it stops in front of the first record that starts at `limit` or behind it, and takes nothing more.
     fn set_limit(&mut self, limit: u64);
+    /// Bytes at which records start, in order, where that is known of all records: parts that start there have nothing to read twice.
+    fn starts(&self) -> Vec<u64> {
+        Vec::new()
+    }
     /// Where it stands, if nothing half read is before it and a part that starts there would fit.
     fn joint(&self) -> Option<u64>;
     /// Goes on behind `part`, which starts at its joint. False, and nothing happens, if its notes are not understood.

@@ -46,13 +46,14 @@ pub struct Helpers {
 }
 
 impl Helpers {
-    /// Has the workers behind `ports` read the bytes `rest` of `blob`. The ports stay open.
+    /// Has the workers behind `ports` read the bytes `rest` of `blob`, in stretches that end at `cuts` if there are any. The ports stay open.
     pub fn start(
         ports: Vec<MessagePort>,
         blob: &Blob,
         rest: Range<u64>,
         format: &FormatInfo,
         parts: &PartsInfo,
+        cuts: Vec<u64>,
     ) -> Rc<Helpers> {
         let given = RefCell::new(vec![Some(Vec::new()); ports.len()]);
         let n_shares = STRETCHES_EACH * (ports.len() as u64 + 1);
@@ -60,7 +61,7 @@ impl Helpers {
         let most = (n_bytes / LONG_STRETCHES).clamp(MAX_PART_BYTES, parts.max_bytes.max(MAX_PART_BYTES));
         let stretch_bytes = (n_bytes / n_shares).clamp(MIN_STRETCH_BYTES, most);
         let helpers = Rc::new(Helpers {
-            crew: RefCell::new(Crew::new(rest, stretch_bytes)),
+            crew: RefCell::new(Crew::new(rest, stretch_bytes).cut_at(cuts)),
             spent: RefCell::new(vec![None; ports.len()]),
             ports,
             given,

@@ -243,13 +243,13 @@ async fn read_with(
     progress: &mut Reporter,
 ) -> Result<(), JsValue> {
     let n_bytes = blob.size() as u64;
-    let Some(Some((rest, format))) = with_import(state, |import| {
-        let rest = import.position()..n_bytes;
-        import.format().map(|format| (rest, format))
+    let Some(Some((rest, format, cuts))) = with_import(state, |import| {
+        let (rest, cuts) = (import.position()..n_bytes, import.starts());
+        import.format().map(|format| (rest, format, cuts))
     }) else {
         return Ok(());
     };
-    let helpers = Helpers::start(ports, blob, rest, format, parts);
+    let helpers = Helpers::start(ports, blob, rest, format, parts, cuts);
     *state.helpers.borrow_mut() = Some(helpers.clone());
     state.tell_of_losses();
     let mut reader = part_reader(parts, blob);

@@ -104,7 +104,8 @@ pub fn finish_in_parts(
         at += len;
     }
     let Some(parts) = import.parts() else { return import.finish() };
-    let mut crew = Crew::new(at as u64..bytes.len() as u64, random.below(max_stretch) + 1);
+    let cuts = if random.below(2) == 0 { import.starts() } else { Vec::new() };
+    let mut crew = Crew::new(at as u64..bytes.len() as u64, random.below(max_stretch) + 1).cut_at(cuts);
     let mut reader = (parts.reader)();
     reader.lend(Rc::new(bytes.to_vec()));
     let mut out = Vec::new();

@@ -75,8 +75,13 @@ impl<S: Source> Groups<S> {
         let has_columns = ["sample_id", "run_id"].iter().all(|name| self.file.column(name).is_some());
         groups.len() > 1
             && has_columns
-            && groups.clone().all(|group| self.file.rows_of(group) <= MAX_SHARED_ROWS)
-            && groups.map(|group| self.file.start_of(group)).is_sorted()
+            && groups.into_iter().all(|group| self.file.rows_of(group) <= MAX_SHARED_ROWS)
+            && self.starts().is_sorted()
+    }
+
+    /// Where the groups start; in order if they [can be shared](Groups::can_be_shared).
+    pub fn starts(&self) -> Vec<u64> {
+        (0..self.file.n_row_groups()).map(|group| self.file.start_of(group)).collect()
     }
 
     /// Goes on with the first group that starts at `byte` or behind it.

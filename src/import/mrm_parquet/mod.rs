@@ -136,6 +136,10 @@ impl Joins for ParquetReader {
         self.limit = Some(limit);
     }
 
+    fn starts(&self) -> Vec<u64> {
+        self.groups.as_ref().map_or(Vec::new(), Groups::starts)
+    }
+
     /// Row groups are read by their places, so reading stands nowhere in the middle of one.
     fn joint(&self) -> Option<u64> {
         Some(self.at)
