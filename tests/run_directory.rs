@@ -341,8 +341,10 @@ fn the_command_opens_folders_of_runs() {
         assert_eq!(list_in(&all).matches("✓ the same").count(), 2, "{all}");
         // A list that says something else, names a run that is not there, and lacks one that is.
         let copy = std::env::temp_dir().join(format!("tracedrop-list-{}", std::process::id()));
+        // The folder that is named is above the data set.
+        let set = copy.join("set");
         for (n, run) in runs_in(&dir.join("runs-latest")).into_iter().enumerate() {
-            let to = copy.join(format!("machine{n}/run"));
+            let to = set.join(format!("machine{n}/run"));
             std::fs::create_dir_all(&to).unwrap();
             for file in ["trace.parquet", "metadata.json"] {
                 std::fs::copy(run.join(file), to.join(file)).unwrap();
@@ -356,7 +358,7 @@ fn the_command_opens_folders_of_runs() {
             list[1].replace(",61.0,", ",62,"),
             list[2].replacen("node-b", "node-c", 1)
         );
-        std::fs::write(copy.join("manifest.csv"), list).unwrap();
+        std::fs::write(set.join("manifest.csv"), list).unwrap();
         let all = text(&["report", copy.to_str().unwrap(), "--together", report[0], report[1]]);
         for said in ["✗ differs", "✗ no such run was read", "? not listed"] {
             assert!(list_in(&all).contains(said), "{said}: {all}");
@@ -367,7 +369,7 @@ fn the_command_opens_folders_of_runs() {
         {
             assert!(all.contains(said), "{said}: {all}");
         }
-        std::fs::write(copy.join("manifest.csv"), "a,b\n1,2\n").unwrap();
+        std::fs::write(set.join("manifest.csv"), "a,b\n1,2\n").unwrap();
         let all = text(&["report", copy.to_str().unwrap(), "--together", report[0], report[1]]);
         assert!(
             all.contains("manifest.csv of the data set can not be read: column run_id is missing."),

@@ -245,14 +245,14 @@ fn date_and_time(seconds: i64) -> String {
 /// microseconds. What no computer was up for is a date and time of day in UTC.
 fn format_clock(ns: i128) -> String {
     const TWENTY_YEARS: i128 = 20 * 31_556_952;
-    const LAST_YEAR_OF_NS: i128 = i64::MAX as i128 / 1_000_000_000;
+    const LAST_SECOND_OF_NS: i128 = i64::MAX as i128 / 1_000_000_000;
     let (seconds, rest) = (ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000));
     let fraction = match rest % 1_000 {
         0 => format!("{:06}", rest / 1_000),
         _ => format!("{rest:09}"),
     };
     match i64::try_from(seconds) {
-        Ok(whole) if (TWENTY_YEARS..LAST_YEAR_OF_NS).contains(&seconds) => {
+        Ok(whole) if (TWENTY_YEARS..LAST_SECOND_OF_NS).contains(&seconds) => {
             format!("{}.{fraction}Z", date_and_time(whole))
         }
         // The fraction counts upwards from the whole seconds, so what is before 0 has to be turned round.

@@ -28,8 +28,8 @@ const PIECE_BYTES: usize = 256 << 10;
 pub enum Place {
     /// A file, or the directory of a run.
     Path(PathBuf),
-    /// The directory of the first run of a data set, and the list of its runs.
-    FirstRun(PathBuf, PathBuf),
+    /// The directory of the first run of a data set, and the list of its runs; more than one where data sets lie in each other.
+    FirstRun(PathBuf, Vec<PathBuf>),
     Packed(Packed),
     /// An archive of which nothing can be had, and why.
     Useless(PathBuf, String),
@@ -82,9 +82,10 @@ impl Place {
     pub fn input(&self, is_quiet: bool) -> Result<Input, String> {
         match self {
             Place::Path(path) => path_input(path),
-            Place::FirstRun(path, list) => {
+            Place::FirstRun(path, lists) => {
                 let mut input = path_input(path)?;
-                input.beside.get_or_insert_default().push(file_beside(list, memory_run::DATASET.to_string()));
+                let lists = lists.iter().map(|list| file_beside(list, memory_run::DATASET_ABOVE.to_string()));
+                input.beside.get_or_insert_default().extend(lists);
                 Ok(input)
             }
             Place::Packed(packed) => packed.input(is_quiet),
@@ -133,14 +134,21 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
         } else if inside.is_empty() {
             places.push(Place::Path(path.clone()));
         }
-        let mut list = Some(path.join(memory_run::DATASET)).filter(|list| list.is_file());
+        let mut given: Vec<PathBuf> = Vec::new();
+        let inside_of = path;
         for path in inside {
             match in_archive(&path, is_quiet) {
                 Some(inside) => places.extend(inside),
-                None => places.push(match list.take_if(|_| run_files(&path).is_some()) {
-                    Some(list) => Place::FirstRun(path, list),
-                    None => Place::Path(path),
-                }),
+                None => {
+                    let mut lists = lists_above(inside_of, &path);
+                    lists.retain(|list| !given.contains(list));
+                    given.extend(lists.iter().cloned());
+                    places.push(if lists.is_empty() {
+                        Place::Path(path)
+                    } else {
+                        Place::FirstRun(path, lists)
+                    });
+                }
             }
         }
     }
@@ -149,6 +157,15 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
 
 /// What is said of the directory of a run that has tables alone.
 const WITHOUT_TRACE: &str = "is a run directory without trace.parquet";
+
+/// The lists of data sets that the directory `run` of a run is in, no further up than the folder `top`; none if it is a file.
+fn lists_above(top: &Path, run: &Path) -> Vec<PathBuf> {
+    if run_files(run).is_none() {
+        return Vec::new();
+    }
+    let folders = run.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
+    folders.map(|folder| folder.join(memory_run::DATASET)).filter(|list| list.is_file()).collect()
+}
 
 /// What was captured, where the folder `path` is the directory of a run that has only that.
 fn raw_traces(path: &Path) -> Vec<PathBuf> {

@@ -62,12 +62,12 @@ pub struct RunIn<T> {
     /// Where it lies.
     pub folder: String,
     pub trace: T,
-    /// The files beside the trace, in order of their paths.
+    /// The files beside the trace, in order of their paths; then lists of data sets.
     pub beside: Vec<T>,
 }
 
 /// Directories of runs among files that have paths with `/` in them, and all other files, both in order of their paths. The folder
-/// of pictures in a run's directory belongs to that; the list of the runs of a data set goes with the first of them.
+/// of pictures in a run's directory belongs to that; the list of the runs of a data set goes with the first of them, behind the others.
 pub fn runs_among<T>(mut files: Vec<T>, path: impl Fn(&T) -> &str) -> (Vec<RunIn<T>>, Vec<T>) {
     files.sort_by(|a, b| path(a).cmp(path(b)));
     let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -129,17 +129,18 @@ pub fn without_tables_of_runs<T>(files: Vec<T>, path: impl Fn(&T) -> &str) -> (V
     })
 }
 
-/// Whether a folder is in another one.
-fn is_below(folder: &str, other: &str) -> bool {
-    other.is_empty() || folder.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'))
+/// Whether what lies at `path` is in a folder.
+fn is_below(path: &str, folder: &str) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The path of a file beside a trace in the directory `folder` of its run: a bare name, also of the list of a data set, which lies above
-/// it, or that of a picture behind its folder.
+/// The path of a file beside a trace in the directory `folder` of its run: a bare name, or that of a picture behind its folder. The list
+/// of a data set lies above it.
 pub fn name_in_run<'a>(path: &'a str, folder: &str) -> &'a str {
-    match path.strip_prefix(folder) {
+    let inside = path.strip_prefix(folder).filter(|_| is_below(path, folder));
+    match inside {
         Some(rest) => rest.strip_prefix('/').unwrap_or(rest),
-        None if split(path).1 == memory_run::DATASET => memory_run::DATASET,
+        None if split(path).1 == memory_run::DATASET => memory_run::DATASET_ABOVE,
         None => path,
     }
 }
@@ -289,7 +290,11 @@ mod tests {
         let (runs, others) = runs_among(files.to_vec(), |path| path);
         assert_eq!(runs[0].beside, ["d/m/a/metrics.csv", "d/manifest.csv", "manifest.csv"]);
         assert_eq!(others, ["e/manifest.csv"]);
-        assert_eq!(name_in_run("d/manifest.csv", "d/m/a"), "manifest.csv");
+        for folder in ["d/m/a", "d/m"] {
+            assert_eq!(name_in_run("d/manifest.csv", folder), "../manifest.csv");
+        }
+        assert_eq!(name_in_run("d/m/manifest.csv", "d/m"), "manifest.csv");
+        assert_eq!(name_in_run("manifest.csv", ""), "manifest.csv");
     }
 
     #[test]

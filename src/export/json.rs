@@ -16,7 +16,8 @@
 //! ```
 //! Keys always come in this order and are always there. Integers are exact, so they may be beyond 2^53;
 //! a double that is not finite and a value that is not known are `null`.
-//! Units: `none count id bytes ns ns_offset ms s samples ratio unix_s plain`; `ns_offset` counts from the trace's start.
+//! Units: `none count id bytes ns ns_offset ns_clock ms s samples ratio unix_s plain address bytes_per_second flops
+//! flops_per_second`; `ns_offset` counts from the trace's start, `ns_clock` is on the clock of the capture.
 
 use super::{ExporterInfo, Input, always, notes};
 use crate::analysis::TextFormat;

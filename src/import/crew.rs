@@ -32,7 +32,7 @@ enum State {
     Rest,
 }
 
-/// The first stretch is no longer than this, so that there is soon something to show.
+/// The first stretch goes no further than this, but for its cut, so that there is soon something to show.
 const FIRST_BYTES: u64 = 4 << 20;
 
 /// Shares out one file.

@@ -28,7 +28,7 @@ pub struct PartsInfo {
     pub reader: fn() -> Box<dyn PartReader>,
     /// Below so many who read, the one who joins included, reading from front to back is quicker on the page; threads have no such limit.
     pub min_readers: usize,
-    /// Of large files parts are up to so long.
+    /// Of large files parts are up to so long, and on to where the next record [starts](Joins::starts) if that is known.
     pub max_bytes: u64,
 }
 

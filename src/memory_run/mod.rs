@@ -39,6 +39,8 @@ pub const PROMPT_OUTPUTS: &str = "prompt_outputs.json";
 pub const KV_RANGES: &str = "kv_ranges.json";
 /// The list of the runs of a data set, which lies above their directories; see [`dataset`].
 pub const DATASET: &str = "manifest.csv";
+/// What it is called among the files beside the trace of a run: as no file in the directory can be.
+pub const DATASET_ABOVE: &str = "../manifest.csv";
 /// All of these, which are what makes a directory one of a run.
 pub const FILES: [&str; 7] = [TRACE, REGION_MAP, KV_BLOCKS, METRICS, METADATA, MANIFEST, PROMPT_OUTPUTS];
 /// What was captured lies in this folder of a directory, under one of these names.
@@ -109,7 +111,7 @@ pub fn check_beside(files: &[FileBeside]) -> Vec<FileCheck> {
 
 /// The files that are in the directory itself.
 pub fn of_directory(files: &[FileBeside]) -> impl Iterator<Item = &FileBeside> {
-    files.iter().filter(|file| file.name != DATASET)
+    files.iter().filter(|file| file.name != DATASET_ABOVE)
 }
 
 fn check(manifest: &Manifest, files: &[FileBeside]) -> Vec<FileCheck> {
@@ -188,7 +190,7 @@ pub fn is_read(name: &str, n_bytes: u64) -> bool {
 /// A file beside a trace that was read. What nothing is known of is not kept.
 pub fn file_beside(name: String, content: Vec<u8>) -> FileBeside {
     let (n_bytes, sha256) = (content.len() as u64, manifest::sha256(&content));
-    let content = (is_beside(&name) || name == DATASET).then_some(content);
+    let content = (is_beside(&name) || name == DATASET_ABOVE).then_some(content);
     FileBeside { name, n_bytes, sha256, content }
 }
 

@@ -76,7 +76,7 @@ fn retention(source: &Source<'_, '_>) -> Chart {
     chart(
         "retention_chart",
         "Share of regions that are kept no longer",
-        "The axis of time is logarithmic; what is kept shorter than 1 µs, or not at all, stands there.",
+        "The axis of time is logarithmic; what is kept shorter than 1 µs, or not at all, stands at 1 µs.",
         Plot::Lines(Lines::new(lines, Unit::Ratio, Over::Duration)),
     )
 }
@@ -122,7 +122,7 @@ fn stride_histogram(source: &Source<'_, '_>) -> Option<Chart> {
     })
 }
 
-/// From where on the axis of durations goes.
+/// On the axis of durations, which is logarithmic, what is shorter stands here.
 const LEAST_NS: i64 = 1_000;
 
 /// Durations and the share of all that are no longer; `sorted` ascends.

@@ -98,7 +98,7 @@ fn add_trace(view: &View<'_>, sums: &Sums, report: &mut Report) {
         report.chart(Chart {
             id: "kv_lifetime_chart".into(),
             title: "Share of blocks that live no longer".to_string(),
-            caption: "From the store to the last read. The axis of time is logarithmic; what is read for less than 1 µs stands there."
+            caption: "From the store to the last read. The axis of time is logarithmic; what lives shorter than 1 µs stands at 1 µs."
                 .to_string(),
             plot: Plot::Lines(Lines::new(vec![line], Unit::Ratio, Over::Duration)),
         });

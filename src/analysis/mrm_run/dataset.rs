@@ -11,7 +11,7 @@ use crate::memory::summary::KindSummary;
 use crate::memory::telemetry::RunValidity;
 use crate::memory_run::dataset::Dataset;
 use crate::memory_run::run_id::Settings;
-use crate::memory_run::{DATASET, metadata};
+use crate::memory_run::{DATASET, DATASET_ABOVE, metadata};
 use crate::report::{Column, Report, Table, TextCells};
 use std::collections::BTreeMap;
 
@@ -70,47 +70,52 @@ pub fn add(runs: &[OneRun<'_>], context: &Context<'_>, report: &mut Report) {
     stored.into_iter().for_each(|table| report.table(table));
 }
 
-/// The list of the data set, where there is one, held against the runs: a row a run, and a row a field that differs.
+/// The lists of data sets, where there are any, held against the runs: a row a run, and a row a field that differs.
 fn stored(runs: &[OneRun<'_>], table: &Table, report: &mut Report) -> Vec<Table> {
     let files = runs.iter().flat_map(|run| &run.trace.beside);
-    let Some(file) = files.into_iter().find(|file| file.name == DATASET) else { return Vec::new() };
-    // Of a file that is too large to be one there is no content.
-    match Dataset::read(file.content.as_deref().unwrap_or_default()) {
-        Ok(list) => stored_tables(&list, table),
-        Err(problem) => {
-            report.warning(format!("{DATASET} of the data set can not be read: {problem}."));
-            Vec::new()
+    let mut lists = Vec::new();
+    for file in files.filter(|file| file.name == DATASET_ABOVE) {
+        let read = match &file.content {
+            Some(content) => Dataset::read(content),
+            None => Err("it is too large, or the system does not let it be read".to_string()),
+        };
+        match read {
+            Ok(list) => lists.push(list),
+            Err(problem) => report.warning(format!("{DATASET} of the data set can not be read: {problem}.")),
         }
     }
+    if lists.is_empty() { Vec::new() } else { stored_tables(&lists, table) }
 }
 
-fn stored_tables(list: &Dataset, table: &Table) -> Vec<Table> {
+fn stored_tables(lists: &[Dataset], table: &Table) -> Vec<Table> {
     let cell =
         |row: usize, id: &str| table.column(id).map_or(String::new(), |column| column.cells.get(row).plain());
-    let text = |at: usize, id: &str| list.get(at, id).unwrap_or_default();
     // The same run may have been done on several machines.
-    let is_run = |at: usize, row: usize| {
-        let same = |id: &str| is_same(text(at, id), &cell(row, id));
-        same("run_id") && (text(at, "machine_id").is_empty() || same("machine_id"))
-    };
-    let compared = || {
-        let ids = list.columns.iter().map(String::as_str);
-        ids.filter(|id| !TAKEN_AGAIN.contains(id) && table.column(id).is_some())
+    let is_run = |list: &Dataset, at: usize, row: usize| {
+        let (listed, here) = (list.get(at, "machine_id").unwrap_or_default(), cell(row, "machine_id"));
+        let is_machine = listed.is_empty() || here.is_empty() || listed == here;
+        is_machine && list.get(at, "run_id").is_some_and(|listed| listed == cell(row, "run_id"))
     };
     let mut is_listed = vec![false; table.n_rows()];
     let mut verdicts: Vec<[String; 3]> = Vec::new();
     let mut differences: Vec<[String; 5]> = Vec::new();
-    for at in 0..list.rows.len() {
-        let (id, machine) = (text(at, "run_id").to_string(), text(at, "machine_id").to_string());
-        let found = (0..table.n_rows()).find(|row| !is_listed[*row] && is_run(at, *row));
-        let verdict = match found {
+    for (list, at) in lists.iter().flat_map(|list| (0..list.rows.len()).map(move |at| (list, at))) {
+        let text = |id: &str| list.get(at, id).unwrap_or_default();
+        let (id, machine) = (text("run_id").to_string(), text("machine_id").to_string());
+        // Runs that nothing tells apart stand in the same order, and a run may stand in several lists.
+        let find = |wanted: bool| {
+            (0..table.n_rows()).find(|row| is_listed[*row] == wanted && is_run(list, at, *row))
+        };
+        let verdict = match find(false).or_else(|| find(true)) {
             None => "✗ no such run was read",
             Some(row) => {
                 is_listed[row] = true;
                 let before = differences.len();
-                let differing = compared().filter(|id| !is_same(text(at, id), &cell(row, id)));
+                let fields = list.columns.iter().map(String::as_str);
+                let compared = fields.filter(|id| !TAKEN_AGAIN.contains(id) && table.column(id).is_some());
+                let differing = compared.filter(|id| !is_same(id, text(id), &cell(row, id)));
                 differences.extend(differing.map(|field| {
-                    let (there, here) = (text(at, field).to_string(), cell(row, field));
+                    let (there, here) = (text(field).to_string(), cell(row, field));
                     [id.clone(), machine.clone(), field.to_string(), there, here]
                 }));
                 if differences.len() == before { "✓ the same" } else { "✗ differs" }
@@ -158,13 +163,16 @@ fn of_rows<const N: usize>(rows: &[[String; N]], at: usize) -> TextCells {
 /// The reference takes the time once more when it writes its list.
 const TAKEN_AGAIN: [&str; 1] = ["recorded_at"];
 
-/// Whether a field of the list says what a cell does: numbers however they are written, truth as Python writes it.
-fn is_same(listed: &str, here: &str) -> bool {
+/// Whether a field of the list says what a cell does: names to the letter, numbers however they are written, truth as Python writes it.
+fn is_same(id: &str, listed: &str, here: &str) -> bool {
     // What is derived here says so.
     let here = here.strip_suffix(DERIVED).unwrap_or(here);
+    if id == "run_id" || NAMES.contains(&id) {
+        return listed == here;
+    }
     match (listed.parse::<f64>(), here.parse::<f64>()) {
         (Ok(listed), Ok(here)) => listed == here || listed.is_nan() && here.is_nan(),
-        _ => listed.eq_ignore_ascii_case(here),
+        _ => listed == here || [("True", "true"), ("False", "false")].contains(&(listed, here)),
     }
 }
 

@@ -13,7 +13,7 @@ use std::rc::Rc;
 pub static PARTS: PartsInfo = PartsInfo {
     reader: || Box::new(ParquetPart::default()),
     min_readers: 2,
-    // Where parts meet, two read of the same row group; and packed rows take little memory.
+    // Each part is a stream of its own, which takes time to start; and packed rows take little memory.
     max_bytes: 64 << 20,
 };
 
