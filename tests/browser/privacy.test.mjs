@@ -94,6 +94,8 @@ test('the page on privacy is walked by keys, and left again', async () => {
   await page.getByRole('button', { name: 'See for yourself' }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: /What leaves this page/ }).waitFor();
+  // The focus goes to its beginning after it is drawn.
+  await page.waitForFunction(() => document.activeElement?.id === 'main');
   await page.keyboard.press('Tab');
   assert.equal(await address(page).evaluate((input) => input === document.activeElement), true);
   await page.keyboard.press('ControlOrMeta+a');
