@@ -137,6 +137,23 @@ export async function waitUntilReady(page, timeout = 20_000) {
   await page.waitForFunction(isReady, null, { timeout });
 }
 
+/**
+ * Presses `key` in `region`, once more where nothing came of it. Chromium may drop a scroll by keys of a box that was laid out a
+ * moment ago: the page gets the key and `scrollend`, and the box stays where it is.
+ */
+export async function scrollBy(region, key) {
+  const top = () => region.evaluate((box) => box.scrollTop);
+  const before = await top();
+  for (let n = 0; n < 10; n += 1) {
+    await region.press(key);
+    for (let wait = 0; wait < 20; wait += 1) {
+      if ((await top()) !== before) return;
+      await region.page().waitForTimeout(50);
+    }
+  }
+  throw new Error(`${key} does not scroll from ${before}`);
+}
+
 /** What axe finds: one line a rule and element, empty when all is well. */
 export async function accessibilityProblems(page) {
   // Evaluated by the debugger, which the page's policy does not concern.

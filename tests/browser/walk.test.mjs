@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { pageTests, siteAndBrowser } from './support.mjs';
+import { pageTests, scrollBy, siteAndBrowser } from './support.mjs';
 
 const given = siteAndBrowser();
 const data = (path) => fileURLToPath(new URL(`../data/${path}`, import.meta.url));
@@ -32,7 +32,7 @@ async function rows(page, title) {
   const n = Number(await section.locator('table').getAttribute('aria-rowcount')) - 1;
   const all = new Map();
   const collect = async () => {
-    const drawn = await section.locator('tbody tr[aria-rowindex]').evaluateAll((found) =>
+    const drawn = await section.locator('tbody tr[aria-rowindex]:not(:has(.cell-waiting))').evaluateAll((found) =>
       found.map((row) => [Number(row.getAttribute('aria-rowindex')), [...row.cells].map((cell) => cell.textContent.trim())]),
     );
     for (const [index, cells] of drawn) all.set(index, Object.fromEntries(headers.map((header, i) => [header, cells[i]])));
@@ -40,8 +40,11 @@ async function rows(page, title) {
   await collect();
   while (all.size < n) {
     const before = all.size;
-    await section.getByRole('region').press('PageDown');
-    while (all.size === before) await collect();
+    await scrollBy(section.getByRole('region'), 'PageDown');
+    for (let n = 0; all.size === before; n += 1) {
+      assert.ok(n < 500, `rows below the first ${before} of ${title}`);
+      await collect();
+    }
   }
   return [...all.values()];
 }
