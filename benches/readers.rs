@@ -179,7 +179,7 @@ fn index(criterion: &mut Criterion) {
         let Some(exporter) = export::find("index") else { continue };
         let write = |session: &mut Session| {
             let mut out = Vec::new();
-            session.export(exporter, &export::Options::default(), &mut out).map(|()| out).unwrap_or_default()
+            session.export(exporter, &export::Options::default(), &mut out).map(|_| out).unwrap_or_default()
         };
         let index: Rc<dyn Content> = Rc::new(write(&mut session));
         println!(

@@ -497,6 +497,28 @@ fn memory_inputs() -> Vec<(String, Trace)> {
 }
 
 #[test]
+fn of_very_many_regions_the_least_accessed_are_left_out_and_that_is_said() {
+    let mut text = String::new();
+    for at in 0..20_003u64 {
+        // Far from each other, and of the last three only one access each.
+        for nth in 0..if at < 20_000 { 2 } else { 1 } {
+            let (time, address) = (at * 10 + nth, 0x7f00_0000_0000 + (at << 24));
+            let symbol = "ggml_compute_forward_mul_mat+0x1 (/lib/libggml.so)";
+            text += &format!("llama-cli 7 [001] 1.{time:09}: cpu/mem-loads/P: {address:x} {symbol}\n");
+        }
+    }
+    let run = Run::single(import("many.txt", text.as_bytes(), None).unwrap());
+    let (query, options, reports) = (Query::default(), Options::default(), []);
+    let input = Input { run: &run, document: &document(&reports), query: &query, options: &options };
+    for id in ["chrome-trace", "chrome-trace-gz"] {
+        let left_out = export::render(export::find(id).unwrap(), &input, &mut std::io::sink()).unwrap();
+        assert_eq!(left_out.0, ["the 3 least accessed regions of memory"], "{id}");
+    }
+    let left_out = export::render(export::find("json").unwrap(), &input, &mut std::io::sink()).unwrap();
+    assert!(left_out.0.is_empty());
+}
+
+#[test]
 fn accesses_to_memory_become_a_timeline() {
     let mut n = 0;
     for (name, trace) in memory_inputs() {

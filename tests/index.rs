@@ -202,6 +202,12 @@ fn what_is_made_up_is_refused() {
     }
 }
 
+/// What a Chrome trace is said to be without.
+fn left_out(session: &mut Session) -> Vec<String> {
+    let exporter = export::find("chrome-trace").unwrap();
+    session.export(exporter, &Options::default(), &mut io::sink()).unwrap().0
+}
+
 #[test]
 fn arguments_that_are_not_at_hand_are_said_to_be_missing() {
     let bytes = br#"[{"name":"a","ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"args":{"n":7}}]"#;
@@ -209,6 +215,8 @@ fn arguments_that_are_not_at_hand_are_said_to_be_missing() {
     let text =
         String::from_utf8(export(&mut reopen(&index, None, Query::default()), "chrome-trace")).unwrap();
     assert!(text.contains(r#""arguments":"left out"#) && !text.contains(r#""n":7"#), "{text}");
+    assert_eq!(left_out(&mut reopen(&index, None, Query::default())).len(), 1);
+    assert!(left_out(&mut reopen(&index, Some(bytes), Query::default())).is_empty());
     let text = export(&mut reopen(&index, Some(bytes), Query::default()), "chrome-trace");
     assert!(String::from_utf8(text).unwrap().contains(r#""n":7"#));
 }

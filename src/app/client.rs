@@ -41,8 +41,8 @@ pub enum Answer {
     Exported {
         file_name: String,
         bytes: u64,
-        /// The arguments of events are not in it, as they were not at hand.
-        without_args: bool,
+        /// What is not in it though it belongs there, each in words.
+        left_out: Vec<String>,
         blob: Blob,
     },
     Refused(Failure),
@@ -169,9 +169,9 @@ impl Mail {
             Some(Response::ExportProgress { ticket, bytes }) => {
                 self.answer(ticket, Answer::ExportProgress(bytes));
             }
-            Some(Response::Exported { ticket, file_name, bytes, without_args }) => {
+            Some(Response::Exported { ticket, file_name, bytes, left_out }) => {
                 if let Some(blob) = blobs.into_iter().next() {
-                    self.answer(ticket, Answer::Exported { file_name, bytes, without_args, blob });
+                    self.answer(ticket, Answer::Exported { file_name, bytes, left_out, blob });
                 }
             }
             Some(Response::Kept { ticket, entries }) => self.answer(ticket, Answer::Kept(entries)),

@@ -726,7 +726,7 @@ impl Tab {
                         browser::after(0, || browser::catch_focus(&[SHOWN_TAB]));
                     }
                     if let Some(name) = super::against::name_of(&document)
-                        .or_else(|| super::together::name_of_ranks(&document))
+                        .or_else(|| super::together::name_of_fellows(&document))
                     {
                         self.name.set(name);
                     }
@@ -865,13 +865,13 @@ impl Tab {
                         exporting.bytes = bytes;
                     }
                 }),
-                Answer::Exported { file_name, bytes, without_args, blob } => {
+                Answer::Exported { file_name, bytes, left_out, blob } => {
                     self.exporting.set(None);
                     browser::download(&file_name, &blob);
                     if let Some(notes) = &saved {
                         self.mark_saved(notes);
                     }
-                    app.say((words().exported)(&text::visible(&file_name), bytes, without_args));
+                    app.say((words().exported)(&text::visible(&file_name), bytes, &left_out));
                 }
                 Answer::Refused(failure) => {
                     self.exporting.set(None);

@@ -6,6 +6,7 @@ use super::widgets::MenuItem;
 use super::words::words;
 use leptos::prelude::*;
 use std::collections::BTreeSet;
+use tracedrop::analysis::mrm_run;
 use tracedrop::base::text;
 use tracedrop::engine::folder::{
     RunIn, archive_stem, are_ranks_of_one_run, is_run, may_be_archive, may_be_trace, name_in_run, runs_among,
@@ -27,16 +28,35 @@ const FOLDER: &str = "folder";
 const KIND: &str = "kind:";
 const WITH: &str = "with:";
 
-/// What a tab of `files` is called before they are read.
-pub fn name(files: &[Picked]) -> String {
-    let are_ranks = are_ranks_of_one_run(files.iter().map(|file| file.name.as_str()));
-    (words().together_name)(files.len() as u64, are_ranks)
+/// What files that are read together are to each other.
+#[derive(Clone, Copy)]
+pub enum Fellows {
+    Files,
+    /// Ranks of one run.
+    Ranks,
+    /// Directories of runs.
+    Runs,
 }
 
-/// What the tab of files that were read together is called, if they are of ranks. `None` if it keeps its name.
-pub fn name_of_ranks(document: &DocumentView) -> Option<String> {
-    let files = document.files.iter().map(|account| &account.file);
-    are_ranks(files).then(|| (words().together_name)(document.files.len() as u64, true))
+/// What a tab of `files` is called before they are read.
+pub fn name(files: &[Picked]) -> String {
+    let fellows = match are_ranks_of_one_run(files.iter().map(|file| file.name.as_str())) {
+        true => Fellows::Ranks,
+        false => Fellows::Files,
+    };
+    (words().together_name)(files.len() as u64, fellows)
+}
+
+/// What the tab of files that were read together is called, if they turn out to be more than files. `None` if it keeps its name.
+pub fn name_of_fellows(document: &DocumentView) -> Option<String> {
+    let n_files = document.files.len();
+    let are_runs = n_files > 1 && document.reports.iter().any(|report| report.id == mrm_run::INFO.id);
+    let fellows = match are_ranks(document.files.iter().map(|account| &account.file)) {
+        true => Fellows::Ranks,
+        false if are_runs => Fellows::Runs,
+        false => return None,
+    };
+    Some((words().together_name)(n_files as u64, fellows))
 }
 
 /// Whether files say that they are of different ranks of one run.

@@ -4,6 +4,7 @@
 
 use super::browser::{Outcome, Theme, WayOut};
 use super::state::Shows;
+use super::together::Fellows;
 use tracedrop::base::text;
 use tracedrop::base::units::{Unit, counted, format_bytes, group_digits};
 use tracedrop::compare::PhaseFilter;
@@ -84,7 +85,7 @@ pub struct Words {
     pub open_folder: &'static str,
     pub folder_hint: &'static str,
     /// Number of files, and whether each is of another rank.
-    pub together_name: fn(u64, bool) -> String,
+    pub together_name: fn(u64, Fellows) -> String,
     pub read_all_together: fn(u64) -> String,
     pub read_together_with: &'static str,
     pub read_together_now: fn(u64) -> String,
@@ -235,7 +236,7 @@ pub struct Words {
 
     pub export: &'static str,
     pub exporting: fn(&str, u64) -> String,
-    pub exported: fn(&str, u64, bool) -> String,
+    pub exported: fn(&str, u64, &[String]) -> String,
     pub refused: fn(&str, &str) -> String,
 
     pub failed_title: &'static str,
@@ -457,8 +458,10 @@ static ENGLISH: Words = Words {
     open_menu: "More ways to open",
     open_folder: "Open a folder",
     folder_hint: "to read the traces in it together, as on the ranks of a distributed run",
-    together_name: |n, are_ranks| {
-        if are_ranks { counted(n, "rank", "ranks") } else { counted(n, "file", "files") }
+    together_name: |n, fellows| match fellows {
+        Fellows::Files => counted(n, "file", "files"),
+        Fellows::Ranks => counted(n, "rank", "ranks"),
+        Fellows::Runs => counted(n, "run", "runs"),
     },
     read_all_together: |n| format!("Read all {} as one run", number(n)),
     read_together_with: "Read as one run with",
@@ -703,13 +706,8 @@ static ENGLISH: Words = Words {
         0 => format!("Writing {title} …"),
         bytes => format!("Writing {title}: {} …", format_bytes(bytes)),
     },
-    exported: |name, bytes, without_args| {
-        let missing = if without_args {
-            ", without the arguments of events: they are only in the trace itself"
-        } else {
-            ""
-        };
-        format!("Saved {name}, {}{missing}.", Value::Unsigned(bytes).display(Unit::Bytes))
+    exported: |name, bytes, left_out| {
+        format!("Saved {name}, {}.{}", Value::Unsigned(bytes).display(Unit::Bytes), not_in_it(left_out))
     },
     refused: |what, hint| {
         if hint.is_empty() { sentence(what) } else { format!("{} {}", sentence(what), sentence(hint)) }
@@ -756,9 +754,8 @@ static ENGLISH: Words = Words {
             0 => "Packing…".to_string(),
             bytes => format!("Packing… {}", format_bytes(bytes)),
         },
-        goes_out: |name, bytes, to, without_args| {
-            let args = if without_args { " The arguments of events are not in it." } else { "" };
-            format!("{} go to {to}, as {name}.{args}", format_bytes(bytes))
+        goes_out: |name, bytes, to, left_out| {
+            format!("{} go to {to}, as {name}.{}", format_bytes(bytes), not_in_it(left_out))
         },
         open_perfetto: "Hand it over",
         download_instead: "Download instead",
@@ -1131,7 +1128,7 @@ pub struct ShareWords {
     pub bad_depth: &'static str,
     pub is_large: fn(u64) -> String,
     pub packing: fn(u64) -> String,
-    pub goes_out: fn(&str, u64, &str, bool) -> String,
+    pub goes_out: fn(&str, u64, &str, &[String]) -> String,
     pub open_perfetto: &'static str,
     pub download_instead: &'static str,
     pub calling: &'static str,
@@ -1255,6 +1252,11 @@ fn theme_name(theme: Theme) -> &'static str {
         Theme::Dark => "Dark",
         Theme::Contrast => "High contrast",
     }
+}
+
+/// What a written file is without, as a sentence behind others; nothing if that is nothing.
+fn not_in_it(left_out: &[String]) -> String {
+    if left_out.is_empty() { String::new() } else { format!(" Not in it: {}.", left_out.join("; ")) }
 }
 
 /// Messages of the library start small and have no final dot.

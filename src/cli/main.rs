@@ -337,9 +337,6 @@ fn main() -> ExitCode {
     }
 }
 
-const WITHOUT_ARGS: &str =
-    "the arguments of events are left out: they are only in the trace that the index is of";
-
 /// Milliseconds since the Unix epoch; 0 on a computer that does not know.
 fn now_ms() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -597,7 +594,7 @@ fn write_report(
             Some(text) => out.write_all(text.as_bytes())?,
             None => return Ok(Some(usage(no_table(session, id)))),
         },
-        None => session.export(args.format.exporter(), &options, &mut out)?,
+        None => drop(session.export(args.format.exporter(), &options, &mut out)?),
     }
     // The JSON of the reference ends without a line end; a shell wants one.
     if out.last != b'\n' && args.format.exporter().is_text() {
@@ -721,11 +718,11 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         },
         None => Box::new(io::BufWriter::new(io::stdout().lock())),
     };
-    if session.exports_without_args(exporter) {
-        say!("tracedrop: {}: note: {WITHOUT_ARGS}", read::shown(&args.file));
-    }
-    session.export(exporter, &options, &mut out)?;
+    let left_out = session.export(exporter, &options, &mut out)?;
     out.flush()?;
+    for what in &left_out.0 {
+        say!("tracedrop: {}: note: not in the export: {what}", read::shown(&args.file));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -9,7 +9,7 @@ use crate::analysis::Query;
 use crate::compare::{self, CompareQuery, Comparison, Digest, PhaseFilter, Problem};
 use crate::export::link::{LinkOptions, LinkedFile, LinkedSide};
 use crate::export::redact::Outgoing;
-use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
+use crate::export::{self, EXPORTERS, ExporterInfo, Input, LeftOut, Options};
 use crate::report::view::TableQuery;
 use crate::report::{Document, Report};
 use crate::trace::Run;
@@ -130,7 +130,12 @@ impl Shown for Compared {
     }
 
     /// Markdown is made for a comment on a pull request: short, with tables folded; with notes it is whole.
-    fn export(&mut self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    fn export(
+        &mut self,
+        exporter: &ExporterInfo,
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> io::Result<LeftOut> {
         let (document, run, query) = (self.written(), Run::default(), Query::default());
         if !(exporter.applies)(&run) {
             let why = "this format holds one trace, and these are two sides";
@@ -143,7 +148,7 @@ impl Shown for Compared {
         }
         let has_notes = options.notes.as_ref().is_some_and(|notes| !notes.is_empty());
         if exporter.id == export::markdown::INFO.id && options.redact.is_none() && !has_notes {
-            return export::comment::write(&document, out);
+            return export::comment::write(&document, out).map(|()| LeftOut::default());
         }
         export::render(exporter, &Input { run: &run, document: &document, query: &query, options }, out)
     }

@@ -7,7 +7,7 @@ use crate::analysis::Query;
 use crate::base::units::Unit;
 use crate::export::link::{self, LinkedReport, Refusal};
 use crate::export::redact::Outgoing;
-use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
+use crate::export::{self, EXPORTERS, ExporterInfo, Input, LeftOut, Options};
 use crate::report::view::TableQuery;
 use crate::report::{Document, Facts, Report};
 use crate::trace::Run;
@@ -136,7 +136,12 @@ impl Shown for Linked {
         export::redact::outgoing(exporter, &input)
     }
 
-    fn export(&mut self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    fn export(
+        &mut self,
+        exporter: &ExporterInfo,
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> io::Result<LeftOut> {
         let (run, query, document) = (Run::default(), self.query(), self.written());
         if !(exporter.applies)(&run) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported()));

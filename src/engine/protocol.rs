@@ -214,8 +214,8 @@ pub enum Response {
         ticket: u32,
         file_name: String,
         bytes: u64,
-        /// The arguments of events are not in it, as they were not at hand.
-        without_args: bool,
+        /// What is not in it though it belongs there, each in words.
+        left_out: Vec<String>,
     },
     /// What was asked for with this ticket could not be done.
     Refused {

@@ -12,7 +12,7 @@ use crate::analysis::{self, Found, Query};
 use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
 use crate::export::redact::Outgoing;
-use crate::export::{self, EXPORTERS, ExporterInfo, Input, Options};
+use crate::export::{self, EXPORTERS, ExporterInfo, Input, LeftOut, Options};
 use crate::import::{FormatInfo, Import, ImportError, ImportProgress, UNREADABLE};
 use crate::index::{self, Head, Identity, Index};
 use crate::memory_run::manifest::Checksum;
@@ -627,7 +627,12 @@ impl Shown for Session {
         export::redact::outgoing(exporter, &input)
     }
 
-    fn export(&mut self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    fn export(
+        &mut self,
+        exporter: &ExporterInfo,
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> io::Result<LeftOut> {
         self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
         if !(exporter.applies)(&self.run) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported()));
@@ -673,13 +678,5 @@ impl Shown for Session {
     fn export_file_name(&self, exporter: &ExporterInfo) -> String {
         let names = self.run.traces.iter().map(|trace| trace.source.file_name.as_str());
         format!("{}.{}", stem_of(names), exporter.extension)
-    }
-
-    fn exports_without_args(&self, exporter: &ExporterInfo) -> bool {
-        let are_missing = match &self.index {
-            Some(index) => self.again.is_none() && !index.head.has_args,
-            None => self.run.traces.iter().any(|trace| trace.args.are_missing()),
-        };
-        are_missing && export::chrome_trace::is_one(exporter)
     }
 }

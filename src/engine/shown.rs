@@ -2,7 +2,7 @@
 
 use super::protocol::{CopyFormat, DocumentView, TableId};
 use crate::export::redact::Outgoing;
-use crate::export::{self, ExporterInfo, Options};
+use crate::export::{self, ExporterInfo, LeftOut, Options};
 use crate::report::view::{self, TableQuery, TableRows};
 use crate::report::{Block, Report, Table};
 use std::io::{self, Write};
@@ -15,10 +15,15 @@ pub trait Shown {
     /// A table with its rows in the order of `query`. `None` if there is no such table.
     fn table(&mut self, id: TableId, query: &TableQuery) -> Option<TableRef<'_>>;
 
-    /// Writes the reports or the trace in an exporter's format, chunk by chunk. An error of `out` is passed on;
+    /// Writes the reports or the trace in an exporter's format, chunk by chunk, and says what is not in it. An error of `out` is passed on;
     /// [`io::ErrorKind::InvalidData`] if what is to be written can not be had any more,
     /// [`io::ErrorKind::Unsupported`] if there is nothing to write in this format.
-    fn export(&mut self, exporter: &ExporterInfo, options: &Options, out: &mut dyn Write) -> io::Result<()>;
+    fn export(
+        &mut self,
+        exporter: &ExporterInfo,
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> io::Result<LeftOut>;
 
     /// The texts that such an export would have in it. Errors are those of [`Shown::export`].
     fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing>;
@@ -52,11 +57,6 @@ pub trait Shown {
 
     /// Proposed name of the file that an export goes into.
     fn export_file_name(&self, exporter: &ExporterInfo) -> String;
-
-    /// Whether an export that should have the arguments of events is without them, as they are nowhere to be had.
-    fn exports_without_args(&self, _exporter: &ExporterInfo) -> bool {
-        false
-    }
 
     /// A window of rows; empty if there is no such table.
     fn rows(&mut self, id: TableId, query: &TableQuery, offset: u64, limit: u64) -> TableRows {

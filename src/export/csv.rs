@@ -4,7 +4,7 @@
 //! A text cell that starts so gets an apostrophe in front, which spreadsheets take as "this is text".
 //! Numbers are never changed.
 
-use super::{ExporterInfo, Input, always};
+use super::{ExporterInfo, Input, LeftOut, always};
 use crate::base::units::Unit;
 use crate::report::{Block, Cells, Column, Findings, Report, RowsOf, Table, Value};
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     media_type: "text/csv; charset=utf-8",
     in_menu: true,
     applies: always,
-    write,
+    write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
     takes_part: false,
     can_redact: true,

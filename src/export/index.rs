@@ -1,6 +1,6 @@
 //! The index of a trace as a file: see [`crate::index`].
 
-use super::{EXPORTERS, ExporterInfo, Input};
+use super::{EXPORTERS, ExporterInfo, Input, LeftOut};
 use crate::index::{self, Head, SectionWriter};
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
                 .iter()
                 .all(|trace| trace.folded.is_none() && trace.beside.is_empty() && trace.text.is_empty())
     },
-    write,
+    write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
     takes_part: false,
     can_redact: false,

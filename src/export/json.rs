@@ -19,7 +19,7 @@
 //! Units: `none count id bytes ns ns_offset ns_clock ms s samples ratio unix_s plain address bytes_per_second flops
 //! flops_per_second`; `ns_offset` counts from the trace's start, `ns_clock` is on the clock of the capture.
 
-use super::{ExporterInfo, Input, always, notes};
+use super::{ExporterInfo, Input, LeftOut, always, notes};
 use crate::analysis::TextFormat;
 use crate::base::json::write::{push_f64, push_string};
 use crate::base::units::Unit;
@@ -33,7 +33,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     media_type: "application/json",
     in_menu: true,
     applies: always,
-    write,
+    write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: Some(|_| TextFormat::Json),
     takes_part: false,
     can_redact: true,

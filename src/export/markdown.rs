@@ -2,7 +2,7 @@
 //!
 //! All text out of files is escaped: it can neither break a table nor become markup, a link or HTML.
 
-use super::{ExporterInfo, Input, always, notes};
+use super::{ExporterInfo, Input, LeftOut, always, notes};
 use crate::analysis::TextFormat;
 use crate::base::text::push_visible;
 use crate::base::units::group_digits;
@@ -16,7 +16,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     media_type: "text/markdown; charset=utf-8",
     in_menu: true,
     applies: always,
-    write,
+    write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: Some(|_| TextFormat::Markdown),
     takes_part: false,
     can_redact: true,

@@ -64,7 +64,7 @@ pub struct ExporterInfo {
     /// Whether there is anything to export.
     pub applies: fn(&Run) -> bool,
     /// Writes it all, without reference layouts; see [`render`].
-    pub write: fn(&Input<'_>, &mut dyn Write) -> io::Result<()>,
+    pub write: fn(&Input<'_>, &mut dyn Write) -> io::Result<LeftOut>,
     /// Which layout of a reference tool stands in for it, where an analysis has one.
     pub reference: Option<fn(&Options) -> TextFormat>,
     /// Writes the events of a trace, of which a part can be left out.
@@ -79,6 +79,17 @@ impl ExporterInfo {
     /// Whether what it writes are lines of text.
     pub fn is_text(&self) -> bool {
         self.media_type.starts_with("text/") || self.media_type.starts_with("application/json")
+    }
+}
+
+/// What is not in a written file though it belongs there, each in words: `1,345 regions of memory`. Empty if all of it is.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct LeftOut(pub Vec<String>);
+
+impl LeftOut {
+    /// Of an exporter that writes all there is.
+    fn nothing((): ()) -> LeftOut {
+        LeftOut::default()
     }
 }
 
@@ -155,7 +166,7 @@ pub fn find(id: &str) -> Option<&'static ExporterInfo> {
 
 /// Writes `input` with `exporter`. Where a report is laid out byte for byte as by the tool it comes from,
 /// that text alone is written.
-pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     let Options { cut, redact: classes, .. } = input.options;
     let timelines = chrome_trace::is_one(exporter)
         .then(|| chrome_trace::with_timelines(input.run, &input.query.memory))
@@ -169,7 +180,7 @@ pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
         // The layouts of other tools have no place for notes.
         let has_notes = exporter.takes_notes && !input.notes().is_empty();
         if let Some(text) = reference_text(exporter, input).filter(|_| !has_notes) {
-            return out.write_all(text.as_bytes());
+            return out.write_all(text.as_bytes()).map(LeftOut::nothing);
         }
         return (exporter.write)(&Input { run: all, ..*input }, out);
     }

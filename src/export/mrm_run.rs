@@ -1,7 +1,7 @@
 //! A trace of memory accesses as a run directory of mrm-trace: the labelled trace, its regions, the cache of keys and values,
 //! metrics, pictures and a manifest. As an exporter, in a zip archive.
 
-use super::{ExporterInfo, Input};
+use super::{ExporterInfo, Input, LeftOut};
 use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::mrm::trust::run_validity;
 use crate::analysis::mrm_run::{metrics_rows, thresholds_of, view_of};
@@ -32,7 +32,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     media_type: "application/zip",
     in_menu: true,
     applies,
-    write,
+    write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
     takes_part: false,
     can_redact: false,

@@ -4,7 +4,7 @@
 //! name; its unit, titles and captions of the table, and what its report warns of, stand in the key-value metadata of the file. As an exporter, in a zip
 //! archive.
 
-use super::{ExporterInfo, Input, always};
+use super::{ExporterInfo, Input, LeftOut, always};
 use crate::archive;
 use crate::base::text::file_name;
 use crate::parquet::{self, ColumnSpec, Values, Writer};
@@ -19,7 +19,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     media_type: "application/zip",
     in_menu: true,
     applies: always,
-    write,
+    write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
     takes_part: false,
     can_redact: true,

@@ -3,7 +3,7 @@
 //!
 //! A picture has one report: of several the first. `tracedrop report --report ID --format svg` chooses.
 
-use super::{ExporterInfo, Input, always};
+use super::{ExporterInfo, Input, LeftOut, always};
 use crate::base::text::{shortened, visible};
 use crate::base::units::counted;
 use crate::report::{Block, Chart, Facts, Findings, NoteLevel, Report, Table};
@@ -18,7 +18,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     media_type: "image/svg+xml",
     in_menu: true,
     applies: always,
-    write,
+    write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
     takes_part: false,
     can_redact: true,

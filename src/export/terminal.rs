@@ -2,7 +2,7 @@
 //!
 //! Control characters are shown, never sent. Long tables are cut; what is left out is counted below.
 
-use super::{ExporterInfo, Input, Options, always, notes};
+use super::{ExporterInfo, Input, LeftOut, Options, always, notes};
 use crate::analysis::TextFormat;
 use crate::base::text::visible;
 use crate::base::units::group_digits;
@@ -17,7 +17,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     media_type: "text/plain; charset=utf-8",
     in_menu: false,
     applies: always,
-    write,
+    write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: Some(|options| TextFormat::Terminal { width: options.width as usize }),
     takes_part: false,
     can_redact: true,

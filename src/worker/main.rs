@@ -540,14 +540,18 @@ fn export(shown: &mut dyn Shown, ticket: u32, id: &str, what: ShareOptions) {
     let mut parts = BlobParts::new(Some(ticket));
     let options = export_options(what);
     let too_large = "close other tabs, or export with the tracedrop command";
-    if let Err(error) = shown.export(exporter, &options, &mut parts).and_then(|()| parts.flush()) {
-        let hint = match error.kind() {
-            io::ErrorKind::InvalidData => "open the file again",
-            io::ErrorKind::Unsupported => "",
-            _ => too_large,
-        };
-        return refuse("export-failed", error.to_string(), hint);
-    }
+    let written = shown.export(exporter, &options, &mut parts);
+    let left_out = match written.and_then(|left_out| parts.flush().map(|()| left_out)) {
+        Ok(left_out) => left_out.0,
+        Err(error) => {
+            let hint = match error.kind() {
+                io::ErrorKind::InvalidData => "open the file again",
+                io::ErrorKind::Unsupported => "",
+                _ => too_large,
+            };
+            return refuse("export-failed", error.to_string(), hint);
+        }
+    };
     match parts.blob(exporter.media_type) {
         Ok(blob) => {
             // Whoever takes something out does not want it in the name.
@@ -555,8 +559,7 @@ fn export(shown: &mut dyn Shown, ticket: u32, id: &str, what: ShareOptions) {
                 true => shown.export_file_name(exporter),
                 false => format!("trace.{}", exporter.extension),
             };
-            let without_args = shown.exports_without_args(exporter);
-            let response = Response::Exported { ticket, file_name, bytes: parts.bytes, without_args };
+            let response = Response::Exported { ticket, file_name, bytes: parts.bytes, left_out };
             post_with(&response, blob.as_ref());
         }
         Err(_) => {

@@ -96,6 +96,7 @@ indexTest('from the list, without the file; and forgotten', async (page) => {
   await checkTotals(page, made.small);
   const { trace } = await contents(page);
   assert.match(trace.toString('utf8', trace.length - 2000), /"arguments":"left out/);
+  await page.getByText('Not in it: the arguments of events, which are only in the trace itself.').waitFor();
   // Once the trace is chosen, the same tab has its arguments.
   await page.getByRole('button', { name: 'Choose the trace' }).waitFor();
   await choose(page, SMALL);
@@ -225,7 +226,16 @@ indexTest('in a frame that may store nothing everything else works', async (page
 indexTest('where there is no room what is oldest goes, or nothing is kept, and everything else works', async (page) => {
   const session = await page.context().newCDPSession(page);
   const origin = new URL(given.site.url).origin;
-  const usage = () => page.evaluate(async () => (await navigator.storage.estimate()).usage);
+  // What was stored shows in the estimate a little later.
+  const usage = async () => {
+    const now = () => page.evaluate(async () => (await navigator.storage.estimate()).usage);
+    for (let before = await now(); ; ) {
+      await page.waitForTimeout(700);
+      const after = await now();
+      if (after === before) return after;
+      before = after;
+    }
+  };
   // What is kept of the site itself counts as well.
   await siteIsKept(page);
   const before = await usage();

@@ -159,7 +159,7 @@ pageTest('the directory of a run opens as one, with what lies beside its trace; 
   await report(page).locator('.table').first().getByText('trace.parquet').first().waitFor();
   assert.match(await report(page).locator('.table').first().textContent(), /trace\.parquet✓ ok/);
   await page.getByTestId('folder-input').setInputFiles(join(mrm, 'runs-latest'));
-  await page.locator('[role=tab][title="2 files"][aria-selected=true]').waitFor();
+  await page.locator('[role=tab][title="2 runs"][aria-selected=true]').waitFor();
   await read(page);
   await panel(page).getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Run directory', exact: true }).click();
   assert.equal(await report(page).locator('.report-summary').textContent(), '2 runs, none of which is known to be contaminated.');

@@ -51,7 +51,7 @@ enum Stage {
 struct Packed {
     file_name: String,
     bytes: u64,
-    without_args: bool,
+    left_out: Vec<String>,
 }
 
 /// The dialog of a tab, open while `tab.share` says so.
@@ -119,9 +119,9 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
                 }
                 match answer {
                     Answer::ExportProgress(bytes) => stage.set(Stage::Packing(bytes)),
-                    Answer::Exported { file_name, bytes, without_args, blob } => {
+                    Answer::Exported { file_name, bytes, left_out, blob } => {
                         held.set_value(Some(blob));
-                        stage.set(Stage::Ready(Packed { file_name, bytes, without_args }));
+                        stage.set(Stage::Ready(Packed { file_name, bytes, left_out }));
                     }
                     Answer::Refused(failure) => {
                         let text = (words().refused)(&failure.what, &failure.hint);
@@ -228,7 +228,7 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
                 Stage::Over(text) => view! { <p><Icon shape=Shape::Check />" "{text}</p> }.into_any(),
                 Stage::Ready(packed) => {
                     let name = text::visible(&packed.file_name);
-                    let about = (words().sharing.goes_out)(&name, packed.bytes, browser::PERFETTO, packed.without_args);
+                    let about = (words().sharing.goes_out)(&name, packed.bytes, browser::PERFETTO, &packed.left_out);
                     let again = packed.clone();
                     view! {
                         <p>{about}</p>
@@ -585,7 +585,7 @@ fn Redaction(
                     let list = list_of(&view);
                     browser::download_text(words().sharing.preview_name, &list, "text/tab-separated-values");
                     let n_bytes = list.len() as u64;
-                    tab.app.say((words().exported)(words().sharing.preview_name, n_bytes, false));
+                    tab.app.say((words().exported)(words().sharing.preview_name, n_bytes, &[]));
                 }
                 Answer::Refused(failure) => {
                     tab.app.alert((words().refused)(&failure.what, &failure.hint));
@@ -918,11 +918,10 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
             |ticket| Request::Share { ticket, exporter: TRACEDROP_FILE.to_string(), options },
             move |answer| match answer {
                 _ if turn.try_get_value() != Some(this_turn) => {}
-                Answer::Exported { file_name, bytes, without_args, blob } => {
+                Answer::Exported { file_name, bytes, left_out, blob } => {
                     blobs[at].set_value(Some(blob));
-                    written.update(|written| {
-                        written.packed[at] = Some(Packed { file_name, bytes, without_args })
-                    });
+                    written
+                        .update(|written| written.packed[at] = Some(Packed { file_name, bytes, left_out }));
                 }
                 Answer::Refused(failure) => {
                     let text = (words().refused)(&failure.what, &failure.hint);
@@ -956,7 +955,7 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
         if let Some(blob) = blobs[usize::from(with_all.get_untracked())].get_value() {
             browser::download(&packed.file_name, &blob);
             let name = text::visible(&packed.file_name);
-            tab.app.say((words().exported)(&name, packed.bytes, false));
+            tab.app.say((words().exported)(&name, packed.bytes, &packed.left_out));
             tab.share.set(None);
         }
     };

@@ -57,10 +57,10 @@ pub fn write(
     numbers: &mut Numbers,
     w: &mut Writer<'_>,
     notes: &mut Vec<(&'static str, String)>,
-) {
+) -> u64 {
     let table = &trace.scoring_calls;
     if table.is_empty() {
-        return;
+        return 0;
     }
     let origin_s = origin_seconds(table);
     let (mut calls, mut n_left_out) = place_calls(table, origin_s);
@@ -95,6 +95,7 @@ pub fn write(
     if n_flows > 0 {
         notes.push(("flows_not_written", n_flows.to_string()));
     }
+    n_left_out as u64
 }
 
 /// The whole second before the first call. Time stamps are doubles of seconds since 1970 and lose nothing when it is

@@ -25,9 +25,10 @@ mod writer;
 
 pub use calls::MAX_CALL_FLOWS;
 
-use super::{ExporterInfo, Input, Options};
+use super::{ExporterInfo, Input, LeftOut, Options};
 use crate::analysis::memory_query::MemoryQuery;
 use crate::base::json::{Number, unescape_to_string};
+use crate::base::units::counted;
 use crate::trace::args::ArgsTable;
 use crate::trace::builder::{OWN_FACT, for_each_member};
 use crate::trace::{Run, Trace};
@@ -62,8 +63,8 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
     applies: has_times,
     write: |input: &Input<'_>, out: &mut dyn Write| {
         let mut packer = GzEncoder::new(out, Compression::fast());
-        write_checked(input, &mut packer)?;
-        packer.finish().map(drop)
+        let left_out = write_checked(input, &mut packer)?;
+        packer.finish().map(|_| left_out)
     },
     reference: None,
     takes_part: true,
@@ -110,12 +111,12 @@ pub fn with_timelines(run: &Run, query: &MemoryQuery) -> Option<(Run, Vec<bool>)
 }
 
 /// [`write`] to `out`. An error also if arguments can not be read any more.
-fn write_checked(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write_checked(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     let mut result: io::Result<()> = Ok(());
     let args = || input.run.traces.iter().map(|trace| &trace.args);
     // What a report could not read is not the export's problem.
     args().for_each(|args| drop(args.take_problem()));
-    write(input.run, input.options, &mut |bytes| {
+    let left_out = write(input.run, input.options, &mut |bytes| {
         if result.is_ok() && !args().any(ArgsTable::has_problem) {
             result = out.write_all(bytes);
         }
@@ -123,7 +124,7 @@ fn write_checked(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     result?;
     match args().find_map(ArgsTable::take_problem) {
         Some(why) => Err(io::Error::new(io::ErrorKind::InvalidData, format!("arguments are missing: {why}"))),
-        None => Ok(()),
+        None => Ok(left_out),
     }
 }
 
@@ -134,7 +135,7 @@ const EXACT_NS: i64 = 1 << 53;
 const ARGUMENTS_MISSING: &str = "\"left out: they are in the trace that the index is of\"";
 
 /// Writes the whole file, handing on chunks of about 256 KiB.
-pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) {
+pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) -> LeftOut {
     let mut w = Writer::new(sink);
     w.raw("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
     let mut facts = OwnFacts::before(run);
@@ -151,7 +152,7 @@ pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) {
     }
     for (trace, state) in run.traces.iter().zip(&mut states) {
         state.write_events(&mut w, &mut facts);
-        calls::write(trace, options, &mut numbers, &mut w, &mut facts.notes);
+        facts.calls_left_out += calls::write(trace, options, &mut numbers, &mut w, &mut facts.notes);
         profiles::write(trace, &mut numbers, &mut w, &mut facts.notes);
     }
     w.raw("\n]");
@@ -162,6 +163,7 @@ pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) {
     write_metadata(run, &facts, &mut w);
     w.raw("}\n");
     w.finish();
+    left_out(run, &facts)
 }
 
 /// What this file says of how it was made.
@@ -179,6 +181,8 @@ struct OwnFacts {
     /// Regions of memory, and lives of blocks, that there was no room for.
     regions_left_out: u64,
     blocks_left_out: u64,
+    /// Calls whose times are no times.
+    calls_left_out: u64,
     /// Further members: name and JSON value.
     notes: Vec<(&'static str, String)>,
     /// Those of an earlier export.
@@ -226,6 +230,32 @@ impl OwnFacts {
             && self.blocks_left_out == 0
             && self.notes.is_empty()
     }
+}
+
+/// The same in words, for who asked for the file.
+fn left_out(run: &Run, facts: &OwnFacts) -> LeftOut {
+    let counts = [
+        (
+            "the ",
+            facts.regions_left_out,
+            "least accessed region of memory",
+            "least accessed regions of memory",
+        ),
+        (
+            "the ",
+            facts.blocks_left_out,
+            "least accessed life of a KV block",
+            "least accessed lives of KV blocks",
+        ),
+        ("", facts.flows_left_out, "arrow without a place", "arrows without a place"),
+        ("", facts.values_left_out, "counter value that is no number", "counter values that are no numbers"),
+        ("", facts.calls_left_out, "call without a time", "calls without a time"),
+    ];
+    let counts = counts.iter().filter(|(_, n, ..)| *n > 0);
+    let counts = counts.map(|(before, n, one, many)| format!("{before}{}", counted(*n, one, many)));
+    let args = run.traces.iter().any(|trace| trace.args.are_missing());
+    let args = args.then(|| "the arguments of events, which are only in the trace itself".to_string());
+    LeftOut(counts.chain(args).collect())
 }
 
 /// Members whose members readers list as facts of their own: `otherData.version`.

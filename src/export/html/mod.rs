@@ -3,7 +3,7 @@
 //!
 //! All text out of files is escaped, and only the style and the script whose checksums stand in the policy are let run.
 
-use super::{ExporterInfo, Input, always, notes};
+use super::{ExporterInfo, Input, LeftOut, always, notes};
 use crate::base::text;
 use crate::base::units::group_digits;
 use crate::report::{Block, Chart, Facts, Findings, NoteLevel, Notes, Report, Table, Value};
@@ -18,7 +18,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     media_type: "text/html; charset=utf-8",
     in_menu: true,
     applies: always,
-    write,
+    write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
     takes_part: false,
     can_redact: true,

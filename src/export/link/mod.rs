@@ -13,7 +13,7 @@ mod short;
 pub use content::{LinkedFile, LinkedReport, LinkedSide, TableSpot};
 pub use short::MAX_SHORT_FRAGMENT_BYTES;
 
-use super::{ExporterInfo, Input, always};
+use super::{ExporterInfo, Input, LeftOut, always};
 use crate::base::json::Json;
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
         };
         let fragment =
             fragment.map_err(|refusal| io::Error::new(io::ErrorKind::Unsupported, refusal.to_string()))?;
-        out.write_all(fragment.as_bytes())
+        out.write_all(fragment.as_bytes()).map(LeftOut::nothing)
     },
     reference: None,
     takes_part: false,

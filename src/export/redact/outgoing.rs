@@ -219,7 +219,7 @@ fn in_tracedrop_file(input: &Input<'_>, picker: &mut Picker) -> io::Result<()> {
         push_string(text, &mut quoted);
     }
     picker.write_all(&quoted)?;
-    render(&chrome_trace::INFO, input, picker)
+    render(&chrome_trace::INFO, input, picker).map(drop)
 }
 
 fn sort_of(text: &str, judge: &mut Redactor) -> Sort {

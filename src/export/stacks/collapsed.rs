@@ -9,7 +9,7 @@ use super::{place_name, profile_name, thread_path};
 use crate::analysis::timeline::shown;
 use crate::base::strings::StringId;
 use crate::base::text::push_visible;
-use crate::export::{ExporterInfo, Input};
+use crate::export::{ExporterInfo, Input, LeftOut};
 use crate::trace::Trace;
 use crate::trace::samples::StackId;
 use crate::trace::tracks::TrackKind;
@@ -23,7 +23,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     media_type: "text/plain; charset=utf-8",
     in_menu: true,
     applies: has_thread_slices,
-    write: write_slices,
+    write: |input, out| write_slices(input, out).map(LeftOut::nothing),
     reference: None,
     takes_part: true,
     can_redact: true,
@@ -37,7 +37,7 @@ pub const SAMPLES_INFO: ExporterInfo = ExporterInfo {
     media_type: "text/plain; charset=utf-8",
     in_menu: true,
     applies: has_samples,
-    write: write_samples,
+    write: |input, out| write_samples(input, out).map(LeftOut::nothing),
     reference: None,
     takes_part: true,
     can_redact: true,

@@ -9,7 +9,7 @@ use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by
 use super::{frame_name, place_name, profile_name};
 use crate::analysis::timeline::{process_label, shown, thread_label};
 use crate::base::strings::StringId;
-use crate::export::{ExporterInfo, Input};
+use crate::export::{ExporterInfo, Input, LeftOut};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::samples::{FrameId, StackId};
 use crate::trace::slices::{Class, UNFINISHED};
@@ -25,7 +25,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     media_type: "application/json",
     in_menu: true,
     applies: |run| has_slices(run) || has_samples(run),
-    write,
+    write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
     takes_part: true,
     can_redact: true,

@@ -10,7 +10,7 @@ use super::{
 use super::{frame_name, place_name, profile_name, stack_frames, thread_path};
 use crate::analysis::timeline::shown;
 use crate::base::strings::StringId;
-use crate::export::{ExporterInfo, Input};
+use crate::export::{ExporterInfo, Input, LeftOut};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::{Run, Trace};
 use rustc_hash::FxHashMap;
@@ -23,7 +23,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     media_type: "application/json",
     in_menu: true,
     applies: |run| has_slices(run) || has_samples(run),
-    write,
+    write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
     takes_part: true,
     can_redact: true,

@@ -16,7 +16,7 @@ use crate::base::json::Json;
 use crate::export::link::Refusal;
 use crate::export::link::content::{short_list, text, unit_name, unit_of};
 use crate::export::link::json::JsonWriter;
-use crate::export::{ExporterInfo, Input, always};
+use crate::export::{ExporterInfo, Input, LeftOut, always};
 use crate::report::chart::{
     Axis, Bars, Chart, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Period, Plot, Point, Points,
     Spans, Stretch, Threshold, Tone,
@@ -38,8 +38,9 @@ pub static INFO: ExporterInfo = ExporterInfo {
     media_type: "application/json",
     in_menu: false,
     applies: always,
-    write: |input: &Input<'_>, out: &mut dyn Write| -> io::Result<()> {
-        out.write_all(write(input.document.reports).unwrap_or_default().as_bytes())
+    write: |input: &Input<'_>, out: &mut dyn Write| -> io::Result<LeftOut> {
+        let charts = write(input.document.reports).unwrap_or_default();
+        out.write_all(charts.as_bytes()).map(LeftOut::nothing)
     },
     reference: None,
     takes_part: false,

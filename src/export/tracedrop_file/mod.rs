@@ -19,7 +19,7 @@ mod write;
 
 pub use read::{Refusal, TracedropFile, is_one, open};
 
-use super::{ExporterInfo, always};
+use super::{ExporterInfo, LeftOut, always};
 
 /// Ending of its name, without the dot.
 pub const EXTENSION: &str = "tracedrop";
@@ -55,7 +55,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
     media_type: "application/vnd.tracedrop",
     in_menu: false,
     applies: always,
-    write: write::write,
+    write: |input, out| write::write(input, out).map(LeftOut::nothing),
     reference: None,
     takes_part: false,
     can_redact: true,

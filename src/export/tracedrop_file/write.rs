@@ -101,7 +101,7 @@ pub fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
         members.add(&format!("{TABLES}{name}"), Effort::None, |out| out.write_all(&bytes))?;
     }
     if with_index {
-        members.add(INDEX, Effort::Fast, |out| (index::INFO.write)(input, out))?;
+        members.add(INDEX, Effort::Fast, |out| (index::INFO.write)(input, out).map(drop))?;
         members.hold_last(MAX_INDEX_BYTES, "what was read is too much for such a file; write it without")?;
     }
     let manifest = manifest(input, max_rows, &members.list);
