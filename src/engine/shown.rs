@@ -15,8 +15,8 @@ pub trait Shown {
     /// A table with its rows in the order of `query`. `None` if there is no such table.
     fn table(&mut self, id: TableId, query: &TableQuery) -> Option<TableRef<'_>>;
 
-    /// Writes the reports or the trace in an exporter's format, chunk by chunk, and says what is not in it. An error of `out` is passed on;
-    /// [`io::ErrorKind::InvalidData`] if what is to be written can not be had any more,
+    /// Writes the reports or the trace in an exporter's format, chunk by chunk, and says what is not in it.
+    /// An error of `out` is passed on; [`io::ErrorKind::InvalidData`] if what is to be written can not be had any more,
     /// [`io::ErrorKind::Unsupported`] if there is nothing to write in this format.
     fn export(
         &mut self,

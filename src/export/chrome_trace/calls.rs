@@ -51,6 +51,7 @@ struct Lane {
     tid: u64,
 }
 
+/// Writes the calls of `trace`, and gives how many are left out.
 pub fn write(
     trace: &Trace,
     options: &Options,

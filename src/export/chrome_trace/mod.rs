@@ -134,7 +134,7 @@ const EXACT_NS: i64 = 1 << 53;
 /// Said in a file without the arguments of its events, as JSON.
 const ARGUMENTS_MISSING: &str = "\"left out: they are in the trace that the index is of\"";
 
-/// Writes the whole file, handing on chunks of about 256 KiB.
+/// Writes the whole file, handing on chunks of about 256 KiB, and says what is not in it.
 pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) -> LeftOut {
     let mut w = Writer::new(sink);
     w.raw("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
