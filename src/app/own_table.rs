@@ -78,7 +78,7 @@ impl OwnTable {
             OwnTable::MemoryThresholds => "0.9, 10, 0.5, 1",
             OwnTable::MemoryPhases => r#"[{"phase": "weight_load", "start_ns": 0, "end_ns": 1000000}]"#,
             OwnTable::MemoryRanges => {
-                r#"[{"addr_start": 4096, "addr_end": 8192, "region_type": "kv_cache"}]"#
+                r#"[{"addr_start": "0x7f3a40000000", "addr_end": "0x7f3a48000000", "region_type": "kv_cache"}]"#
             }
             OwnTable::Path => "ProfilerStep @ 2",
         }

@@ -656,7 +656,7 @@ static ENGLISH: Words = Words {
     ranges_from: |name| format!("From the file {name}."),
     ranges_taken_with: |name| format!("{name} is taken as the address ranges of what was opened with it."),
     ranges_taken: |name, trace| format!("{name} is taken as the address ranges of {trace}."),
-    memory_ranges_explanation: "JSON, a list of addr_start, addr_end and region_type, as in kv_ranges.json. For this file only.",
+    memory_ranges_explanation: "JSON, a list of addr_start, addr_end and region_type, as in kv_ranges.json; addresses are numbers, or texts in hexadecimal. For this file only.",
     save_svg: "Save this picture as SVG",
     path_of_title: "Choose the range that the path is of",
     path_of_explanation: "A part of the name of a range, and which of them, counted from 0: ProfilerStep @ 2, or ProfilerStep @ 2..4 for several. Without it the path is that of the longest step. For this file only.",

@@ -13,12 +13,13 @@ pub struct AddressRange {
     pub region_type: String,
 }
 
-/// From JSON: `[{"addr_start": …, "addr_end": …, "region_type": …}]`; further members count for nothing.
+/// From JSON: `[{"addr_start": …, "addr_end": …, "region_type": …}]`; further members count for nothing. Addresses are numbers, or
+/// texts in hexadecimal, as collectors print them and as they stand in reports.
 pub fn parse(json: &str) -> Result<Vec<AddressRange>, Problem> {
     let mut ranges = Vec::new();
     settings::for_each_object(json, |object| {
         let address =
-            |name: &str| object.unsigned(name)?.ok_or_else(|| Problem::new(format!("a range has no {name}")));
+            |name: &str| object.address(name)?.ok_or_else(|| Problem::new(format!("a range has no {name}")));
         ranges.push(AddressRange {
             addr_start: address("addr_start")?,
             addr_end: address("addr_end")?,
@@ -126,6 +127,28 @@ mod tests {
             for page in (0..90).chain(u64::MAX - 90..=u64::MAX) {
                 prop_assert_eq!(pages.get(page), plain.get(&page).copied());
             }
+        }
+    }
+
+    #[test]
+    fn addresses_are_numbers_or_as_they_are_printed() {
+        let range = |start: &str| {
+            parse(&format!(r#"[{{"addr_start": {start}, "addr_end": 0, "region_type": "kv_cache"}}]"#))
+        };
+        for (start, address) in [
+            ("4096", 4096),
+            (r#""4096""#, 4096),
+            (r#""0x1000""#, 4096),
+            (r#""0X7F3a40e79300""#, 0x7f3a_40e7_9300),
+            (r#""0xffffffffffffffff""#, u64::MAX),
+        ] {
+            assert_eq!(range(start).map(|ranges| ranges[0].addr_start), Ok(address), "{start}");
+        }
+        for start in
+            [r#""0x""#, r#""0x+1""#, r#""7f3a40e79300""#, r#""0x10000000000000000""#, "-1", "[]", "\"\""]
+        {
+            let problem = range(start).unwrap_err().to_string();
+            assert!(problem.starts_with("addr_start is no address: "), "{start}: {problem}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Lists of objects in JSON, as people give them: phases, rules, address ranges.
 
 use crate::base::json::{Dialect, Number, Parser, RawStr, Token, unescape_to_string};
+use crate::base::text;
 
 /// What is wrong with a list, lower case, no final dot.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,10 +64,25 @@ impl<'a> Object<'a> {
         Ok(Some(ns.ceil() as i64))
     }
 
-    /// An integer that is not negative, if it is there.
-    pub fn unsigned(&self, name: &str) -> Result<Option<u64>, Problem> {
+    /// An address, if it is there: a number, or a text as addresses are printed, `"0x7f3a40e79300"`.
+    pub fn address(&self, name: &str) -> Result<Option<u64>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        Number::as_u64(value).map(Some).ok_or_else(|| Problem::new(format!("{name} is no address")))
+        let printed = || {
+            let text = self.text(name).ok()??;
+            match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+                // A sign may stand before what `from_str_radix` reads.
+                Some(digits) if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => {
+                    u64::from_str_radix(digits, 16).ok()
+                }
+                Some(_) => None,
+                None => Number::as_u64(text.as_bytes()),
+            }
+        };
+        let no_address = || {
+            let shown = text::example(value, text::IN_A_SENTENCE);
+            Problem::new(format!(r#"{name} is no address: {shown}; write 4096, or "0x1000""#))
+        };
+        Number::as_u64(value).or_else(printed).map(Some).ok_or_else(no_address)
     }
 }
 
