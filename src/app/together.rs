@@ -6,11 +6,10 @@ use super::widgets::MenuItem;
 use super::words::words;
 use leptos::prelude::*;
 use std::collections::BTreeSet;
-use tracedrop::analysis::mrm_run;
 use tracedrop::base::text;
 use tracedrop::engine::folder::{
-    RunIn, archive_stem, are_ranks_of_one_run, is_run, may_be_archive, may_be_trace, name_in_run, runs_among,
-    without_tables_of_runs,
+    REPORT_ON_RUNS, RunIn, archive_stem, are_ranks_of_one_run, is_run, may_be_archive, may_be_trace,
+    name_in_run, runs_among, without_tables_of_runs,
 };
 use tracedrop::engine::protocol::{DocumentView, FileView};
 
@@ -50,7 +49,7 @@ pub fn name(files: &[Picked]) -> String {
 /// What the tab of files that were read together is called, if they turn out to be more than files. `None` if it keeps its name.
 pub fn name_of_fellows(document: &DocumentView) -> Option<String> {
     let n_files = document.files.len();
-    let are_runs = n_files > 1 && document.reports.iter().any(|report| report.id == mrm_run::INFO.id);
+    let are_runs = n_files > 1 && document.reports.iter().any(|report| report.id == REPORT_ON_RUNS);
     let fellows = match are_ranks(document.files.iter().map(|account| &account.file)) {
         true => Fellows::Ranks,
         false if are_runs => Fellows::Runs,

@@ -1,6 +1,7 @@
 //! What names of files say, before anything is read: which of a folder may be traces, and which belong together.
 
 use super::protocol::{FormatView, LinkedFile, LinkedSide};
+use crate::analysis::mrm_run;
 use crate::base::text::number_behind;
 use crate::import::{Confidence, address_ranges};
 use crate::memory_run;
@@ -152,6 +153,9 @@ fn split(path: &str) -> (&str, &str) {
 
 /// The file that is read of a run's directory.
 pub const TRACE_OF_RUN: &str = memory_run::TRACE;
+
+/// `id` of the report that run directories get.
+pub const REPORT_ON_RUNS: &str = mrm_run::INFO.id;
 
 /// Whether files of these bare names are the directory of a run of memory accesses.
 pub fn is_run<'a>(names: impl Iterator<Item = &'a str> + Clone) -> bool {

@@ -90,6 +90,8 @@ export async function openPage(
   page.console = [];
   page.violations = [];
   page.on('console', (message) => {
+    // Said by whom a test asked to block it.
+    if (context.serviceWorkers === 'block' && message.text().startsWith('Service Worker registration blocked')) return;
     if (['error', 'warning'].includes(message.type())) page.console.push(`${message.type()}: ${message.text()}`);
   });
   page.on('pageerror', (error) => page.console.push(`uncaught: ${error.message}`));
