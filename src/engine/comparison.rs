@@ -148,7 +148,7 @@ impl Shown for Compared {
         }
         let has_notes = options.notes.as_ref().is_some_and(|notes| !notes.is_empty());
         if exporter.id == export::markdown::INFO.id && options.redact.is_none() && !has_notes {
-            return export::comment::write(&document, out).map(|()| LeftOut::default());
+            return export::comment::write(&document, out).map(LeftOut::nothing);
         }
         export::render(exporter, &Input { run: &run, document: &document, query: &query, options }, out)
     }

@@ -88,7 +88,7 @@ pub struct LeftOut(pub Vec<String>);
 
 impl LeftOut {
     /// Of an exporter that writes all there is.
-    fn nothing((): ()) -> LeftOut {
+    pub(crate) fn nothing((): ()) -> LeftOut {
         LeftOut::default()
     }
 }

@@ -41,8 +41,8 @@ async function rows(page, title) {
   while (all.size < n) {
     const before = all.size;
     await scrollBy(section.getByRole('region'), 'PageDown');
-    for (let n = 0; all.size === before; n += 1) {
-      assert.ok(n < 500, `rows below the first ${before} of ${title}`);
+    for (let tries = 0; all.size === before; tries += 1) {
+      assert.ok(tries < 500, `rows below the first ${before} of ${title}`);
       await collect();
     }
   }

@@ -157,13 +157,14 @@ pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) -> LeftO
     }
     w.raw("\n]");
     tracks::write_samples(&states, &mut w);
-    if run.traces.iter().any(|trace| trace.args.are_missing()) {
+    facts.are_args_missing = run.traces.iter().any(|trace| trace.args.are_missing());
+    if facts.are_args_missing {
         facts.notes.push(("arguments", ARGUMENTS_MISSING.to_string()));
     }
     write_metadata(run, &facts, &mut w);
     w.raw("}\n");
     w.finish();
-    left_out(run, &facts)
+    facts.left_out()
 }
 
 /// What this file says of how it was made.
@@ -183,6 +184,8 @@ struct OwnFacts {
     blocks_left_out: u64,
     /// Calls whose times are no times.
     calls_left_out: u64,
+    /// The arguments of events are only in the trace itself.
+    are_args_missing: bool,
     /// Further members: name and JSON value.
     notes: Vec<(&'static str, String)>,
     /// Those of an earlier export.
@@ -230,32 +233,38 @@ impl OwnFacts {
             && self.blocks_left_out == 0
             && self.notes.is_empty()
     }
-}
 
-/// The same in words, for who asked for the file.
-fn left_out(run: &Run, facts: &OwnFacts) -> LeftOut {
-    let counts = [
-        (
-            "the ",
-            facts.regions_left_out,
-            "least accessed region of memory",
-            "least accessed regions of memory",
-        ),
-        (
-            "the ",
-            facts.blocks_left_out,
-            "least accessed life of a KV block",
-            "least accessed lives of KV blocks",
-        ),
-        ("", facts.flows_left_out, "arrow without a place", "arrows without a place"),
-        ("", facts.values_left_out, "counter value that is no number", "counter values that are no numbers"),
-        ("", facts.calls_left_out, "call without a time", "calls without a time"),
-    ];
-    let counts = counts.iter().filter(|(_, n, ..)| *n > 0);
-    let counts = counts.map(|(before, n, one, many)| format!("{before}{}", counted(*n, one, many)));
-    let args = run.traces.iter().any(|trace| trace.args.are_missing());
-    let args = args.then(|| "the arguments of events, which are only in the trace itself".to_string());
-    LeftOut(counts.chain(args).collect())
+    /// What is not in the file in words, for who asked for the file.
+    fn left_out(&self) -> LeftOut {
+        let counts = [
+            (
+                "the ",
+                self.regions_left_out,
+                "least accessed region of memory",
+                "least accessed regions of memory",
+            ),
+            (
+                "the ",
+                self.blocks_left_out,
+                "least accessed life of a KV block",
+                "least accessed lives of KV blocks",
+            ),
+            ("", self.flows_left_out, "arrow without a place", "arrows without a place"),
+            (
+                "",
+                self.values_left_out,
+                "counter value that is no number",
+                "counter values that are no numbers",
+            ),
+            ("", self.calls_left_out, "call without a time", "calls without a time"),
+        ];
+        let counts = counts.iter().filter(|(_, n, ..)| *n > 0);
+        let counts = counts.map(|(before, n, one, many)| format!("{before}{}", counted(*n, one, many)));
+        let args = self
+            .are_args_missing
+            .then(|| "the arguments of events, which are only in the trace itself".to_string());
+        LeftOut(counts.chain(args).collect())
+    }
 }
 
 /// Members whose members readers list as facts of their own: `otherData.version`.
