@@ -244,5 +244,42 @@ fn zstd(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, scanner, readers, index, zstd);
+/// Threads and names that collide under hashes that anyone can compute, beside as many that count up: both must take the same time a byte,
+/// however many there are.
+fn chosen_keys(criterion: &mut Criterion) {
+    /// The inverse of the factor of rustc-hash 2, so that all products are small.
+    const INVERSE: u64 = inverse(0xf135_7aea_2e62_a9c5);
+    let mut group = criterion.benchmark_group("chosen keys");
+    group.sample_size(10);
+    let event =
+        |tid: i64| format!("{{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"pid\":1,\"tid\":{tid}}},\n");
+    for n in [25_000u64, 100_000] {
+        for (name, factor) in [("counting", 1), ("colliding", INVERSE)] {
+            let events: String = (1..=n).map(|at| event(at.wrapping_mul(factor) as i64)).collect();
+            let bytes = format!("[\n{}]", events.trim_end_matches(",\n")).into_bytes();
+            group.throughput(Throughput::BytesDecimal(bytes.len() as u64));
+            group.bench_function(format!("{n} threads, {name}"), |bencher| {
+                bencher.iter(|| {
+                    let mut import = Import::new("threads.json", bytes.len() as u64);
+                    bytes.chunks(CHUNK_BYTES).for_each(|chunk| import.feed(chunk));
+                    black_box(import.finish().map(|trace| trace.threads.len()))
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+/// What an odd number is to be multiplied with to give 1.
+const fn inverse(odd: u64) -> u64 {
+    let mut inverse = odd;
+    let mut round = 0;
+    while round < 5 {
+        inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
+        round += 1;
+    }
+    inverse
+}
+
+criterion_group!(benches, scanner, readers, index, zstd, chosen_keys);
 criterion_main!(benches);

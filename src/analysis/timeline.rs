@@ -1,11 +1,11 @@
 //! What the reports on timelines share: the extent of a trace, names across traces, classes of slices.
 
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::report::chart::Lines;
 use crate::report::{Cells, Column, Table, TextCells};
 use crate::trace::tracks::Key;
 use crate::trace::{Run, Trace};
-use rustc_hash::FxHashMap;
 
 /// Longer tables are cut; the rest is counted in [`Table::n_left_out`].
 pub const MAX_ROWS: usize = 200_000;
@@ -18,7 +18,7 @@ pub fn applies(run: &Run) -> bool {
 /// Numbers for texts that are equal in all traces of a run.
 #[derive(Default)]
 pub struct Names<'a> {
-    ids: FxHashMap<Option<&'a str>, u32>,
+    ids: HashMap<Option<&'a str>, u32>,
     texts: Vec<Option<&'a str>>,
     /// By string number of the current trace; `u32::MAX` where not yet looked up.
     current: Vec<u32>,

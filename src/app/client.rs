@@ -2,9 +2,9 @@
 
 use super::browser::{Attached, Blob, Port, WorkerHandle};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use tracedrop::base::hash::HashMap;
 use tracedrop::engine::protocol::{
     self, BudgetView, DocumentView, Failure, FormatView, KeptView, LeftOutView, NamedFile, PreviewView,
     Progress, Request, Response,

@@ -1,6 +1,7 @@
 //! What every stage uses and what knows nothing of traces: text, numbers, lines, JSON.
 
 pub mod column;
+pub mod hash;
 pub mod json;
 pub mod lines;
 pub mod pace;

@@ -340,7 +340,7 @@ fn list_items(
     odd: &mut Unescape,
 ) -> Result<Vec<(Option<String>, u32)>, JsonError> {
     let mut items: Vec<(Option<String>, u32)> = Vec::new();
-    let mut places = rustc_hash::FxHashMap::default();
+    let mut places = crate::base::hash::HashMap::default();
     let end = nodes[container as usize].next;
     let mut node = container + 1;
     let mut after = nodes[container as usize].start as usize + 1;

@@ -3,6 +3,7 @@
 //! Takes `&str` or raw bytes, gives [`StringId`]s that stay valid for the life of the table.
 //! It never forgets a string and does not count uses.
 
+use super::hash::Secret;
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -50,7 +51,7 @@ struct Slot {
     short: [u64; 2],
     /// Id + 1; 0 is free.
     id: u32,
-    /// See [`hash_of`].
+    /// See [`StringTable::hash_of`].
     hash: u32,
 }
 
@@ -64,12 +65,18 @@ pub struct StringTable {
     spans: Vec<Span>,
     /// Invariant: a power of two long, at most 3/4 full.
     slots: Vec<Slot>,
+    /// Texts come out of files, so nobody must be able to choose such as collide.
+    secret: Secret,
 }
 
 impl Default for StringTable {
     fn default() -> Self {
-        let mut table =
-            StringTable { blocks: Vec::new(), spans: Vec::new(), slots: vec![Slot::default(); 64] };
+        let mut table = StringTable {
+            blocks: Vec::new(),
+            spans: Vec::new(),
+            slots: vec![Slot::default(); 64],
+            secret: Secret::default(),
+        };
         table.intern("");
         table
     }
@@ -79,11 +86,18 @@ impl StringTable {
     /// The id of `text`, added if new.
     #[inline]
     pub fn intern(&mut self, text: &str) -> StringId {
-        let hash = hash_of(text.as_bytes());
+        let hash = self.hash_of(text.as_bytes());
         match self.probe(text.as_bytes(), hash) {
             Ok(id) => id,
             Err(slot) => self.add(text, hash, slot),
         }
+    }
+
+    /// A hash with the length of the text in its lowest bits.
+    #[inline]
+    fn hash_of(&self, bytes: &[u8]) -> u32 {
+        let len = bytes.len().min(SHORT + 1) as u32;
+        self.secret.hash_bytes(bytes) as u32 & !LEN_BITS | len
     }
 
     /// The id of the text, or the free slot where it would go.
@@ -123,7 +137,7 @@ impl StringTable {
 
     /// The id of `text` if it is there.
     pub fn find(&self, text: &str) -> Option<StringId> {
-        self.probe(text.as_bytes(), hash_of(text.as_bytes())).ok()
+        self.probe(text.as_bytes(), self.hash_of(text.as_bytes())).ok()
     }
 
     /// The text of `id`; [`StringId::NONE`] reads as the empty string.
@@ -302,34 +316,6 @@ pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
         }
         _ => a.iter().zip(b).all(|(a, b)| a == b),
     }
-}
-
-/// A hash of which all bits are good, the lower ones too, on which the table stands. Words of 64 bits are quick in wasm as
-/// well, while hashes made for the size of a pointer have few good bits there.
-#[inline]
-fn hash_of(bytes: &[u8]) -> u32 {
-    const K: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |hash: u64, word: u64| {
-        let hash = (hash ^ word).wrapping_mul(K);
-        hash ^ (hash >> 32)
-    };
-    let mut hash = bytes.len() as u64;
-    match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-        (Some(_), Some(last)) => {
-            for word in bytes.as_chunks::<8>().0 {
-                hash = mix(hash, u64::from_le_bytes(*word));
-            }
-            // It overlaps the word before it.
-            hash = mix(hash, u64::from_le_bytes(*last));
-        }
-        _ => {
-            let word = bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
-            hash = mix(hash, word);
-        }
-    }
-    let hash = (hash ^ (hash >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let len = bytes.len().min(SHORT + 1) as u32;
-    (hash >> 32) as u32 & !LEN_BITS | len
 }
 
 /// Bits of a hash that hold the length of a text, [`SHORT`] + 1 standing for all that are longer.

@@ -1,10 +1,10 @@
 //! Calls of a scoring backend by what was asked: the rows whose hits and misses are compared.
 
 use crate::analysis::sway_summary::{self, call_names};
+use crate::base::hash::HashMap;
 use crate::base::units::Unit;
 use crate::report::{Column, Report, Table, TextCells};
 use crate::trace::Run;
-use rustc_hash::FxHashMap;
 
 /// Sums of calls that ask the same.
 #[derive(Default)]
@@ -17,7 +17,7 @@ struct Sums {
 /// A table with a row for each probe, view, operation, prompt and `top_k`. `None` if there are no calls.
 pub fn report(run: &Run) -> Option<Report> {
     let mut rows: Vec<([String; 5], Sums)> = Vec::new();
-    let mut by_key: FxHashMap<[String; 5], usize> = FxHashMap::default();
+    let mut by_key: HashMap<[String; 5], usize> = HashMap::default();
     for (number, trace) in run.traces.iter().enumerate() {
         let calls = &trace.scoring_calls;
         for row in 0..calls.len() {

@@ -2,10 +2,10 @@
 
 use super::tables::{essence_of_main, key_text_of, main_measure, narrow, whole};
 use crate::analysis::{self, Query};
+use crate::base::hash::HashMap;
 use crate::compare::noise::Sample;
 use crate::report::{Report, Table};
 use crate::trace::Run;
-use rustc_hash::FxHashMap;
 
 /// Sides with more files are not looked at file by file: what they add up to is compared.
 const MAX_FILES: usize = 64;
@@ -42,14 +42,14 @@ fn slim(report: &Report) -> Option<Report> {
 #[derive(Default)]
 pub struct Repeats {
     /// By the text of the keys: the value of each file, 0 where it has no such row.
-    rows: FxHashMap<String, Vec<i64>>,
+    rows: HashMap<String, Vec<i64>>,
     n_files: usize,
 }
 
 impl Repeats {
     /// `each` has the tables of one kind of each file.
     pub fn new(each: &[Vec<&Table>]) -> Repeats {
-        let mut repeats = Repeats { rows: FxHashMap::default(), n_files: each.len() };
+        let mut repeats = Repeats { rows: HashMap::default(), n_files: each.len() };
         for (file, tables) in each.iter().enumerate() {
             for table in tables {
                 repeats.add(file, table);

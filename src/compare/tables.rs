@@ -6,9 +6,9 @@
 
 use super::noise::{RULE_OF_REPEATS, Sample, band_of_repeats};
 use super::repeats::Repeats;
+use crate::base::hash::HashMap;
 use crate::base::units::Unit;
 use crate::report::{Cells, Column, Compared, Table, TextCells, Value};
-use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
@@ -291,7 +291,7 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
     let keys: Vec<&Column> = first.columns.iter().filter(|column| column.key).collect();
     let measures = measures(first);
     let mut rows: Vec<Row> = Vec::new();
-    let mut by_key: FxHashMap<String, usize> = FxHashMap::default();
+    let mut by_key: HashMap<String, usize> = HashMap::default();
     let mut text = String::new();
     for (side, tables) in [a, b].into_iter().enumerate() {
         for table in tables {
@@ -417,7 +417,7 @@ fn changes(measures: &[Measure], rows: &[Row]) -> Vec<Change> {
     // The key that tells most rows apart.
     let n_keys = rows.first().map_or(0, |row| row.key.len());
     let distinct = |at: &usize| {
-        rows.iter().map(|row| row.key[*at].plain()).collect::<rustc_hash::FxHashSet<String>>().len()
+        rows.iter().map(|row| row.key[*at].plain()).collect::<crate::base::hash::HashSet<String>>().len()
     };
     // The first of those that tell equally many apart.
     let telling = (0..n_keys).rev().max_by_key(distinct).unwrap_or(0);

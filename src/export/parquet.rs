@@ -6,10 +6,10 @@
 
 use super::{ExporterInfo, Input, LeftOut, always};
 use crate::archive;
+use crate::base::hash::HashSet;
 use crate::base::text::file_name;
 use crate::parquet::{self, ColumnSpec, Values, Writer};
 use crate::report::{Cells, Document, Table};
-use std::collections::HashSet;
 use std::io::{self, Write};
 
 pub const INFO: ExporterInfo = ExporterInfo {
@@ -37,7 +37,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// The tables of all reports, each a file: `<report>.<table>.parquet` and its bytes.
 pub fn files(document: &Document<'_>) -> Vec<(String, Vec<u8>)> {
-    let mut taken: HashSet<String> = HashSet::new();
+    let mut taken: HashSet<String> = HashSet::default();
     let mut out = Vec::new();
     for report in document.reports.iter().chain([&document.ledger]) {
         let warning = report.warnings().collect::<Vec<_>>().join("\n");

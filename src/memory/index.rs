@@ -6,14 +6,31 @@
 //! Waiting for memory is most of what looking up costs. Whoever has many keys says so beforehand (`see`): one look at each, none of
 //! which waits for another, brings what is known of them near the processor.
 
-use rustc_hash::FxHashMap;
+use crate::base::hash::{self, HashMap};
 
-/// Spreads keys evenly over 64 bits. (Products of 128 bits would be calls in WebAssembly.)
-#[inline]
-pub fn mixed(key: u64) -> u64 {
-    let mix = |key: u64| (key ^ (key >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    let key = mix(mix(key ^ 0x2545_f491_4f6c_dd1d));
-    key ^ (key >> 32)
+/// Spreads keys evenly over 64 bits, in a way that nobody knows who chooses the keys. (Products of 128 bits would be calls in
+/// WebAssembly.)
+#[derive(Clone, Copy, Debug)]
+pub struct Mix {
+    /// Odd.
+    factor: u64,
+    start: u64,
+}
+
+impl Default for Mix {
+    fn default() -> Mix {
+        Mix { factor: hash::next_number() | 1, start: hash::next_number() }
+    }
+}
+
+impl Mix {
+    #[inline]
+    pub fn of(self, key: u64) -> u64 {
+        // The product spreads a difference upwards only, the other steps bring it down again.
+        let key = (key ^ self.start).wrapping_mul(self.factor);
+        let key = (key ^ (key >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        key ^ (key >> 32)
+    }
 }
 
 /// Fewest places of a table.
@@ -34,6 +51,7 @@ pub struct Numbers {
     n: u32,
     /// The last key that was asked for; keys often come several times in a row.
     last: Slot,
+    mix: Mix,
 }
 
 impl Numbers {
@@ -58,7 +76,7 @@ impl Numbers {
     #[inline]
     fn place_of(&self, key: u64) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = mixed(key) as usize & mask;
+        let mut at = self.mix.of(key) as usize & mask;
         loop {
             let slot = self.slots[at];
             if slot.key == key || slot.number == 0 {
@@ -120,6 +138,7 @@ pub struct Addresses {
     /// As in [`Numbers`].
     slots: Vec<Known>,
     n: usize,
+    mix: Mix,
 }
 
 impl Addresses {
@@ -127,7 +146,7 @@ impl Addresses {
     #[inline]
     fn place_of(&self, address: u64) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = mixed(address) as usize & mask;
+        let mut at = self.mix.of(address) as usize & mask;
         loop {
             let slot = &self.slots[at];
             if slot.address == address || slot.is_free() {
@@ -229,13 +248,14 @@ pub struct PageSet {
     words: Vec<(u64, u64)>,
     n_words: usize,
     len: u64,
+    mix: Mix,
 }
 
 impl PageSet {
     #[inline]
     fn place_of(&self, stretch: u64) -> usize {
         let mask = self.words.len() - 1;
-        let mut at = mixed(stretch) as usize & mask;
+        let mut at = self.mix.of(stretch) as usize & mask;
         loop {
             let (key, bits) = self.words[at];
             if key == stretch || bits == 0 {
@@ -320,7 +340,7 @@ pub struct Places {
     /// By number, as far as numbers are not much larger than there are regions; one more than the place, 0 for none.
     dense: Vec<u32>,
     /// Of the others.
-    sparse: FxHashMap<u32, u32>,
+    sparse: HashMap<u32, u32>,
     n: u32,
 }
 

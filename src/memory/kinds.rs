@@ -1,8 +1,8 @@
 //! Kinds of memory, by number.
 
+use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
 use crate::trace::accesses::{Access, RegionType};
-use rustc_hash::FxHashMap;
 
 /// A kind of memory: its number in [`Kinds`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -36,15 +36,15 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub struct Kinds {
     names: Vec<String>,
-    by_name: FxHashMap<String, Kind>,
+    by_name: HashMap<String, Kind>,
     /// By the trace's number of their name.
-    of_texts: FxHashMap<StringId, Kind>,
+    of_texts: HashMap<StringId, Kind>,
 }
 
 impl Default for Kinds {
     fn default() -> Kinds {
         let mut kinds =
-            Kinds { names: Vec::new(), by_name: FxHashMap::default(), of_texts: FxHashMap::default() };
+            Kinds { names: Vec::new(), by_name: HashMap::default(), of_texts: HashMap::default() };
         for name in ["activation", "kv_cache", "runtime", "unknown", "weight"] {
             kinds.of_name(name);
         }

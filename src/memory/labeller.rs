@@ -10,10 +10,10 @@ use super::kinds::{Kind, Kinds};
 use super::metrics::Accumulator;
 use super::ranges::{AddressRange, MarkedPages};
 use super::rules::{Question, Rules};
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::python;
 use crate::base::strings::StringTable;
 use crate::trace::accesses::{Access, Op, PAGE_BITS};
-use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What becomes of a row that nothing tells the kind of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -210,9 +210,9 @@ pub struct Labeller {
     /// Pages of weights, a bit each, as they mostly are most of all pages.
     weights: PageSet,
     /// Those of them that no access to weights has touched.
-    untouched: FxHashSet<u64>,
+    untouched: HashSet<u64>,
     /// Pages of other kinds that accesses to weights have touched all the same.
-    other_weights: FxHashSet<u64>,
+    other_weights: HashSet<u64>,
     /// Of pages that are not of weights.
     pages: PageTable<Page>,
     ranges: MarkedPages<Kind>,
@@ -222,10 +222,10 @@ pub struct Labeller {
     /// Of regions from [`Region::FIRST`] on.
     births: Vec<Birth>,
     /// Answers of the rules.
-    answers: FxHashMap<Question, Option<Kind>>,
+    answers: HashMap<Question, Option<Kind>>,
     /// The question that was asked last; rows that follow each other often ask the same.
     last: Option<(Question, Option<Kind>)>,
-    phases: FxHashMap<String, u32>,
+    phases: HashMap<String, u32>,
     last_phase: Option<(String, u32)>,
 }
 

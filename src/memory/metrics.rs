@@ -572,7 +572,8 @@ pub fn measure_in_time(
     // One of the threads is busy with steps for about as long as the others with their first shares.
     let n = distinct.n_passes(n_threads.saturating_sub(1) as u64);
     let look = |number: u64| {
-        let (mut pass, mut found) = (Pass::new(number, n, distinct.n_addresses()), Found::default());
+        let (mut pass, mut found) =
+            (Pass::new(number, n, distinct.n_addresses(), distinct.mix()), Found::default());
         rows.for_each_block(&mut |rows| rows.iter().for_each(|row| pass.add(row, all, &mut found)));
         pass.finish(all, &mut found);
         found
@@ -585,7 +586,7 @@ pub fn measure_in_time(
         // Each looks at all rows; a pass takes about as long as the walks.
         let n_looks = n + u64::from(!is_one_look);
         let part = |number: u64| number as f64 / n_looks as f64;
-        let mut first = is_one_look.then(|| Pass::new(0, n, distinct.n_addresses()));
+        let mut first = is_one_look.then(|| Pass::new(0, n, distinct.n_addresses(), distinct.mix()));
         progress::within(0.0, part(1), || {
             rows.for_each_block(&mut |rows| {
                 walks.add(rows, all);

@@ -5,11 +5,11 @@
 //! that is looked things up in is small enough to be near the processor. How many shares there are follows from how many addresses there
 //! are ([`Distinct`]), so a trace that goes to few of them again and again is gone through once.
 
-use super::index::mixed;
+use super::index::Mix;
 use super::kinds::Kind;
 use super::metrics::{Accumulator, Found, Row};
+use crate::base::hash::{HashMap, HashSet};
 use crate::trace::accesses::PAGE_BITS;
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::hint::black_box;
 
 /// Addresses that are known at a time, about: 24 bytes of memory each, in tables of which seven tenths are in use, so 270 MB.
@@ -22,7 +22,8 @@ const BUCKET_ROWS: usize = 1 << 11;
 /// How many addresses there are, about: all that a 1024th of all numbers have are counted. Of a few million addresses this is off by some percent.
 #[derive(Clone, Debug, Default)]
 pub struct Distinct {
-    sample: FxHashSet<u64>,
+    sample: HashSet<u64>,
+    mix: Mix,
 }
 
 /// One in so many addresses is counted.
@@ -32,9 +33,14 @@ impl Distinct {
     /// An access to an address.
     #[inline]
     pub fn see(&mut self, address: u64) {
-        if mixed(address) >> 54 == 0 {
+        if self.mix.of(address) >> 54 == 0 {
             self.sample.insert(address);
         }
+    }
+
+    /// How addresses are spread over shares and places: all passes have to agree.
+    pub fn mix(&self) -> Mix {
+        self.mix
     }
 
     /// How many there are, about.
@@ -97,11 +103,11 @@ struct Bucket {
     own_places: Vec<Place>,
     n_used: usize,
     /// Of regions, where nobody else counts them.
-    pages: FxHashSet<(u32, u64)>,
+    pages: HashSet<(u32, u64)>,
     /// Of addresses that are of several kinds, by those after the first.
-    other_kinds: FxHashMap<(u64, Kind), i64>,
+    other_kinds: HashMap<(u64, Kind), i64>,
     /// Of addresses in several regions, by those after the first.
-    other_regions: FxHashMap<(u32, u64), u8>,
+    other_regions: HashMap<(u32, u64), u8>,
 }
 
 /// One look at all rows, in order of time, which takes those of one share.
@@ -111,16 +117,17 @@ pub struct Pass {
     buckets: Vec<Bucket>,
     /// As many for each bucket, in one piece: pieces for each would be too small to be given back to the system.
     places: Vec<Place>,
+    mix: Mix,
 }
 
 impl Pass {
-    /// That of share `number` of `n`; in all there are so many addresses, about.
-    pub fn new(number: u64, n: u64, n_addresses: u64) -> Pass {
+    /// That of share `number` of `n`, all of which have the same `mix`; in all there are so many addresses, about.
+    pub fn new(number: u64, n: u64, n_addresses: u64, mix: Mix) -> Pass {
         // Of few addresses most buckets have none.
         let n_of_bucket = n_addresses / n.max(1) / N_BUCKETS as u64;
         let n_places = if n_of_bucket < 64 { 0 } else { n_of_bucket as usize * 10 / 7 };
         let buckets = (0..N_BUCKETS).map(|_| Bucket::default()).collect();
-        Pass { number, n, buckets, places: vec![Place::default(); n_places * N_BUCKETS] }
+        Pass { number, n, buckets, places: vec![Place::default(); n_places * N_BUCKETS], mix }
     }
 
     /// The next row. What comes of it goes to `out`; `all` must have seen all rows.
@@ -129,7 +136,7 @@ impl Pass {
         if all.knows_addresses_of(row.kind) {
             return;
         }
-        let mixed = mixed(row.address >> PAGE_BITS);
+        let mixed = self.mix.of(row.address >> PAGE_BITS);
         if self.n > 1 && ((mixed >> 32) * self.n) >> 32 != self.number {
             return;
         }
@@ -145,7 +152,7 @@ impl Pass {
     fn take(&mut self, number: usize, all: &Accumulator, out: &mut Found) {
         let n_places = self.places.len() / N_BUCKETS;
         let shared = self.places.get_mut(number * n_places..(number + 1) * n_places).unwrap_or_default();
-        self.buckets[number].take(shared, all, out);
+        self.buckets[number].take(self.mix, shared, all, out);
     }
 
     /// What is still to be done behind the last row.
@@ -156,15 +163,15 @@ impl Pass {
 
 /// Where to look for an address first, of so many places.
 #[inline]
-fn first_place(address: u64, n_places: usize) -> usize {
-    let upper = mixed(address) >> 32;
+fn first_place(mix: Mix, address: u64, n_places: usize) -> usize {
+    let upper = mix.of(address) >> 32;
     ((upper * n_places as u64) >> 32) as usize
 }
 
 /// Where an address is, or would be. There are places, and some are free.
 #[inline]
-fn place_of(places: &[Place], address: u64) -> usize {
-    let mut at = first_place(address, places.len());
+fn place_of(mix: Mix, places: &[Place], address: u64) -> usize {
+    let mut at = first_place(mix, address, places.len());
     loop {
         let place = &places[at];
         if !place.is_used() || place.address == address {
@@ -176,10 +183,10 @@ fn place_of(places: &[Place], address: u64) -> usize {
 
 /// The same in more places.
 #[cold]
-fn grown(places: &[Place]) -> Vec<Place> {
+fn grown(mix: Mix, places: &[Place]) -> Vec<Place> {
     let mut more = vec![Place::default(); (places.len() * 5 / 4).max(64)];
     for place in places.iter().filter(|place| place.is_used()) {
-        let at = place_of(&more, place.address);
+        let at = place_of(mix, &more, place.address);
         more[at] = *place;
     }
     more
@@ -187,26 +194,26 @@ fn grown(places: &[Place]) -> Vec<Place> {
 
 impl Bucket {
     /// Takes the rows that wait; `shared` is its part of the places of all.
-    fn take(&mut self, shared: &mut [Place], all: &Accumulator, out: &mut Found) {
+    fn take(&mut self, mix: Mix, shared: &mut [Place], all: &Accumulator, out: &mut Found) {
         let mut rows = std::mem::take(&mut self.rows);
         let places = if self.own_places.is_empty() { &*shared } else { &self.own_places };
         // One look at all of them, none of which waits for another.
-        let first = |row: &Row| places.get(first_place(row.address, places.len()));
+        let first = |row: &Row| places.get(first_place(mix, row.address, places.len()));
         black_box(rows.iter().fold(0, |seen, row| seen ^ first(row).map_or(0, |place| place.tag)));
-        rows.iter().for_each(|row| self.add(row, shared, all, out));
+        rows.iter().for_each(|row| self.add(mix, row, shared, all, out));
         rows.clear();
         self.rows = rows;
     }
 
     #[inline]
-    fn add(&mut self, row: &Row, shared: &mut [Place], all: &Accumulator, out: &mut Found) {
+    fn add(&mut self, mix: Mix, row: &Row, shared: &mut [Place], all: &Accumulator, out: &mut Found) {
         let n_places = if self.own_places.is_empty() { shared.len() } else { self.own_places.len() };
         if self.n_used * 5 >= n_places * 4 {
             self.own_places =
-                if self.own_places.is_empty() { grown(shared) } else { grown(&self.own_places) };
+                if self.own_places.is_empty() { grown(mix, shared) } else { grown(mix, &self.own_places) };
         }
         let places = if self.own_places.is_empty() { shared } else { &mut self.own_places[..] };
-        let at = place_of(places, row.address);
+        let at = place_of(mix, places, row.address);
         let place = &mut places[at];
         if !place.is_used() {
             *place = Place::new(row);
@@ -314,9 +321,9 @@ mod tests {
                 .collect();
             let mut all = Accumulator::default();
             rows.iter().for_each(|row| all.add(row));
-            let mut out = Found::default();
+            let (mut out, mix) = (Found::default(), Mix::default());
             for number in 0..n {
-                let (mut pass, mut found) = (Pass::new(number, n, 40_000 * number), Found::default());
+                let (mut pass, mut found) = (Pass::new(number, n, 40_000 * number, mix), Found::default());
                 rows.iter().for_each(|row| pass.add(row, &all, &mut found));
                 pass.finish(&all, &mut found);
                 out.absorb(found);

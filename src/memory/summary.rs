@@ -4,7 +4,7 @@ use super::kinds::{Kind, Kinds};
 use super::metrics::{Metrics, RegionMetrics};
 use super::numbers::{self, GroupMean};
 use super::suitability::{Suitability, Thresholds};
-use rustc_hash::FxHashMap;
+use crate::base::hash::HashMap;
 
 /// What the regions of one kind are like together. Fractions are from 0 to 1.
 #[derive(Clone, PartialEq, Debug)]
@@ -62,7 +62,7 @@ pub fn intervals(metrics: &Metrics, kinds: &Kinds) -> Vec<(Kind, IntervalSummary
 
 /// A row a kind, in order of name.
 pub fn by_kind(metrics: &Metrics, kinds: &Kinds, thresholds: &Thresholds) -> Vec<KindSummary> {
-    let mut regions: FxHashMap<Kind, Vec<&RegionMetrics>> = FxHashMap::default();
+    let mut regions: HashMap<Kind, Vec<&RegionMetrics>> = HashMap::default();
     metrics.regions.iter().for_each(|region| regions.entry(region.kind).or_default().push(region));
     let of = |kind| of_kind(kind, regions.get(&kind)?, thresholds);
     kinds.sorted().into_iter().filter_map(of).collect()

@@ -4,12 +4,12 @@
 
 use super::kinds::Kind;
 use super::labeller::{Region, RegionMap};
-use rustc_hash::FxHashMap;
+use crate::base::hash::HashMap;
 
 /// What is known of pages so far.
 #[derive(Clone, Debug, Default)]
 pub struct PageTracker {
-    pages: FxHashMap<u64, (Kind, u32)>,
+    pages: HashMap<u64, (Kind, u32)>,
     map: RegionMap,
 }
 

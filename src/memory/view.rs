@@ -511,7 +511,8 @@ mod tests {
             all.add(&rows[rows.len() - 1]);
         }
         rows.sort_by_key(|row| row.ts);
-        let (mut walks, mut found, mut pass) = (Walks::default(), Found::default(), Pass::new(0, 1, 0));
+        let (mut walks, mut found, mut pass) =
+            (Walks::default(), Found::default(), Pass::new(0, 1, 0, Default::default()));
         walks.add(&rows, &all);
         rows.iter().for_each(|row| pass.add(row, &all, &mut found));
         pass.finish(&all, &mut found);

@@ -1,8 +1,8 @@
 //! YAML as PyYAML's `safe_load` reads it: the values of YAML 1.1 (`yes` is a boolean, `0x10` a number).
 
 use super::ConfigError;
+use crate::base::hash::HashMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
-use std::collections::HashMap;
 
 /// Documents nest no deeper, and hold no more values with all that is referred to.
 const MAX_DEPTH: usize = 100;
@@ -60,7 +60,7 @@ enum Open {
 /// Reads the one document of `text`; an empty one is null.
 pub fn read(text: &str) -> Result<Yaml, ConfigError> {
     let mut open: Vec<(Open, usize)> = Vec::new();
-    let mut anchors: HashMap<usize, Yaml> = HashMap::new();
+    let mut anchors: HashMap<usize, Yaml> = HashMap::default();
     let (mut document, mut n_documents, mut n_values) = (Yaml::Null, 0, 0);
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {

@@ -1,13 +1,13 @@
 //! `manifest.json`: the files of a directory with their sizes and checksums.
 
 use super::{KV_BLOCKS, MANIFEST, METADATA, METRICS, REGION_MAP, TRACE};
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::Json;
 use crate::base::text;
 use crate::base::time::utc_text;
 use crate::trace::beside::FileBeside;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Manifest {

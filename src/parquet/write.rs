@@ -5,8 +5,8 @@ use super::metadata::Kind;
 use super::thrift::Message;
 use super::values::{Column, Values};
 use super::{codec, delta, hybrid};
+use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
-use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 /// Texts of statistics are no longer than this; longer ones have none.
@@ -281,7 +281,7 @@ impl Chunk {
     ) -> Chunk {
         let levels: Vec<u32> = rows.iter().map(|value| u32::from(value.is_some())).collect();
         let max_distinct = (rows.len() / 2).max(1);
-        let mut number_of: FxHashMap<T, u32> = FxHashMap::default();
+        let mut number_of: HashMap<T, u32> = HashMap::default();
         let mut dictionary = Vec::new();
         let mut numbers = Vec::with_capacity(rows.len());
         for value in rows.iter().flatten() {

@@ -21,8 +21,8 @@ use super::event_table::EventTable;
 use super::events::{ListedSample, NamedFrame};
 use super::tracks::{Key, ProcessId, ThreadId};
 use super::{Position, SourceInfo, Trace};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
-use rustc_hash::FxHashMap;
 
 pub use members::{find_member, for_each_element, for_each_member};
 pub use metadata::OVERLAP_EVENT;
@@ -54,7 +54,7 @@ pub struct TraceBuilder {
     /// Timeline events that wait for sorting and pairing.
     pub events: EventTable,
     /// Stack frames by the names the file gives them.
-    pub named_frames: FxHashMap<StringId, NamedFrame>,
+    pub named_frames: HashMap<StringId, NamedFrame>,
     /// The file is from the PyTorch profiler, whose ways differ from the format's: see [`Ways`].
     pub ways: Ways,
     /// Samples that are not events.
@@ -67,8 +67,8 @@ pub struct TraceBuilder {
     /// Nanoseconds by which rounding may have moved the end of a slice, if that is known from elsewhere.
     tolerance: Option<i64>,
     interner: samples::StackInterner,
-    process_ids: FxHashMap<Key, ProcessId>,
-    thread_ids: FxHashMap<(ProcessId, Key), ThreadId>,
+    process_ids: HashMap<Key, ProcessId>,
+    thread_ids: HashMap<(ProcessId, Key), ThreadId>,
 }
 
 impl TraceBuilder {

@@ -6,8 +6,8 @@ use super::links::WORK_CATEGORIES;
 use super::slices::{Class, SliceId, SliceKind, SliceTable};
 use super::sums::{Counts, SumsByName, median, too_long};
 use super::tracks::{ProcessId, TrackId, TrackTable};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// As many of the longest slices of each class are kept.
@@ -46,7 +46,7 @@ impl WorkSpans {
     /// Adds those among the slices of `trace`.
     fn take(&mut self, trace: &Trace) {
         let slices = &trace.slices;
-        let mut is_work: FxHashMap<StringId, bool> = FxHashMap::default();
+        let mut is_work: HashMap<StringId, bool> = HashMap::default();
         for i in 0..slices.len() {
             let category = slices.category[i];
             let is_work = is_work.entry(category).or_insert_with(|| {

@@ -3,8 +3,8 @@
 use super::Trace;
 use super::slices::{Class, UNFINISHED};
 use super::tracks::TrackKind;
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
-use rustc_hash::FxHashMap;
 
 /// What is added up for some slices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,7 +72,7 @@ pub struct SumsByName {
     pub rows: Vec<NameSums>,
     /// Slices of threads that [`NameSums::inner`] is without.
     pub n_outer: u64,
-    by_key: FxHashMap<NameKey, u32>,
+    by_key: HashMap<NameKey, u32>,
 }
 
 impl SumsByName {

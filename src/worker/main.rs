@@ -29,6 +29,7 @@ use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
+use tracedrop::base::hash;
 use tracedrop::compare::CompareQuery;
 use tracedrop::engine::folder::{TRACE_OF_RUN, is_read_in_run};
 use tracedrop::engine::protocol::{
@@ -98,6 +99,8 @@ impl State {
 }
 
 fn main() {
+    // WebAssembly has no randomness of its own.
+    hash::set_random(js_sys::Math::random().to_bits() ^ js_sys::Math::random().to_bits().rotate_left(32));
     let state = Rc::new(State::default());
     spawn_local(warm_up(state.clone()));
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {

@@ -1,11 +1,11 @@
 //! Classes of kernels, found once for each name.
 
 use super::kind::Kind;
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::gpu::kernels::{RuleError, Rules};
 use crate::gpu::names;
 use crate::trace::Trace;
-use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 /// What a kernel, a copy or a fill does, by its name.
@@ -34,9 +34,9 @@ pub struct Classes {
     /// What is wrong with rules that were given.
     pub problems: Vec<RuleError>,
     all: Vec<Class>,
-    by_name: FxHashMap<(StringId, bool), ClassId>,
+    by_name: HashMap<(StringId, bool), ClassId>,
     /// Names of kernels that were mangled, as C++ source would have them.
-    demangled: FxHashMap<StringId, Box<str>>,
+    demangled: HashMap<StringId, Box<str>>,
 }
 
 impl Default for Classes {
@@ -61,8 +61,8 @@ impl Classes {
             rules,
             problems,
             all: Vec::new(),
-            by_name: FxHashMap::default(),
-            demangled: FxHashMap::default(),
+            by_name: HashMap::default(),
+            demangled: HashMap::default(),
         }
     }
 

@@ -7,12 +7,12 @@ use super::facts::{RunFacts, Vendor};
 use super::kind::{Kind, Kinds};
 use super::spans::{self, Span};
 use super::steps::{NO_STEP, Step, Steps};
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::links::{Link, LinkTable};
 use crate::trace::slices::{SliceId, SliceKind};
 use crate::trace::tracks::{Key, ProcessId};
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
@@ -96,7 +96,7 @@ pub struct GpuModel {
     /// Names of calls that launch a whole graph.
     graph_launches: Vec<StringId>,
     /// First inputs of operators, by name and signature of all inputs: see [`super::collective`].
-    pub(super) tensors: RefCell<FxHashMap<(StringId, u64), Option<Tensor>>>,
+    pub(super) tensors: RefCell<HashMap<(StringId, u64), Option<Tensor>>>,
 }
 
 impl Deref for GpuTrace<'_> {
@@ -173,9 +173,9 @@ impl<'a> GpuTrace<'a> {
         let trace = self.trace;
         let slices = &trace.slices;
         let mut near = 0;
-        let mut streams: FxHashMap<(ProcessId, Option<i64>), u32> = FxHashMap::default();
-        let mut devices: FxHashMap<ProcessId, u32> = FxHashMap::default();
-        let mut call_names: FxHashSet<StringId> = FxHashSet::default();
+        let mut streams: HashMap<(ProcessId, Option<i64>), u32> = HashMap::default();
+        let mut devices: HashMap<ProcessId, u32> = HashMap::default();
+        let mut call_names: HashSet<StringId> = HashSet::default();
         for i in 0..slices.len() {
             let kind = self.kinds.get(slices.category[i]);
             if kind != Kind::Call && !kind.is_gpu_work() {
@@ -264,7 +264,7 @@ impl<'a> GpuTrace<'a> {
     }
 
     /// The operator of each External id, as calls that were recorded tell.
-    fn ops_by_external_id(&self) -> FxHashMap<i64, u32> {
+    fn ops_by_external_id(&self) -> HashMap<i64, u32> {
         let links = &self.trace.links;
         let mut near = 0;
         let is_needed = |work: &Work| {
@@ -275,7 +275,7 @@ impl<'a> GpuTrace<'a> {
                     && self.call_near(link.correlation, &mut near).is_none()
             })
         };
-        let mut ops = FxHashMap::default();
+        let mut ops = HashMap::default();
         if !self.work.iter().any(is_needed) {
             return ops;
         }
@@ -303,13 +303,13 @@ impl<'a> GpuTrace<'a> {
         }
         let trace = self.trace;
         let slices = &trace.slices;
-        let mut by_id: FxHashMap<(StringId, i64), u32> = FxHashMap::default();
+        let mut by_id: HashMap<(StringId, i64), u32> = HashMap::default();
         for (i, step) in self.steps.steps.iter().enumerate() {
             by_id.insert((step.name, self.external_of(step.slice)), i as u32);
         }
         // Ranges of each stream, in order of their starts.
-        let mut ranges: FxHashMap<u32, Vec<(Span, u32)>> = FxHashMap::default();
-        let streams: FxHashMap<crate::trace::tracks::TrackId, u32> =
+        let mut ranges: HashMap<u32, Vec<(Span, u32)>> = HashMap::default();
+        let streams: HashMap<crate::trace::tracks::TrackId, u32> =
             work.iter().map(|work| (slices.track[work.slice as usize], work.stream)).collect();
         for i in 0..slices.len() {
             if self.kinds.get(slices.category[i]) != Kind::GpuAnnotation {

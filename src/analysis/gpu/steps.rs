@@ -2,10 +2,10 @@
 
 use super::annotation::{Annotation, Phase};
 use super::kind::{Kind, Kinds};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::tracks::ProcessId;
-use rustc_hash::FxHashMap;
 
 /// One step.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Steps {
     /// Finds the steps. Where steps lie in each other, those that say what was done are taken, and of such the outer ones.
     pub fn new(trace: &Trace, kinds: &Kinds) -> Steps {
         let slices = &trace.slices;
-        let mut known: FxHashMap<StringId, Option<Annotation>> = FxHashMap::default();
+        let mut known: HashMap<StringId, Option<Annotation>> = HashMap::default();
         let mut steps: Vec<Step> = Vec::new();
         let mut n_captures = 0;
         for i in 0..slices.len() {

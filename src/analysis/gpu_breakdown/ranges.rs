@@ -4,10 +4,10 @@ use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::{Durations, deviation, share};
 use crate::analysis::gpu::{Kind, Named};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
-use rustc_hash::FxHashMap;
 
 /// Ranges of one name, on the CPU or on the GPU.
 struct Ranges {
@@ -22,7 +22,7 @@ struct Ranges {
 pub fn table(named: &Named<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
     let slices = &gpu.trace.slices;
-    let mut found: FxHashMap<(Kind, StringId), Vec<i64>> = FxHashMap::default();
+    let mut found: HashMap<(Kind, StringId), Vec<i64>> = HashMap::default();
     for i in 0..slices.len() {
         let kind = gpu.kinds.get(slices.category[i]);
         if matches!(kind, Kind::Annotation | Kind::GpuAnnotation) && slices.dur.get(i) >= 0 {
@@ -85,10 +85,10 @@ pub fn table(named: &Named<'_, '_>) -> Option<Table> {
 }
 
 /// Durations and number of the work launched in ranges of each name; in ranges inside of others of their name it counts once.
-fn work_in(named: &Named<'_, '_>) -> FxHashMap<StringId, (i64, u64)> {
+fn work_in(named: &Named<'_, '_>) -> HashMap<StringId, (i64, u64)> {
     let gpu = named.gpu;
-    let mut sums: FxHashMap<StringId, (i64, u64)> = FxHashMap::default();
-    let mut seen: FxHashMap<u32, Vec<StringId>> = FxHashMap::default();
+    let mut sums: HashMap<StringId, (i64, u64)> = HashMap::default();
+    let mut seen: HashMap<u32, Vec<StringId>> = HashMap::default();
     for work in gpu.work.iter().filter(|work| work.launch != NONE) {
         let around = seen.entry(work.launch).or_insert_with(|| {
             let mut names = Vec::new();

@@ -7,10 +7,10 @@ use super::gpu::{GpuTrace, Named, Work};
 use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
+use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Report, Table};
 use crate::trace::{Run, Trace};
-use rustc_hash::FxHashMap;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "gpu-communication",
@@ -85,7 +85,7 @@ fn sums(gpu: &GpuTrace<'_>) -> Vec<Sums> {
     let is_computing = |work: &Work| !gpu.is_communication(work) && !gpu.is_copy(work);
     let computing: Vec<Vec<Span>> =
         (0..gpu.devices.len() as u32).map(|device| gpu.busy(device, is_computing)).collect();
-    let mut found: FxHashMap<Collective, (Vec<i64>, i64, Vec<u32>)> = FxHashMap::default();
+    let mut found: HashMap<Collective, (Vec<i64>, i64, Vec<u32>)> = HashMap::default();
     for work in gpu.work.iter().filter(|work| gpu.is_communication(work)) {
         let device = gpu.streams[work.stream as usize].device as usize;
         let mut hidden = 0i64;

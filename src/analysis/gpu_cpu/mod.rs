@@ -6,12 +6,12 @@ use super::gpu::stats::{SumNs, share};
 use super::gpu::{self, GpuTrace, Kind, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::text::visible;
 use crate::base::units::{Unit, format_ns};
 use crate::report::{Column, Report, Table};
 use crate::trace::tracks::TrackId;
-use rustc_hash::FxHashMap;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "gpu-cpu",
@@ -105,9 +105,9 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
 }
 
 /// By the track of the launching thread: when the GPU had nothing to run and waited for it.
-fn waits(gpu: &GpuTrace<'_>) -> FxHashMap<TrackId, Vec<Span>> {
+fn waits(gpu: &GpuTrace<'_>) -> HashMap<TrackId, Vec<Span>> {
     let slices = &gpu.trace.slices;
-    let mut waits: FxHashMap<TrackId, Vec<Span>> = FxHashMap::default();
+    let mut waits: HashMap<TrackId, Vec<Span>> = HashMap::default();
     let mut ends: Vec<Option<i64>> = vec![None; gpu.devices.len()];
     for work in &gpu.work {
         let device = gpu.streams[work.stream as usize].device as usize;
@@ -132,7 +132,7 @@ fn waits(gpu: &GpuTrace<'_>) -> FxHashMap<TrackId, Vec<Span>> {
 }
 
 /// Own times by name and kind.
-fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> Vec<((StringId, Kind), Sums)> {
+fn sums(gpu: &GpuTrace<'_>, waits: &HashMap<TrackId, Vec<Span>>) -> Vec<((StringId, Kind), Sums)> {
     let slices = &gpu.trace.slices;
     // Slices of a track are in order of their starts.
     let mut covers: Vec<Option<Cover<'_>>> = (0..gpu.trace.tracks.len()).map(|_| None).collect();
@@ -179,7 +179,7 @@ fn sums(gpu: &GpuTrace<'_>, waits: &FxHashMap<TrackId, Vec<Span>>) -> Vec<((Stri
 /// Sums by name and kind. Nearly all slices of a name are of one kind, so most are found without hashing.
 struct SumsByName {
     all: Vec<((StringId, Kind), Sums)>,
-    numbers: FxHashMap<(StringId, Kind), u32>,
+    numbers: HashMap<(StringId, Kind), u32>,
     /// By name: the kind met last, and where its sums are; [`NONE`] if none was met.
     recent: Vec<(Kind, u32)>,
 }
@@ -188,7 +188,7 @@ impl SumsByName {
     fn new(n_strings: usize) -> SumsByName {
         SumsByName {
             all: Vec::new(),
-            numbers: FxHashMap::default(),
+            numbers: HashMap::default(),
             recent: vec![(Kind::Other, NONE); n_strings],
         }
     }

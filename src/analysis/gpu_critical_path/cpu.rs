@@ -3,10 +3,10 @@
 use super::graph::{Edge, EdgeKind, Event, EventId, Graph, Node, end_of, start_of};
 use crate::analysis::gpu::spans::Span;
 use crate::analysis::gpu::{GpuTrace, Kind};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::slices::Class;
 use crate::trace::tracks::TrackId;
-use rustc_hash::FxHashMap;
 
 /// Calls that may do nothing but wait, so that their own time is that of what they wait for: HTA's `BLOCKING_SYNC_CALLS`,
 /// and what ROCm calls the same.
@@ -42,8 +42,8 @@ pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span) {
     let slices = &gpu.trace.slices;
     let from = slices.ts.partition_point(|ts| *ts < window.0);
     let to = slices.ts.partition_point(|ts| *ts <= window.1);
-    let mut blocking: FxHashMap<StringId, bool> = FxHashMap::default();
-    let mut numbers: FxHashMap<TrackId, usize> = FxHashMap::default();
+    let mut blocking: HashMap<StringId, bool> = HashMap::default();
+    let mut numbers: HashMap<TrackId, usize> = HashMap::default();
     let mut threads: Vec<Thread> = Vec::new();
     let mut is_blocking: Vec<bool> = Vec::new();
     // By slice from `from` on: whether it is an event, and the nearest event around it.

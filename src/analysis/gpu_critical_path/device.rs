@@ -4,7 +4,7 @@ use super::graph::{EdgeKind, Event, EventId, Graph, end_of, start_of};
 use super::sync::{HostWait, Waits, WaitsFor};
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::{GpuTrace, Work};
-use rustc_hash::FxHashSet;
+use crate::base::hash::HashSet;
 
 /// Adds the work that calls of the graph launched, and its edges. The events of the CPU have to be there.
 pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>) {
@@ -86,14 +86,14 @@ struct Queues {
     /// Starts of calls and of the work they caused, each ascending.
     streams: Vec<(Vec<i64>, Vec<i64>)>,
     /// Work that is not the first of its launch on its stream: of a graph only the first one waits for the call.
-    later: FxHashSet<u32>,
+    later: HashSet<u32>,
 }
 
 impl Queues {
     fn new(gpu: &GpuTrace<'_>) -> Queues {
         let mut queues =
-            Queues { streams: vec![Default::default(); gpu.streams.len()], later: FxHashSet::default() };
-        let mut seen_graphs: FxHashSet<(u32, u32)> = FxHashSet::default();
+            Queues { streams: vec![Default::default(); gpu.streams.len()], later: HashSet::default() };
+        let mut seen_graphs: HashSet<(u32, u32)> = HashSet::default();
         for (i, work) in gpu.work.iter().enumerate().filter(|(_, work)| work.launch != NONE) {
             if gpu.is_graph_launch(work.launch) && !seen_graphs.insert((work.stream, work.launch)) {
                 queues.later.insert(i as u32);

@@ -5,10 +5,10 @@ use super::path::{Bound, CriticalPath, Segment};
 use crate::analysis::gpu::stats::share;
 use crate::analysis::gpu::{GpuTrace, Kind, Named};
 use crate::analysis::timeline::{cut, integers, shown, texts, thread_label, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Facts, Table};
-use rustc_hash::FxHashMap;
 
 impl Bound {
     /// As the summary says it.
@@ -103,7 +103,7 @@ struct Sums {
 /// By kind and name.
 pub fn names(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
     let gpu = named.gpu;
-    let mut by_name: FxHashMap<(&'static str, StringId), Sums> = FxHashMap::default();
+    let mut by_name: HashMap<(&'static str, StringId), Sums> = HashMap::default();
     for segment in path.segments.iter().filter(|segment| segment.dur() > 0) {
         let name = gpu.trace.slices.name[segment.slice as usize];
         let sums = by_name.entry((kind_name(gpu, segment), name)).or_default();

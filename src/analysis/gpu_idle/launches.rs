@@ -4,10 +4,10 @@ use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::Durations;
 use crate::analysis::gpu::{Kind, Named};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, group_digits};
 use crate::report::{Column, Table};
-use rustc_hash::FxHashMap;
 
 /// Calls that take longer, and kernels that are as short as the call that launched them: HTA's limit, 50 µs.
 const SLOW_CALL_NS: i64 = 50_000;
@@ -32,8 +32,8 @@ struct Calls {
 pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
     let gpu = named.gpu;
     let slices = &gpu.trace.slices;
-    let mut by_call: FxHashMap<StringId, Calls> = FxHashMap::default();
-    let mut seen: FxHashMap<u32, ()> = FxHashMap::default();
+    let mut by_call: HashMap<StringId, Calls> = HashMap::default();
+    let mut seen: HashMap<u32, ()> = HashMap::default();
     let mut n_unknown = 0u64;
     for work in &gpu.work {
         if work.launch == NONE {

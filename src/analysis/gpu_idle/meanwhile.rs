@@ -2,7 +2,7 @@
 
 use crate::analysis::gpu::GpuTrace;
 use crate::analysis::gpu::spans::Span;
-use rustc_hash::FxHashMap;
+use crate::base::hash::HashMap;
 
 /// The slice that took most of `window` for itself on the track of `launch`; `None` if nothing was open on it. Takes time by
 /// the slices that start in the window, on any track.
@@ -13,7 +13,7 @@ pub fn busiest(gpu: &GpuTrace<'_>, launch: u32, window: Span) -> Option<u32> {
     let first = slices.ts.partition_point(|ts| *ts < start);
     let behind = slices.ts.partition_point(|ts| *ts < end);
     // Own time in the window of all that is open in it: what begins in it, and what was open when it began.
-    let mut own: FxHashMap<u32, i64> = FxHashMap::default();
+    let mut own: HashMap<u32, i64> = HashMap::default();
     let mut add = |slice: usize| {
         let slice_end = slices.ts[slice].saturating_add(slices.dur.get(slice).max(0));
         let shared = slice_end.min(end).saturating_sub(slices.ts[slice].max(start));

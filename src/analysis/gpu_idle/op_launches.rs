@@ -5,10 +5,10 @@ use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::{Durations, SumNs};
 use crate::analysis::gpu::{Named, Work};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
-use rustc_hash::FxHashMap;
 
 /// Names of a sequence that are shown.
 const N_SHOWN: usize = 12;
@@ -45,7 +45,7 @@ pub fn table(named: &Named<'_, '_>) -> Option<Table> {
         .map(|work| (work.op, slices.ts[work.launch as usize], work))
         .collect();
     by_op.sort_by_key(|(op, ts, work)| (*op, *ts, work.start));
-    let mut found: FxHashMap<(StringId, Vec<StringId>), Delays> = FxHashMap::default();
+    let mut found: HashMap<(StringId, Vec<StringId>), Delays> = HashMap::default();
     for of_op in by_op.chunk_by(|a, b| a.0 == b.0) {
         let (op, called, first) = of_op[0];
         let sequence = of_op.iter().map(|(_, _, work)| slices.name[work.slice as usize]).collect();

@@ -22,7 +22,7 @@ impl Queue {
     pub fn all(gpu: &GpuTrace<'_>) -> Vec<Queue> {
         let mut changes: Vec<Vec<(i64, i32)>> = vec![Vec::new(); gpu.streams.len()];
         let mut last_launch = vec![NONE; gpu.streams.len()];
-        let mut seen_graphs = rustc_hash::FxHashSet::default();
+        let mut seen_graphs = crate::base::hash::HashSet::default();
         for work in &gpu.work {
             let stream = work.stream as usize;
             if work.launch == NONE {

@@ -5,14 +5,14 @@ use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::{GpuTrace, Kind, Named, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
-use rustc_hash::FxHashMap;
 
 /// Time of work launched in steps, by its name and whether it is a kernel.
-pub fn times_of_names(gpu: &GpuTrace<'_>) -> FxHashMap<(StringId, bool), i64> {
-    let mut times: FxHashMap<(StringId, bool), i64> = FxHashMap::default();
+pub fn times_of_names(gpu: &GpuTrace<'_>) -> HashMap<(StringId, bool), i64> {
+    let mut times: HashMap<(StringId, bool), i64> = HashMap::default();
     for work in gpu.work.iter().filter(|work| gpu.step(work.step).is_some()) {
         let name = gpu.trace.slices.name[work.slice as usize];
         let time = times.entry((name, work.kind == Kind::Kernel)).or_default();
@@ -32,7 +32,7 @@ struct InPhase {
 /// What ran in each phase, by name; `None` where steps do not say theirs.
 pub fn kernels_by_phase(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Table> {
     let gpu = named.gpu;
-    let mut found: FxHashMap<(Phase, StringId, u32), Vec<i64>> = FxHashMap::default();
+    let mut found: HashMap<(Phase, StringId, u32), Vec<i64>> = HashMap::default();
     for work in &gpu.work {
         let phase = gpu.annotation(work.step).map(|what| what.phase);
         if let Some(phase) = phase.filter(|phase| *phase != Phase::Unknown) {
@@ -146,7 +146,7 @@ pub fn operations(named: &Named<'_, '_>) -> Option<Table> {
             })
         })
         .collect();
-    let mut by_step: FxHashMap<u32, Vec<OfOperation>> = FxHashMap::default();
+    let mut by_step: HashMap<u32, Vec<OfOperation>> = HashMap::default();
     for work in gpu.work.iter().filter(|work| gpu.step(work.step).is_some()) {
         let sums = by_step.entry(work.step).or_insert_with(|| vec![(0, 0, 0); names.len()]);
         let sums = &mut sums[number_of[work.class as usize]];

@@ -4,11 +4,11 @@ use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::stats::{Durations, share};
 use crate::analysis::gpu::{Kind, Named, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
 use crate::trace::builder::{for_each_element, for_each_member};
-use rustc_hash::FxHashMap;
 
 /// Configurations whose arguments are read from the file, those with the most time first.
 const MAX_READ: usize = 5_000;
@@ -107,7 +107,7 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
         trace.signatures.get(trace.slices.offset(slice))
     };
     // By name, class and signature: the durations, and the first of them with its launch.
-    let mut found = FxHashMap::default();
+    let mut found = HashMap::default();
     for work in gpu.work.iter().filter(|work| work.kind == Kind::Kernel) {
         let at = work.slice as usize;
         let hash = signature(work.slice).or_else(|| signature(work.launch)).unwrap_or(0);

@@ -8,12 +8,12 @@ use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::{GpuTrace, Kind, Named, kernel_names};
 use crate::analysis::timeline::{cut, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Report, Table};
 use crate::trace::Trace;
 use crate::trace::builder::for_each_member;
-use rustc_hash::FxHashMap;
 
 /// The category of such ranges.
 const CATEGORY: &str = "cuda_profiler_range";
@@ -67,7 +67,7 @@ pub fn table(named: &Named<'_, '_>, report: &mut Report) -> Option<Table> {
     }
     let mut counters: Vec<String> = Vec::new();
     let mut rows: Vec<Row> = Vec::new();
-    let mut numbers: FxHashMap<(StringId, Option<StringId>, Option<StringId>), usize> = FxHashMap::default();
+    let mut numbers: HashMap<(StringId, Option<StringId>, Option<StringId>), usize> = HashMap::default();
     for (at, range) in ranges.iter().enumerate() {
         let launch = launches.get(at).filter(|_| are_paired);
         let (inner, outer) = launch.map_or((None, None), |launch| operators(gpu, *launch));

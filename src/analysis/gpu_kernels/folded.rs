@@ -5,12 +5,12 @@ use crate::analysis::gpu::class::{Class, Classes};
 use crate::analysis::gpu::stats::{SumNs, share};
 use crate::analysis::gpu::{Kind, kernel_names, kind};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_ns};
 use crate::report::{Column, Report, Table};
 use crate::trace::Trace;
 use crate::trace::sums::Sums;
-use rustc_hash::FxHashMap;
 
 /// Sums of one name, or of one operation.
 struct Row<'a> {
@@ -59,7 +59,7 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
             median: *median,
         })
         .collect();
-    let mut by_operation: FxHashMap<&str, Row<'_>> = FxHashMap::default();
+    let mut by_operation: HashMap<&str, Row<'_>> = HashMap::default();
     for row in &names {
         let of = by_operation.entry(&row.class.operation).or_insert_with(|| Row {
             name: None,

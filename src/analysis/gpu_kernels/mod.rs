@@ -13,13 +13,13 @@ use super::gpu::stats::{self, Durations, SumNs, share};
 use super::gpu::{self, Class, GpuTrace, Kind, Named, Work, kernel_names};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
 use crate::base::units::{Unit, format_ns};
 use crate::gpu::reference::{self, Platform};
 use crate::report::{Column, Facts, Report, Table};
 use crate::trace::Run;
-use rustc_hash::FxHashMap;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "gpu-kernels",
@@ -74,7 +74,7 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
         return;
     }
     let steps = ActiveSteps::new(gpu);
-    let mut by_name: FxHashMap<(StringId, u32, bool), Vec<i64>> = FxHashMap::default();
+    let mut by_name: HashMap<(StringId, u32, bool), Vec<i64>> = HashMap::default();
     for work in &gpu.work {
         let name = gpu.trace.slices.name[work.slice as usize];
         by_name.entry((name, work.class, work.kind == Kind::Kernel)).or_default().push(work.dur());
@@ -169,7 +169,7 @@ fn group<'a, 'b>(
     for work in work {
         by_class[work.class as usize].push(work.dur());
     }
-    let mut by_key: FxHashMap<&str, Vec<i64>> = FxHashMap::default();
+    let mut by_key: HashMap<&str, Vec<i64>> = HashMap::default();
     for (class, durations) in gpu.classes.all().iter().zip(by_class) {
         if !durations.is_empty() {
             by_key.entry(key(class)).or_default().extend(durations);

@@ -2,25 +2,25 @@
 
 use super::Layer;
 use crate::analysis::gpu::GpuTrace;
-use rustc_hash::FxHashMap;
+use crate::base::hash::HashMap;
 
 /// Layers of each step: every attention kernel starts one, kernels of one attention (its main part and the reduction
 /// after it) together. What comes before the first attention of a step is in none.
 pub fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
     let mut out: Vec<Layer> = Vec::new();
-    let mut streams: FxHashMap<(u32, u32), usize> = FxHashMap::default();
+    let mut streams: HashMap<(u32, u32), usize> = HashMap::default();
     // The stream with the most attention is the one that is cut.
     for work in gpu.work.iter().filter(|work| is_attention(gpu, work.class)) {
         *streams.entry((work.step, work.stream)).or_default() += 1;
     }
-    let mut main: FxHashMap<u32, (usize, u32)> = FxHashMap::default();
+    let mut main: HashMap<u32, (usize, u32)> = HashMap::default();
     for ((step, stream), n) in streams {
         let best = main.entry(step).or_insert((n, stream));
         if (n, u32::MAX - stream) > (best.0, u32::MAX - best.1) {
             *best = (n, stream);
         }
     }
-    let mut open: FxHashMap<u32, Layer> = FxHashMap::default();
+    let mut open: HashMap<u32, Layer> = HashMap::default();
     for (i, work) in gpu.work.iter().enumerate() {
         if main.get(&work.step).is_none_or(|(_, stream)| *stream != work.stream) {
             continue;

@@ -4,11 +4,11 @@ use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::{SumNs, share};
 use crate::analysis::gpu::{GpuTrace, Kind, Named};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
 use crate::trace::slices::SliceId;
-use rustc_hash::FxHashMap;
 
 /// How the profiler names frames of modules.
 const PREFIX: &str = "nn.Module: ";
@@ -88,7 +88,7 @@ pub fn tables(named: &Named<'_, '_>) -> Option<[Table; 2]> {
     let class_of = |name: StringId| class(gpu.trace.strings.get_opt(name).unwrap_or(""));
     let inner = Innermost::new(gpu)?;
     // Work by the innermost module around its launch: how much, and how long.
-    let mut by_module: FxHashMap<u32, (u64, i64)> = FxHashMap::default();
+    let mut by_module: HashMap<u32, (u64, i64)> = HashMap::default();
     for work in gpu.work.iter().filter(|work| work.launch != NONE) {
         let module = inner.around[work.launch as usize];
         if module != NONE {
@@ -99,8 +99,8 @@ pub fn tables(named: &Named<'_, '_>) -> Option<[Table; 2]> {
     if by_module.is_empty() {
         return None;
     }
-    let mut sums: FxHashMap<StringId, ModuleSums> = FxHashMap::default();
-    let mut classes: FxHashMap<&str, ModuleSums> = FxHashMap::default();
+    let mut sums: HashMap<StringId, ModuleSums> = HashMap::default();
+    let mut classes: HashMap<&str, ModuleSums> = HashMap::default();
     let mut around: Vec<(StringId, &str)> = Vec::new();
     for (innermost, work) in by_module {
         around.clear();
@@ -156,7 +156,7 @@ pub fn tables(named: &Named<'_, '_>) -> Option<[Table; 2]> {
     Some([class_table(named, classes, total), with_left_out(table, n_left_out)])
 }
 
-fn class_table(named: &Named<'_, '_>, classes: FxHashMap<&str, ModuleSums>, total: i64) -> Table {
+fn class_table(named: &Named<'_, '_>, classes: HashMap<&str, ModuleSums>, total: i64) -> Table {
     let mut rows: Vec<(&str, ModuleSums)> = classes.into_iter().collect();
     rows.sort_by(|a, b| (b.1.inside, a.0).cmp(&(a.1.inside, b.0)));
     let n_left_out = cut(&mut rows);

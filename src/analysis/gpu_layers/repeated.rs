@@ -9,7 +9,7 @@
 
 use super::Layer;
 use crate::analysis::gpu::{GpuTrace, Kind};
-use rustc_hash::FxHashMap;
+use crate::base::hash::HashMap;
 
 /// A stretch that repeats: `n` times `period` elements from `start` on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +37,7 @@ const MAX_WORK: usize = 50_000_000;
 
 /// Layers of each step, numbered in order.
 pub fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
-    let mut by_step: FxHashMap<u32, FxHashMap<u32, Vec<usize>>> = FxHashMap::default();
+    let mut by_step: HashMap<u32, HashMap<u32, Vec<usize>>> = HashMap::default();
     for (i, work) in gpu.work.iter().enumerate().filter(|(_, work)| work.kind == Kind::Kernel) {
         by_step.entry(work.step).or_default().entry(work.stream).or_default().push(i);
     }
@@ -52,7 +52,7 @@ pub fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
     steps.sort_unstable_by_key(|(step, _)| *step);
     let mut out = Vec::new();
     // Steps of a kind run the same kernels.
-    let mut known: FxHashMap<Vec<u32>, Vec<Run>> = FxHashMap::default();
+    let mut known: HashMap<Vec<u32>, Vec<Run>> = HashMap::default();
     for (step, work) in steps {
         let names: Vec<u32> =
             work.iter().map(|at| gpu.trace.slices.name[gpu.work[*at].slice as usize].0).collect();

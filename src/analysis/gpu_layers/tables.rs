@@ -6,10 +6,10 @@ use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::gpu::{GpuTrace, Named, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted};
 use crate::report::{Column, Table};
-use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// Phases have layers of their own: what a layer does differs.
@@ -34,7 +34,7 @@ struct OfLayer {
 /// A row for each layer of a step.
 pub fn layers(named: &Named<'_, '_>, layers: &Layers) -> Table {
     let gpu = named.gpu;
-    let mut by_key: FxHashMap<(&'static str, u32), Vec<&Layer>> = FxHashMap::default();
+    let mut by_key: HashMap<(&'static str, u32), Vec<&Layer>> = HashMap::default();
     for layer in &layers.layers {
         by_key.entry((phase(gpu, layer.step), layer.number)).or_default().push(layer);
     }
@@ -112,8 +112,8 @@ fn caption(layers: &Layers) -> String {
 /// A row for each operation of each layer.
 pub fn operations(named: &Named<'_, '_>, layers: &Layers) -> Table {
     let gpu = named.gpu;
-    let mut found: FxHashMap<(&'static str, u32, &str), Vec<i64>> = FxHashMap::default();
-    let mut n_layers: FxHashMap<(&'static str, u32), (u64, i64)> = FxHashMap::default();
+    let mut found: HashMap<(&'static str, u32, &str), Vec<i64>> = HashMap::default();
+    let mut n_layers: HashMap<(&'static str, u32), (u64, i64)> = HashMap::default();
     for layer in &layers.layers {
         let phase = phase(gpu, layer.step);
         let (n, time) = n_layers.entry((phase, layer.number)).or_default();
@@ -178,8 +178,8 @@ type KernelKey = (&'static str, StringId, u32);
 /// A row for each kernel, over all layers.
 pub fn kernels(named: &Named<'_, '_>, layers: &Layers) -> Table {
     let gpu = named.gpu;
-    let mut found: FxHashMap<KernelKey, Vec<(u32, i64)>> = FxHashMap::default();
-    let mut instances: FxHashMap<&'static str, u64> = FxHashMap::default();
+    let mut found: HashMap<KernelKey, Vec<(u32, i64)>> = HashMap::default();
+    let mut instances: HashMap<&'static str, u64> = HashMap::default();
     for layer in &layers.layers {
         let phase = phase(gpu, layer.step);
         *instances.entry(phase).or_default() += 1;
@@ -218,7 +218,7 @@ pub fn kernels(named: &Named<'_, '_>, layers: &Layers) -> Table {
             b.class,
         ))
     });
-    let mut totals: FxHashMap<&'static str, i64> = FxHashMap::default();
+    let mut totals: HashMap<&'static str, i64> = HashMap::default();
     for row in &rows {
         let total = totals.entry(row.phase).or_default();
         *total = total.saturating_add(row.durations.total());

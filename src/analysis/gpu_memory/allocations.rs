@@ -3,12 +3,12 @@
 use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::{GpuTrace, Kind, Named};
 use crate::analysis::timeline::{self, cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_bytes};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Report, Table};
 use crate::trace::builder::for_each_member;
-use rustc_hash::FxHashMap;
 
 /// Name of the instants.
 const NAME: &str = "[memory]";
@@ -81,7 +81,7 @@ pub fn add(named: &Named<'_, '_>, report: &mut Report) {
 
 fn changes(gpu: &GpuTrace<'_>) -> Vec<(Owner, Vec<Change>)> {
     let trace = gpu.trace;
-    let mut by_owner: FxHashMap<Owner, Vec<Change>> = FxHashMap::default();
+    let mut by_owner: HashMap<Owner, Vec<Change>> = HashMap::default();
     let Some(name) = trace.strings.find(NAME) else { return Vec::new() };
     for i in 0..trace.slices.len() {
         if trace.slices.name[i] != name {
@@ -217,7 +217,7 @@ fn owner_table(named: &Named<'_, '_>, rows: &[(Owner, Summary)]) -> Table {
 fn live_table(named: &Named<'_, '_>, owner: Owner, changes: &[Change], summary: &Summary) -> Table {
     let gpu = named.gpu;
     let has_addresses = changes.iter().any(|change| change.address != 0);
-    let mut live: FxHashMap<u64, &Change> = FxHashMap::default();
+    let mut live: HashMap<u64, &Change> = HashMap::default();
     for change in changes.iter().take(summary.peak_at + 1) {
         if change.bytes >= 0 {
             live.insert(change.address, change);
@@ -225,7 +225,7 @@ fn live_table(named: &Named<'_, '_>, owner: Owner, changes: &[Change], summary: 
             live.remove(&change.address);
         }
     }
-    let mut by_source: FxHashMap<(StringId, StringId), (u64, i64)> = FxHashMap::default();
+    let mut by_source: HashMap<(StringId, StringId), (u64, i64)> = HashMap::default();
     let mut known = 0;
     if has_addresses {
         for change in live.values() {

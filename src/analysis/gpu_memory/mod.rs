@@ -8,11 +8,11 @@ use super::gpu::stats::{Durations, SumNs, share};
 use super::gpu::{self, Kind, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_bytes, format_ns, group_digits};
 use crate::report::{Column, Report, Table};
 use crate::trace::links::LinkTable;
-use rustc_hash::FxHashMap;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "gpu-memory",
@@ -64,7 +64,7 @@ struct Copies {
 
 fn copies(named: &Named<'_, '_>) -> Vec<Copies> {
     let gpu = named.gpu;
-    let mut by_name: FxHashMap<StringId, (Vec<i64>, Option<u64>, u64, i64)> = FxHashMap::default();
+    let mut by_name: HashMap<StringId, (Vec<i64>, Option<u64>, u64, i64)> = HashMap::default();
     for work in gpu.work.iter().filter(|work| work.kind != Kind::Kernel || gpu.class(work).is_copy) {
         let name = gpu.trace.slices.name[work.slice as usize];
         let (durations, bytes, n_without, timed) = by_name.entry(name).or_default();

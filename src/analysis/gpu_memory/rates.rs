@@ -7,11 +7,11 @@
 use crate::analysis::gpu::stats::Durations;
 use crate::analysis::gpu::{GpuTrace, Kind, Named, Work};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
 use crate::trace::builder::find_member;
 use crate::trace::links::LinkTable;
-use rustc_hash::FxHashMap;
 
 /// Work of no time runs for so long.
 const MIN_NS: i64 = 1000;
@@ -108,7 +108,7 @@ fn summary(named: &Named<'_, '_>) -> Option<Table> {
     // In the order of the file, for the cache in front of it.
     let mut order: Vec<&Work> = moves(gpu).collect();
     order.sort_by_key(|work| gpu.trace.slices.offset(work.slice as usize));
-    let mut found: FxHashMap<&str, Vec<(i64, bool, f64)>> = FxHashMap::default();
+    let mut found: HashMap<&str, Vec<(i64, bool, f64)>> = HashMap::default();
     for work in order {
         let Some(rate) = claimed(gpu, work) else { continue };
         let changes = found.entry(kind(gpu.name(work.slice))).or_default();
@@ -155,7 +155,7 @@ fn summary(named: &Named<'_, '_>) -> Option<Table> {
 /// Copies of one kind and size.
 fn sizes(named: &Named<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
-    let mut found: FxHashMap<(&str, u64), Vec<i64>> = FxHashMap::default();
+    let mut found: HashMap<(&str, u64), Vec<i64>> = HashMap::default();
     for work in moves(gpu) {
         let given = gpu.link_of(work).map(|link| link.bytes).filter(|bytes| *bytes != LinkTable::NONE);
         if let Some(bytes) = given.and_then(|bytes| u64::try_from(bytes).ok()) {

@@ -6,10 +6,10 @@ use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::{GpuTrace, Named};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
-use rustc_hash::FxHashMap;
 
 const CAPTION: &str = "An operator belongs to the step in which it launched its first work. GPU time is the time in which work of its own ran, \
                        added up over its calls.";
@@ -21,7 +21,7 @@ pub fn tables(named: &Named<'_, '_>, instances: &[Instance]) -> Vec<Table> {
 
 fn by_phase(named: &Named<'_, '_>, instances: &[Instance]) -> Option<Table> {
     let gpu = named.gpu;
-    let mut found: FxHashMap<(Phase, StringId), Vec<i64>> = FxHashMap::default();
+    let mut found: HashMap<(Phase, StringId), Vec<i64>> = HashMap::default();
     for instance in instances {
         let phase = gpu.annotation(instance.step).map(|what| what.phase);
         if let Some(phase) = phase.filter(|phase| *phase != Phase::Unknown) {
@@ -89,7 +89,7 @@ fn name_of(gpu: &GpuTrace<'_>, instance: &Instance) -> StringId {
 
 fn by_step(named: &Named<'_, '_>, instances: &[Instance]) -> Option<Table> {
     let gpu = named.gpu;
-    let mut found: FxHashMap<(u32, StringId), (u64, i64, i64)> = FxHashMap::default();
+    let mut found: HashMap<(u32, StringId), (u64, i64, i64)> = HashMap::default();
     for instance in instances.iter().filter(|instance| gpu.step(instance.step).is_some()) {
         let sums = found.entry((instance.step, name_of(gpu, instance))).or_default();
         *sums = (sums.0 + 1, sums.1.saturating_add(instance.busy), sums.2.max(instance.busy));

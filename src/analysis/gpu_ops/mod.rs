@@ -10,12 +10,12 @@ use super::gpu::{GpuTrace, Kind, Named};
 use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::text::visible;
 use crate::base::units::Unit;
 use crate::gpu::peaks::Peaks;
 use crate::report::{Column, Report, Table};
-use rustc_hash::FxHashMap;
 use shapes::Instance;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -193,11 +193,11 @@ impl Covered {
 }
 
 /// Sums by name, of what launched work and of the operators around it. `launched` is in order.
-fn sums(gpu: &GpuTrace<'_>, launched: &[Launched]) -> (FxHashMap<StringId, Sums>, Vec<Instance>) {
+fn sums(gpu: &GpuTrace<'_>, launched: &[Launched]) -> (HashMap<StringId, Sums>, Vec<Instance>) {
     let slices = &gpu.trace.slices;
-    let mut by_name: FxHashMap<StringId, Sums> = FxHashMap::default();
+    let mut by_name: HashMap<StringId, Sums> = HashMap::default();
     // Work of everything below each operator that launched something itself or has such below it.
-    let mut below: FxHashMap<u32, Covered> = FxHashMap::default();
+    let mut below: HashMap<u32, Covered> = HashMap::default();
     let mut instances = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
     for of_launcher in launched.chunk_by(|a, b| a.launcher == b.launcher) {
@@ -223,7 +223,7 @@ fn sums(gpu: &GpuTrace<'_>, launched: &[Launched]) -> (FxHashMap<StringId, Sums>
         });
     }
     // Where several streams worked for one operator, or out of order, its spans are put in order first.
-    let mut anew: FxHashMap<u32, Vec<Span>> = FxHashMap::default();
+    let mut anew: HashMap<u32, Vec<Span>> = HashMap::default();
     anew.extend(
         below.iter().filter(|(_, covered)| covered.total().is_none()).map(|(op, _)| (*op, Vec::new())),
     );

@@ -3,6 +3,7 @@
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::{GpuTrace, Kind, Named};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::gpu::op_args::{ArgTexts, OpArgs};
@@ -12,7 +13,6 @@ use crate::gpu::peaks::{Bound, Peak, Peaks, roofline};
 use crate::report::chart::{Axis, Chart, Limit, Plot, Point, Points, Tone};
 use crate::report::{Column, Table};
 use crate::trace::builder::for_each_member;
-use rustc_hash::FxHashMap;
 
 /// Kinds of inputs whose arguments are read from the file, those with the most GPU time first.
 const MAX_READ: usize = 5_000;
@@ -187,7 +187,7 @@ fn gpu_name(gpu: &GpuTrace<'_>) -> Option<String> {
 
 fn groups(gpu: &GpuTrace<'_>, instances: &[Instance]) -> Vec<Group> {
     let trace = gpu.trace;
-    let mut found: FxHashMap<Key, (Vec<i64>, u32, StringId)> = FxHashMap::default();
+    let mut found: HashMap<Key, (Vec<i64>, u32, StringId)> = HashMap::default();
     for instance in instances {
         let at = instance.slice as usize;
         let name = trace.slices.name[at];

@@ -5,7 +5,7 @@
 
 use super::files::Rank;
 use super::sequences::{Line, MatchedBy, Sequences};
-use rustc_hash::FxHashMap;
+use crate::base::hash::HashMap;
 
 /// How exactly the profiler brings times of a GPU to the clock of its computer, in nanoseconds: some microseconds. What
 /// contradicts the order of begins and ends by no more than this is no contradiction.
@@ -76,7 +76,7 @@ impl Clocks {
     /// uncertainty. Where a clock agrees with the reference within the uncertainty its offset is 0, and the
     /// uncertainty larger by as much. A drift of the clocks while recording is in the uncertainty.
     pub fn aligned(ranks: &[Rank<'_, '_>], sequences: &Sequences) -> Clocks {
-        let mut pairs: FxHashMap<(usize, usize), Pair> = FxHashMap::default();
+        let mut pairs: HashMap<(usize, usize), Pair> = HashMap::default();
         let mut is_same = Vec::with_capacity(sequences.sequences.len());
         for sequence in &sequences.sequences {
             if !sequence.is_synchronising || sequence.matched_by == MatchedBy::UnequalOrder {

@@ -2,9 +2,9 @@
 
 use crate::analysis::gpu::GpuTrace;
 use crate::analysis::gpu::facts::integer;
+use crate::base::hash::HashMap;
 use crate::base::text::number_behind;
 use crate::base::units::format_ns;
-use rustc_hash::FxHashMap;
 
 /// Clocks of computers differ by less. What lies farther apart was recorded at another time.
 const MAX_APART_NS: i64 = 60_000_000_000;
@@ -142,7 +142,7 @@ impl<'a, 'b> Files<'a, 'b> {
     }
 
     fn leave_out_doubles(&mut self) {
-        let mut counts: FxHashMap<i64, u64> = FxHashMap::default();
+        let mut counts: HashMap<i64, u64> = HashMap::default();
         self.ranks.iter().for_each(|rank| *counts.entry(rank.rank).or_default() += 1);
         self.leave_out(|rank| {
             let n = counts.get(&rank.rank).copied().filter(|n| *n > 1)?;

@@ -3,7 +3,7 @@
 use super::files::Rank;
 use crate::analysis::gpu::collective::{Collective, CollectiveKind, kernel_collective};
 use crate::analysis::gpu::steps::NO_STEP;
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::base::hash::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
 
 /// A collective on one rank.
@@ -118,9 +118,9 @@ struct Raw {
 
 /// Collects and matches. Time goes with the number of collectives of all ranks.
 struct Finder {
-    by_key: FxHashMap<Key, Vec<Raw>>,
-    kinds: FxHashMap<Collective, u32>,
-    steps: FxHashMap<String, u32>,
+    by_key: HashMap<Key, Vec<Raw>>,
+    kinds: HashMap<Collective, u32>,
+    steps: HashMap<String, u32>,
     is_by_kernel: bool,
 }
 
@@ -132,9 +132,9 @@ impl Sequences {
     /// The k-th on each rank is the same one (TraceLens), k being the group's own number where the profiler says it.
     pub fn new(ranks: &[Rank<'_, '_>]) -> Sequences {
         let mut finder = Finder {
-            by_key: FxHashMap::default(),
-            kinds: FxHashMap::default(),
-            steps: FxHashMap::default(),
+            by_key: HashMap::default(),
+            kinds: HashMap::default(),
+            steps: HashMap::default(),
             is_by_kernel: false,
         };
         for (number, rank) in ranks.iter().enumerate() {
@@ -256,7 +256,7 @@ fn match_lines(lines: &mut [Raw]) -> MatchedBy {
 
 /// False, and nothing happens, if not every part has a number of its own, or none is on all ranks.
 fn match_by_number(lines: &mut [Raw]) -> bool {
-    let mut n_lines: FxHashMap<i64, (usize, usize)> = FxHashMap::default();
+    let mut n_lines: HashMap<i64, (usize, usize)> = HashMap::default();
     for (line, raw) in lines.iter().enumerate() {
         for found in &raw.found {
             let Some(number) = found.number else { return false };
@@ -268,7 +268,7 @@ fn match_by_number(lines: &mut [Raw]) -> bool {
         }
     }
     let n = lines.len();
-    let common: FxHashSet<i64> =
+    let common: HashSet<i64> =
         n_lines.into_iter().filter(|(_, (_, in_lines))| *in_lines == n).map(|(number, _)| number).collect();
     if common.is_empty() {
         return false;
@@ -282,10 +282,10 @@ fn match_by_number(lines: &mut [Raw]) -> bool {
 
 /// False, and nothing happens, if no step has as many parts on all ranks.
 fn match_by_step(lines: &mut [Raw]) -> bool {
-    let counts: Vec<FxHashMap<u32, usize>> = lines
+    let counts: Vec<HashMap<u32, usize>> = lines
         .iter()
         .map(|line| {
-            let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
+            let mut counts: HashMap<u32, usize> = HashMap::default();
             line.found.iter().for_each(|found| *counts.entry(found.step).or_default() += 1);
             counts
         })
@@ -293,7 +293,7 @@ fn match_by_step(lines: &mut [Raw]) -> bool {
     let Some((first, others)) = counts.split_first() else { return false };
     let is_equal =
         |step: u32| step != NO_STEP && others.iter().all(|counts| counts.get(&step) == first.get(&step));
-    let equal: FxHashSet<u32> = first.keys().copied().filter(|step| is_equal(*step)).collect();
+    let equal: HashSet<u32> = first.keys().copied().filter(|step| is_equal(*step)).collect();
     if equal.is_empty() {
         return false;
     }

@@ -7,9 +7,9 @@ use crate::analysis::gpu::collective::Collective;
 use crate::analysis::gpu::parts::Parts;
 use crate::analysis::gpu::stats::share;
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
-use rustc_hash::FxHashMap;
 
 /// Collectives that differ in nothing but their place.
 struct Kind<'a> {
@@ -195,7 +195,7 @@ impl Ranks<'_, '_> {
     }
 
     fn kinds(&self) -> Vec<Kind<'_>> {
-        let mut numbers: FxHashMap<(usize, u32, Option<u64>), usize> = FxHashMap::default();
+        let mut numbers: HashMap<(usize, u32, Option<u64>), usize> = HashMap::default();
         let mut rows: Vec<Kind<'_>> = Vec::new();
         for shared in &self.waits.collectives {
             let number =

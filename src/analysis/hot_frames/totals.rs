@@ -10,9 +10,9 @@
 //! ```
 
 use super::places;
+use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
 use crate::trace::profiles::ProfileRun;
-use rustc_hash::FxHashMap;
 use std::hash::Hash;
 
 /// Counts of one group of frames.
@@ -75,8 +75,8 @@ pub fn lines(run: &ProfileRun) -> Vec<Total<LineKey>> {
 #[derive(Default)]
 struct ByLine {
     /// Nearly all lines are numbers of 32 bits and are looked up as one word with their path, in a fraction of the memory.
-    short: FxHashMap<u64, u32>,
-    other: FxHashMap<LineKey, u32>,
+    short: HashMap<u64, u32>,
+    other: HashMap<LineKey, u32>,
 }
 
 impl ByLine {
@@ -92,7 +92,7 @@ impl ByLine {
 
 /// Totals by package, as far as paths tell it.
 pub fn packages<'a>(run: &ProfileRun, strings: &'a StringTable) -> Vec<Total<&'a str>> {
-    let mut package_of: FxHashMap<StringId, &'a str> = FxHashMap::default();
+    let mut package_of: HashMap<StringId, &'a str> = HashMap::default();
     group(run, |row| {
         let path = run.frames.path[row];
         *package_of.entry(path).or_insert_with(|| places::package(strings.get_opt(path)))
@@ -101,7 +101,7 @@ pub fn packages<'a>(run: &ProfileRun, strings: &'a StringTable) -> Vec<Total<&'a
 
 /// By self descending; ties in the order of the smallest frame id.
 fn group<Key: Hash + Eq + Copy>(run: &ProfileRun, key_of: impl FnMut(usize) -> Key) -> Vec<Total<Key>> {
-    let mut groups: FxHashMap<Key, u32> = FxHashMap::default();
+    let mut groups: HashMap<Key, u32> = HashMap::default();
     group_by(run, key_of, |key, next| *groups.entry(key).or_insert(next))
 }
 

@@ -3,6 +3,7 @@
 use crate::analysis::Context;
 use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::mrm_run::{metadata_of, n_differing};
+use crate::base::hash::HashMap;
 use crate::base::json::{Dialect, Number, Parser, Token, unescape_to_string};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted};
@@ -12,7 +13,6 @@ use crate::memory::{Kind, View};
 use crate::memory_run::{check_beside, metadata};
 use crate::report::{Block, Facts, Mark, Note, NoteLevel, Report};
 use crate::trace::Trace;
-use rustc_hash::FxHashMap;
 
 /// Adds what stands at the top.
 pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
@@ -180,7 +180,7 @@ const MAX_FUNCTION_BYTES: u64 = 1 << 20;
 /// Whether the addresses of each symbol lie as close together as a function's instructions, in a trace in which nothing
 /// else says that they are data.
 fn look_like_instructions(view: &View<'_>) -> bool {
-    let mut of_symbols: FxHashMap<(StringId, Option<StringId>), (u64, u64)> = FxHashMap::default();
+    let mut of_symbols: HashMap<(StringId, Option<StringId>), (u64, u64)> = HashMap::default();
     let mut n = 0u64;
     for (row, label) in view.accesses() {
         // Levels of memory are said of data only, and nobody labels instructions.

@@ -7,6 +7,7 @@ use super::memory_query::MemoryQuery;
 use super::mrm::trust::{mark, run_validity};
 use super::mrm::{kinds_of, number_blocks};
 use super::{AnalysisInfo, Context};
+use crate::base::hash::HashMap;
 use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
 use crate::memory::phases::{Boundary, Phases};
@@ -23,7 +24,6 @@ use crate::report::{Column, Facts, Report, Table, TextCells};
 use crate::trace::accesses::PAGE_BITS;
 use crate::trace::beside::FileBeside;
 use crate::trace::{Run, Trace};
-use rustc_hash::FxHashMap;
 
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "mrm-run", title: "Run directory", applies, run, reference: None, is_late: false };
@@ -233,11 +233,11 @@ fn add_directory(directory: &RunDirectory, trace: &Trace, report: &mut Report) {
 }
 
 fn files_table(directory: &RunDirectory, trace: &Trace) -> Table {
-    let there: FxHashMap<&str, &FileBeside> =
+    let there: HashMap<&str, &FileBeside> =
         trace.beside.iter().map(|file| (file.name.as_str(), file)).collect();
     let find = |path: &str| there.get(path).copied();
     let files = directory.manifest.iter().flat_map(|manifest| &manifest.files);
-    let in_manifest: FxHashMap<&str, &ListedFile> = files.map(|file| (file.path.as_str(), file)).collect();
+    let in_manifest: HashMap<&str, &ListedFile> = files.map(|file| (file.path.as_str(), file)).collect();
     let listed = |path: &str| in_manifest.get(path).copied();
     // Without a manifest there is nothing to check.
     let names: Vec<(&str, &str)> = match directory.manifest {

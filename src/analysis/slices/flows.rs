@@ -1,11 +1,11 @@
 //! Arrows by what they are called, with the time from the start of one slice to the start of the other.
 
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Report, Table};
 use crate::trace::Run;
-use rustc_hash::FxHashMap;
 
 /// What is added up for one name in one category.
 struct Row<'a> {
@@ -19,7 +19,7 @@ struct Row<'a> {
 /// Adds the table if there are arrows.
 pub fn add(report: &mut Report, run: &Run) {
     let mut rows: Vec<Row<'_>> = Vec::new();
-    let mut by_key: FxHashMap<(Option<&str>, Option<&str>), usize> = FxHashMap::default();
+    let mut by_key: HashMap<(Option<&str>, Option<&str>), usize> = HashMap::default();
     for trace in &run.traces {
         let flows = &trace.flows;
         // Arrows of one kind mostly come one after the other.

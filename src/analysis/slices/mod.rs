@@ -16,11 +16,11 @@ mod sums;
 
 use super::timeline::{self, Names, cut, integers, shown, texts, with_left_out};
 use super::{AnalysisInfo, Context};
+use crate::base::hash::HashMap;
 use crate::base::text::visible;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Report, Table};
 use crate::trace::slices::Class;
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 pub use sums::SliceSums;
 use sums::by_self_time;
@@ -216,7 +216,7 @@ fn self_share_column(order: &[usize], rows: &[Row], self_total: i64) -> Column {
 
 fn category_table(order: &[usize], rows: &[Row], names: &Names<'_>, self_total: i64) -> Table {
     let mut groups: Vec<Row> = Vec::new();
-    let mut by_key: FxHashMap<(u32, Class), usize> = FxHashMap::default();
+    let mut by_key: HashMap<(u32, Class), usize> = HashMap::default();
     for row in order.iter().map(|index| &rows[*index]) {
         let next = groups.len();
         let group = *by_key.entry((row.category, row.class)).or_insert(next);

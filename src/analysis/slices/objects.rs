@@ -1,16 +1,16 @@
 //! Objects and markers by what happened to what.
 
 use crate::analysis::timeline::{cut, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::units::Unit;
 use crate::report::{Column, Report, Table};
 use crate::trace::Run;
 use crate::trace::objects::ObjectEvent;
-use rustc_hash::FxHashMap;
 
 /// Adds the table if there are any.
 pub fn add(report: &mut Report, run: &Run) {
     let mut rows: Vec<(&str, &str, u64)> = Vec::new();
-    let mut by_key: FxHashMap<(&str, &str), usize> = FxHashMap::default();
+    let mut by_key: HashMap<(&str, &str), usize> = HashMap::default();
     for trace in &run.traces {
         for (event, name) in trace.objects.event.iter().zip(&trace.objects.name) {
             let key = (event_name(*event), trace.strings.get(*name));

@@ -1,11 +1,11 @@
 //! Self and total weight by frame. A frame that is on a stack twice counts once in its total.
 
 use crate::analysis::timeline::{cut, texts, with_left_out};
+use crate::base::hash::HashMap;
 use crate::base::units::Unit;
 use crate::report::{Column, Report, Table};
 use crate::trace::samples::StackId;
 use crate::trace::{Run, Trace};
-use rustc_hash::FxHashMap;
 
 /// What is added up for one frame.
 struct Row<'a> {
@@ -20,7 +20,7 @@ struct Row<'a> {
 /// Adds the table if there are samples.
 pub fn add(report: &mut Report, run: &Run) {
     let mut rows: Vec<Row<'_>> = Vec::new();
-    let mut by_key: FxHashMap<(&str, Option<&str>), usize> = FxHashMap::default();
+    let mut by_key: HashMap<(&str, Option<&str>), usize> = HashMap::default();
     let mut all = 0.0;
     for trace in &run.traces {
         add_trace_samples(trace, &mut rows, &mut by_key, &mut all);
@@ -81,7 +81,7 @@ pub fn add(report: &mut Report, run: &Run) {
 fn add_trace_samples<'a>(
     trace: &'a Trace,
     rows: &mut Vec<Row<'a>>,
-    by_key: &mut FxHashMap<(&'a str, Option<&'a str>), usize>,
+    by_key: &mut HashMap<(&'a str, Option<&'a str>), usize>,
     all: &mut f64,
 ) {
     let stacks = &trace.stacks;

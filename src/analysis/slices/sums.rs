@@ -1,10 +1,10 @@
 //! One pass over all slices, for every report that adds them up by name.
 
 use crate::analysis::timeline::Names;
+use crate::base::hash::HashMap;
 use crate::trace::slices::Class;
 use crate::trace::sums::{NameSums, SumsByName, median, too_long};
 use crate::trace::{Run, Trace};
-use rustc_hash::FxHashMap;
 
 pub use crate::trace::sums::Sums;
 
@@ -43,7 +43,7 @@ impl<'a> SliceSums<'a> {
             n_outer: 0,
             rows: Vec::new(),
         };
-        let mut by_key = FxHashMap::default();
+        let mut by_key = HashMap::default();
         let too_long = run.traces.iter().map(|trace| too_long(trace.span())).max().unwrap_or(0);
         for trace in &run.traces {
             if let Some(folded) = &trace.folded {
@@ -65,7 +65,7 @@ impl<'a> SliceSums<'a> {
         &mut self,
         trace: &'a Trace,
         of_trace: &SumsByName,
-        by_key: &mut FxHashMap<(u32, u32, Class), u32>,
+        by_key: &mut HashMap<(u32, u32, Class), u32>,
     ) -> Vec<u32> {
         self.names.start(trace);
         self.n_outer += of_trace.n_outer;
@@ -109,7 +109,7 @@ impl<'a> SliceSums<'a> {
         let starts = at.clone();
         // Half the memory for as good as all of them.
         let mut durations = vec![0u32; n_durations];
-        let mut long: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
+        let mut long: HashMap<u32, Vec<i64>> = HashMap::default();
         for (trace, (numbers, rows)) in run.traces.iter().zip(&self.rows) {
             let end = trace.span().map_or(0, |(_, end)| end);
             let slices = &trace.slices;

@@ -2,11 +2,11 @@
 //!
 //! Sums are as the reference makes them: plain left to right by probe and by view, compensated over all events.
 
+use crate::base::hash::HashMap;
 use crate::base::python;
 use crate::base::strings::StringId;
 use crate::trace::Run;
 use crate::trace::scoring_calls::{ProbeKind, ScoringCallTable};
-use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 
 /// How calls without a probe are called among the probes.
@@ -194,12 +194,12 @@ pub fn top_k_of(run: &Run, call: CallRef) -> String {
 
 struct Buckets<Key, K> {
     list: Vec<Bucket<K>>,
-    places: FxHashMap<Key, usize>,
+    places: HashMap<Key, usize>,
 }
 
 impl<Key, K> Default for Buckets<Key, K> {
     fn default() -> Self {
-        Buckets { list: Vec::new(), places: FxHashMap::default() }
+        Buckets { list: Vec::new(), places: HashMap::default() }
     }
 }
 
@@ -318,7 +318,7 @@ pub fn find_repeated_misses(run: &Run) -> Vec<RepeatedMiss> {
             starts[i] += starts[i - 1];
         }
         // What else is part of the key has few values: numbers for them, with the row.
-        let mut numbers: FxHashMap<CacheKey, usize> = FxHashMap::default();
+        let mut numbers: HashMap<CacheKey, usize> = HashMap::default();
         let mut recent = Recent::default();
         let mut at = starts.clone();
         let mut sorted = vec![(0u32, 0u32); starts.last().copied().unwrap_or(0) as usize];

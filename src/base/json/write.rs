@@ -87,7 +87,7 @@ pub fn push_merged(begin: &[u8], end: &[u8], out: &mut Vec<u8>) {
     let (Some(first), Some(second)) = (members(begin), members(end)) else {
         return push_value(if members(end).is_some() { end } else { begin }, out);
     };
-    let keys: rustc_hash::FxHashSet<&str> = second.iter().map(|(key, _)| key.as_str()).collect();
+    let keys: crate::base::hash::HashSet<&str> = second.iter().map(|(key, _)| key.as_str()).collect();
     let kept = first.iter().filter(|(key, _)| !keys.contains(key.as_str()));
     out.push(b'{');
     for (i, (key, value)) in kept.chain(&second).enumerate() {

@@ -7,10 +7,10 @@
 use super::sequence::Aligned;
 use super::steps::column_of;
 use crate::analysis::gpu::stats::SumNs;
+use crate::base::hash::HashMap;
 use crate::base::units::Unit;
 use crate::compare::align::Step;
 use crate::report::{Column, Table};
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// Runs of more kernels than this between two pairs are another program, not a fusion.
@@ -36,7 +36,7 @@ type BlockKey = (&'static str, String, String, String, String);
 
 /// Where one side runs kernels that the other does not.
 pub fn blocks(all: &[Aligned<'_>]) -> Table {
-    let mut groups: FxHashMap<BlockKey, Block> = FxHashMap::default();
+    let mut groups: HashMap<BlockKey, Block> = HashMap::default();
     let mut row_before = 0u64;
     for aligned in all {
         let steps = &aligned.steps;
@@ -119,7 +119,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn add(&self, aligned: &Aligned<'_>, row: u64, groups: &mut FxHashMap<BlockKey, Block>) {
+    fn add(&self, aligned: &Aligned<'_>, row: u64, groups: &mut HashMap<BlockKey, Block>) {
         let mut operations: [Vec<&str>; 2] = [Vec::new(), Vec::new()];
         let mut alone = [0i64; 2];
         for step in self.steps {
@@ -160,7 +160,7 @@ impl Place<'_> {
 pub fn choices(all: &[Aligned<'_>]) -> Table {
     /// Pieces, and nanoseconds of each side.
     type Sum = (u64, [i64; 2], u64);
-    let mut groups: FxHashMap<(&'static str, &str, &str, &str), Sum> = FxHashMap::default();
+    let mut groups: HashMap<(&'static str, &str, &str, &str), Sum> = HashMap::default();
     let mut row = 0u64;
     for aligned in all {
         for step in &aligned.steps {

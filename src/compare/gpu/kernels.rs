@@ -4,10 +4,10 @@ use super::side::{GpuSide, Slot};
 use super::steps::{Row, column_of, time_columns};
 use super::{Pair, Sample, per_step};
 use crate::analysis::gpu::kernel_names;
+use crate::base::hash::HashMap;
 use crate::base::units::Unit;
 use crate::compare::tables::ratio;
 use crate::report::{Column, Table};
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// Rows beyond this are left out and counted.
@@ -23,7 +23,7 @@ fn sort(rows: &mut [Row]) {
 
 /// Operations of all phases.
 pub fn operation_rows(pair: &Pair<'_>) -> Vec<Row> {
-    let mut sums: FxHashMap<(Slot, &str), [(i64, u64); 2]> = FxHashMap::default();
+    let mut sums: HashMap<(Slot, &str), [(i64, u64); 2]> = HashMap::default();
     for number in [0, 1] {
         let side = pair.side(number);
         for sum in side.sums.iter().filter(|sum| pair.slots.contains(&sum.slot)) {
@@ -122,7 +122,7 @@ pub fn names(pair: &Pair<'_>) -> Table {
         sums: [(i64, u64); 2],
         names: [Option<u32>; 2],
     }
-    let mut sums: FxHashMap<(Slot, &str, bool), Of> = FxHashMap::default();
+    let mut sums: HashMap<(Slot, &str, bool), Of> = HashMap::default();
     for number in [0, 1] {
         let side = pair.side(number);
         for sum in side.sums.iter().filter(|sum| pair.slots.contains(&sum.slot)) {
@@ -200,7 +200,7 @@ type Sums = [(i64, u64); 2];
 
 /// Kernels that both sides run under one name: the same code, slower or faster.
 pub fn same(pair: &Pair<'_>) -> Table {
-    let mut sums: FxHashMap<&str, (Sums, &str)> = FxHashMap::default();
+    let mut sums: HashMap<&str, (Sums, &str)> = HashMap::default();
     for number in [0, 1] {
         let side = pair.side(number);
         for sum in side.sums.iter().filter(|sum| pair.slots.contains(&sum.slot)) {

@@ -6,10 +6,10 @@ use super::kernels::operation_of;
 use super::side::{GpuSide, Piece, Slot};
 use super::steps::column_of;
 use crate::analysis::gpu::kernel_names::readable;
+use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted};
 use crate::compare::align::{Scores, Step, align};
 use crate::report::{Column, Report, Table, TextCells};
-use rustc_hash::FxHashMap;
 
 /// Rows of the aligned step that are shown; findings are from all.
 const MAX_ROWS: usize = 200_000;
@@ -66,7 +66,7 @@ impl<'a> Aligned<'a> {
         let sides = [pair.side(0), pair.side(1)];
         let find = |side: &'a GpuSide| side.sequences.iter().find(|sequence| sequence.slot == slot);
         let (a, b) = (find(sides[0])?, find(sides[1])?);
-        let mut texts: FxHashMap<&str, u32> = FxHashMap::default();
+        let mut texts: HashMap<&str, u32> = HashMap::default();
         // 0 stands for no text.
         texts.insert("", 0);
         let mut number = |text: &'a str| {

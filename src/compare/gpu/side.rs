@@ -9,7 +9,7 @@ use crate::analysis::gpu::stats::SumNs;
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::gpu::{GpuTrace, Kind, Work};
 use crate::analysis::gpu_layers;
-use rustc_hash::FxHashMap;
+use crate::base::hash::HashMap;
 use serde::{Deserialize, Serialize};
 
 /// What a stretch of GPU time was for; only equal ones are compared.
@@ -288,7 +288,7 @@ impl GpuSide {
                 add_operation(&mut whole.by_operation, *operation, *ns, *n);
             }
         }
-        let mut sums: FxHashMap<u32, Sum> = FxHashMap::default();
+        let mut sums: HashMap<u32, Sum> = HashMap::default();
         for sum in &self.sums {
             let whole = sums.entry(sum.name).or_insert(Sum { slot: Slot::Whole, count: 0, total: 0, ..*sum });
             whole.count += sum.count;
@@ -331,12 +331,12 @@ fn add_operation(list: &mut Vec<OfOperation>, operation: u32, ns: i64, n: u64) {
 #[derive(Default)]
 struct Builder {
     side: GpuSide,
-    names: FxHashMap<(String, bool), u32>,
-    operations: FxHashMap<String, u32>,
-    sums: FxHashMap<(Slot, u32), (u64, i64)>,
-    layers: FxHashMap<(Slot, u32), Layer>,
+    names: HashMap<(String, bool), u32>,
+    operations: HashMap<String, u32>,
+    sums: HashMap<(Slot, u32), (u64, i64)>,
+    layers: HashMap<(Slot, u32), Layer>,
     /// By name: how often each operator and frame launched it.
-    launchers: FxHashMap<u32, FxHashMap<(String, String), u64>>,
+    launchers: HashMap<u32, HashMap<(String, String), u64>>,
 }
 
 impl Builder {
@@ -348,7 +348,7 @@ impl Builder {
             None => Slot::Outside,
         };
         let names = self.names_of(gpu);
-        let mut by_step: FxHashMap<(u32, u32), Vec<OfOperation>> = FxHashMap::default();
+        let mut by_step: HashMap<(u32, u32), Vec<OfOperation>> = HashMap::default();
         for (work, name) in gpu.work.iter().zip(&names) {
             let slot = slot_of(work.step);
             let sum = self.sums.entry((slot, *name)).or_default();
@@ -402,8 +402,8 @@ impl Builder {
 
     /// The number of the name of each piece of work.
     fn names_of(&mut self, gpu: &GpuTrace<'_>) -> Vec<u32> {
-        let mut known: FxHashMap<(u32, u32, bool), u32> = FxHashMap::default();
-        let mut around: FxHashMap<(u32, u32), (String, String)> = FxHashMap::default();
+        let mut known: HashMap<(u32, u32, bool), u32> = HashMap::default();
+        let mut around: HashMap<(u32, u32), (String, String)> = HashMap::default();
         let mut out = Vec::with_capacity(gpu.work.len());
         for work in &gpu.work {
             let is_kernel = work.kind == Kind::Kernel;
@@ -457,8 +457,8 @@ impl Builder {
 
     /// A typical step of each phase: that of the median length among those of one GPU.
     fn sequences(&mut self, gpu: &GpuTrace<'_>, names: &[u32], slot_of: &dyn Fn(u32) -> Slot) {
-        let mut by_slot: FxHashMap<Slot, Vec<(i64, u32, u32)>> = FxHashMap::default();
-        let mut lengths: FxHashMap<(u32, u32), i64> = FxHashMap::default();
+        let mut by_slot: HashMap<Slot, Vec<(i64, u32, u32)>> = HashMap::default();
+        let mut lengths: HashMap<(u32, u32), i64> = HashMap::default();
         for work in &gpu.work {
             let device = gpu.streams[work.stream as usize].device;
             let length = lengths.entry((device, work.step)).or_default();

@@ -15,11 +15,11 @@
 use super::Options;
 use super::ids::Numbers;
 use super::writer::Writer;
+use crate::base::hash::HashMap;
 use crate::base::json::{is_number, write};
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::scoring_calls::{ProbeKind, ScoringCallTable};
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -133,7 +133,7 @@ fn assign_lanes(
 ) -> Vec<Lane> {
     // Views in order of first appearance in the file, not in time.
     let mut views: Vec<StringId> = Vec::new();
-    let mut view_index: FxHashMap<StringId, usize> = FxHashMap::default();
+    let mut view_index: HashMap<StringId, usize> = HashMap::default();
     for view in &table.view_id {
         view_index.entry(*view).or_insert_with(|| {
             views.push(*view);
@@ -294,8 +294,8 @@ fn write_flows(
     w: &mut Writer<'_>,
 ) -> usize {
     let table = &trace.scoring_calls;
-    let mut miss_of: FxHashMap<(StringId, StringId, StringId, i64, Option<StringId>), &Call> =
-        FxHashMap::default();
+    let mut miss_of: HashMap<(StringId, StringId, StringId, i64, Option<StringId>), &Call> =
+        HashMap::default();
     let mut arrows: Vec<(&Call, &Call)> = Vec::new();
     for call in calls {
         let row = call.row;

@@ -1,10 +1,10 @@
 //! Numbers for processes and threads that every reader takes for what they are.
 
+use crate::base::hash::HashSet;
 use crate::base::json::Json;
 use crate::trace::builder::Renumbered;
 use crate::trace::tracks::Key;
 use crate::trace::{Run, Trace};
-use rustc_hash::FxHashSet;
 
 /// Pids and tids in use, over all traces of a run.
 #[derive(Default)]
@@ -16,9 +16,9 @@ pub struct Numbers {
 #[derive(Default)]
 struct Pool {
     /// Numbers that a key of some trace has, so that no made-up one takes them.
-    reserved: FxHashSet<u64>,
+    reserved: HashSet<u64>,
     /// Reserved numbers that have been given to their first owner.
-    given: FxHashSet<u64>,
+    given: HashSet<u64>,
     last_free: u64,
 }
 

@@ -27,6 +27,7 @@ pub use calls::MAX_CALL_FLOWS;
 
 use super::{ExporterInfo, Input, LeftOut, Options};
 use crate::analysis::memory_query::MemoryQuery;
+use crate::base::hash::HashSet;
 use crate::base::json::{Number, unescape_to_string};
 use crate::base::units::counted;
 use crate::trace::args::ArgsTable;
@@ -35,7 +36,6 @@ use crate::trace::{Run, Trace};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ids::RenumberedNotes;
-use rustc_hash::FxHashSet;
 use std::io::{self, Write};
 use writer::Writer;
 
@@ -287,7 +287,7 @@ fn origin(run: &Run) -> i64 {
 
 /// The files' own metadata, then what we have to say. A file that we wrote keeps what it says of its origin.
 fn write_metadata(run: &Run, facts: &OwnFacts, w: &mut Writer<'_>) {
-    let mut seen: FxHashSet<&str> = FxHashSet::default();
+    let mut seen: HashSet<&str> = HashSet::default();
     let metadata: Vec<(&str, &str)> = run
         .traces
         .iter()

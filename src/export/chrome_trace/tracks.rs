@@ -14,6 +14,7 @@
 use super::OwnFacts;
 use super::ids::{Numbers, RenumberedNotes};
 use super::writer::Writer;
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::write::{push_merged, push_value};
 use crate::base::strings::StringId;
 use crate::trace::Trace;
@@ -23,7 +24,6 @@ use crate::trace::objects::ObjectEvent;
 use crate::trace::samples::StackId;
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
 use crate::trace::tracks::{Key, TrackKind};
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -46,7 +46,7 @@ pub struct Layout<'a> {
     /// By thread: its own tracks, states first.
     own_tracks: Vec<Vec<u32>>,
     /// Slices that a child outlives: a begin and an end say that, a duration can not.
-    outlived: FxHashSet<u32>,
+    outlived: HashSet<u32>,
     /// Slices of each track lie together, in order of writing.
     order: Vec<u32>,
     /// By track: where its slices start in `order`; one more at the end.
@@ -272,7 +272,7 @@ impl<'a> Layout<'a> {
 
     /// The slices and instants of all threads by start: that is about the order of the file, from which arguments are
     /// read again.
-    fn write_threads(&self, bound: &FxHashMap<u32, Bound>, w: &mut Writer<'_>) {
+    fn write_threads(&self, bound: &HashMap<u32, Bound>, w: &mut Writer<'_>) {
         let mut walks: Vec<TrackWalk<'_>> = Vec::new();
         for thread in self.thread_order.iter().map(|thread| *thread as usize) {
             let pid = self.pid(self.process_of_thread(thread));
@@ -317,7 +317,7 @@ impl<'a> Layout<'a> {
         &self,
         slice: usize,
         walk: &mut TrackWalk<'_>,
-        bound: &FxHashMap<u32, Bound>,
+        bound: &HashMap<u32, Bound>,
         w: &mut Writer<'_>,
     ) {
         let slices = &self.trace.slices;
@@ -420,7 +420,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn write_bound(&self, slice: usize, bound: &FxHashMap<u32, Bound>, w: &mut Writer<'_>) {
+    fn write_bound(&self, slice: usize, bound: &HashMap<u32, Bound>, w: &mut Writer<'_>) {
         let Some(bound) = bound.get(&(slice as u32)) else { return };
         w.raw(",\"bind_id\":");
         w.hex(bound.id);
@@ -488,7 +488,7 @@ impl<'a> Layout<'a> {
     /// Asynchronous slices: a top-level one and what is above it is written under an id of its own.
     ///
     /// Tracks are lanes that identities share when they do not overlap, so they are not what is joined by an id.
-    fn write_async(&self, bound: &FxHashMap<u32, Bound>, w: &mut Writer<'_>) {
+    fn write_async(&self, bound: &HashMap<u32, Bound>, w: &mut Writer<'_>) {
         // Where each unit starts in `order`, and its track.
         let mut units: Vec<(u32, u32)> = Vec::new();
         for track in 0..self.trace.tracks.len() {
@@ -515,7 +515,7 @@ impl<'a> Layout<'a> {
             }
         }
         // Slices are numbered by start, then as they came: a reader of what is written here numbers them alike.
-        let starts: FxHashSet<u32> = units.iter().map(|(at, _)| *at).collect();
+        let starts: HashSet<u32> = units.iter().map(|(at, _)| *at).collect();
         units.sort_by_key(|(at, _)| self.order[*at as usize]);
         for (i, (at, track)) in units.into_iter().enumerate() {
             let track = track as usize;
@@ -539,7 +539,7 @@ impl<'a> Layout<'a> {
         &self,
         unit: &[u32],
         identity: &Identity<'_>,
-        bound: &FxHashMap<u32, Bound>,
+        bound: &HashMap<u32, Bound>,
         w: &mut Writer<'_>,
     ) {
         let slices = &self.trace.slices;
@@ -644,10 +644,10 @@ impl<'a> Layout<'a> {
     /// A start binds to the innermost slice that is open at its time, so that time must be one at which the slice
     /// has no open child. Where there is none, or the arrow would point backwards, the slices are marked with
     /// `bind_id` instead, of which a slice can have one.
-    fn plan_flows(&self, facts: &mut OwnFacts) -> (Vec<Arrow>, FxHashMap<u32, Bound>) {
+    fn plan_flows(&self, facts: &mut OwnFacts) -> (Vec<Arrow>, HashMap<u32, Bound>) {
         let flows = &self.trace.flows;
         if flows.is_empty() {
-            return (Vec::new(), FxHashMap::default());
+            return (Vec::new(), HashMap::default());
         }
         let ends = self.flow_ends();
         let place = |slice: SliceId| ends.get(&slice.0).map_or(u32::MAX, |end| end.place);
@@ -693,10 +693,10 @@ impl<'a> Layout<'a> {
     }
 
     /// The slices that arrows start or end at.
-    fn flow_ends(&self) -> FxHashMap<u32, End> {
+    fn flow_ends(&self) -> HashMap<u32, End> {
         let flows = &self.trace.flows;
         let slices = &self.trace.slices;
-        let mut ends: FxHashMap<u32, End> = FxHashMap::default();
+        let mut ends: HashMap<u32, End> = HashMap::default();
         for slice in flows.from.iter().chain(&flows.to) {
             if let Some(ts) = slices.ts.get(slice.0 as usize) {
                 ends.insert(slice.0, End { place: 0, bind: *ts, settled: false });
@@ -733,7 +733,7 @@ impl<'a> Layout<'a> {
     }
 
     /// A time at which `slice` is the innermost one of its tid.
-    fn bind_time(&self, slice: SliceId, ends: &FxHashMap<u32, End>) -> Option<i64> {
+    fn bind_time(&self, slice: SliceId, ends: &HashMap<u32, End>) -> Option<i64> {
         let index = slice.0 as usize;
         let bind = ends.get(&slice.0)?.bind;
         let slices = &self.trace.slices;
@@ -800,9 +800,9 @@ impl<'a> Layout<'a> {
 /// Marked slices, as a reader joins them: each arrival of an id comes from the slice at which it went on last.
 #[derive(Default)]
 struct Marks {
-    bound: FxHashMap<u32, Bound>,
+    bound: HashMap<u32, Bound>,
     /// By id: the slice it goes on from, and the one it arrived at last.
-    heads: FxHashMap<u64, (u32, u32)>,
+    heads: HashMap<u64, (u32, u32)>,
 }
 
 impl Marks {
@@ -846,7 +846,7 @@ struct Identity<'a> {
 const MAX_SERIES: usize = 256;
 
 /// Slices written as begin and end whose direct children end after them.
-fn outlived(trace: &Trace) -> FxHashSet<u32> {
+fn outlived(trace: &Trace) -> HashSet<u32> {
     let slices = &trace.slices;
     let end = |slice: usize| match slices.dur.get(slice) {
         UNFINISHED => None,

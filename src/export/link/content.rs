@@ -10,6 +10,7 @@
 use super::json::JsonWriter;
 use super::{LinkOptions, Refusal, write_file};
 use crate::analysis::Query;
+use crate::base::hash::HashSet;
 use crate::base::json::Json;
 use crate::base::units::Unit;
 use crate::export::{Input, notes};
@@ -19,7 +20,6 @@ use crate::report::{
     Table, Value,
 };
 use crate::trace::Trace;
-use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 /// What holds more is no report that someone made: rows of a table, anything else that is a list, columns of a table.
@@ -366,7 +366,7 @@ pub(in crate::export) fn short_list<'a>(
 
 /// Whether no two are the same: what shows them tells them apart by that.
 fn are_distinct<'a>(ids: impl Iterator<Item = &'a str>) -> Result<(), Refusal> {
-    let mut seen = FxHashSet::default();
+    let mut seen = HashSet::default();
     let mut ids = ids;
     if ids.all(|id| seen.insert(id)) { Ok(()) } else { Err(Refusal::NoReport("two parts have one name")) }
 }

@@ -1,12 +1,12 @@
 //! Reports with what is to be taken out taken out of cells and sentences.
 
 use super::{Redactor, is_prose};
+use crate::base::hash::{HashMap, HashSet};
 use crate::report::chart::{Bars, Plot};
 use crate::report::{
     Anchor, Block, Cells, Chart, Column, Document, Fact, Facts, Notes, Report, Table, TextCells, Value,
 };
 use crate::trace::Run;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Columns of names of code, by their ids.
 const SYMBOLS: [&str; 20] = [
@@ -119,7 +119,7 @@ fn files_of(document: &Document<'_>) -> Vec<String> {
 }
 
 /// All that tables have of arguments.
-fn arguments_of(document: &Document<'_>) -> FxHashSet<String> {
+fn arguments_of(document: &Document<'_>) -> HashSet<String> {
     let columns = document.reports.iter().flat_map(Report::tables).flat_map(|table| &table.columns);
     texts_of(columns.filter(|column| is_argument(&column.id))).collect()
 }
@@ -133,11 +133,11 @@ fn texts_of<'a>(columns: impl Iterator<Item = &'a Column>) -> impl Iterator<Item
 
 /// All names of code.
 fn names_of(document: &Document<'_>, run: &Run) -> Vec<String> {
-    let mut names: FxHashSet<String> = FxHashSet::default();
+    let mut names: HashSet<String> = HashSet::default();
     for trace in &run.traces {
         let ids = [&trace.slices.name, &trace.frames.name, &trace.flows.name].into_iter().flatten();
         let functions = trace.profiles.iter().flat_map(|profile| &profile.frames.func);
-        let distinct: FxHashSet<_> = ids.chain(functions).copied().collect();
+        let distinct: HashSet<_> = ids.chain(functions).copied().collect();
         names.extend(distinct.into_iter().filter_map(|id| trace.strings.get_opt(id)).map(str::to_string));
     }
     let tables = document.reports.iter().flat_map(Report::tables);
@@ -147,7 +147,7 @@ fn names_of(document: &Document<'_>, run: &Run) -> Vec<String> {
 
 /// How each text of the trace starts that prompts could be, for the names of its slices and for what reports quote.
 fn prose_of(document: &Document<'_>, run: &Run) -> Vec<String> {
-    let mut starts: FxHashSet<String> = FxHashSet::default();
+    let mut starts: HashSet<String> = HashSet::default();
     let mut add = |text: &str| {
         if is_prose(text) {
             starts.insert(text.chars().take(TOLD_BY).collect());
@@ -155,7 +155,7 @@ fn prose_of(document: &Document<'_>, run: &Run) -> Vec<String> {
     };
     for trace in &run.traces {
         let ids = [&trace.slices.name, &trace.frames.name, &trace.flows.name].into_iter().flatten();
-        let distinct: FxHashSet<_> = ids.copied().collect();
+        let distinct: HashSet<_> = ids.copied().collect();
         distinct.into_iter().filter_map(|id| trace.strings.get_opt(id)).for_each(&mut add);
     }
     for column in document.reports.iter().flat_map(Report::tables).flat_map(|table| &table.columns) {
@@ -183,24 +183,24 @@ struct Work<'a> {
     names: Vec<(&'static str, String)>,
     /// Names of files, the longest first, behind what stands for them.
     files: Vec<(String, String)>,
-    whole: FxHashMap<String, &'static str>,
+    whole: HashMap<String, &'static str>,
     /// By its first bytes: the numbers of the names that start so, the longest first.
-    starts: FxHashMap<[u8; MIN_IN_SENTENCE], Vec<u32>>,
+    starts: HashMap<[u8; MIN_IN_SENTENCE], Vec<u32>>,
     /// What sentences have become, as many come again.
-    known: FxHashMap<String, String>,
+    known: HashMap<String, String>,
     redactor: &'a mut Redactor,
 }
 
 impl<'a> Work<'a> {
     /// `names` are the longest first, `files` are names of files that were opened.
     fn new(names: Vec<(&'static str, String)>, files: Vec<String>, redactor: &'a mut Redactor) -> Work<'a> {
-        let mut starts: FxHashMap<[u8; MIN_IN_SENTENCE], Vec<u32>> = FxHashMap::default();
+        let mut starts: HashMap<[u8; MIN_IN_SENTENCE], Vec<u32>> = HashMap::default();
         for (number, (_, name)) in names.iter().enumerate() {
             if let Some(start) = name.as_bytes().first_chunk() {
                 starts.entry(*start).or_default().push(number as u32);
             }
         }
-        let mut whole = FxHashMap::default();
+        let mut whole = HashMap::default();
         for (class, name) in &names {
             // What is both has one token wherever it stands: that of the first.
             whole.entry(name.clone()).or_insert(*class);
@@ -209,7 +209,7 @@ impl<'a> Work<'a> {
             true => files.into_iter().map(|name| (redactor.file_name(&name), name)).collect(),
             false => Vec::new(),
         };
-        Work { prose: Vec::new(), names, files, whole, starts, known: FxHashMap::default(), redactor }
+        Work { prose: Vec::new(), names, files, whole, starts, known: HashMap::default(), redactor }
     }
 
     fn report(&mut self, report: &Report) -> Report {

@@ -20,9 +20,9 @@ pub use document::Redacted;
 pub use outgoing::{Outgoing, Sort, outgoing};
 pub use trace::redacted;
 
+use crate::base::hash::HashMap;
 use crate::report::{Document, view};
 use regex_lite::{Captures, Regex};
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 /// What is taken out.
@@ -73,9 +73,9 @@ const DOMAINS: &str = "com|org|net|io|ai|dev|edu|gov|local|lan|internal|intra|co
 /// Takes out what it is told to, the same everywhere.
 pub struct Redactor {
     pub classes: Classes,
-    tokens: FxHashMap<(&'static str, String), usize>,
-    n_tokens: FxHashMap<&'static str, usize>,
-    known: FxHashMap<String, String>,
+    tokens: HashMap<(&'static str, String), usize>,
+    n_tokens: HashMap<&'static str, usize>,
+    known: HashMap<String, String>,
     address: Option<Regex>,
     paths: Vec<Regex>,
     /// A word with a folder in it, where it is known to be a path.
@@ -92,9 +92,9 @@ impl Redactor {
     pub fn new(classes: Classes) -> Redactor {
         Redactor {
             classes,
-            tokens: FxHashMap::default(),
-            n_tokens: FxHashMap::default(),
-            known: FxHashMap::default(),
+            tokens: HashMap::default(),
+            n_tokens: HashMap::default(),
+            known: HashMap::default(),
             address: Regex::new(r#"([A-Za-z][A-Za-z0-9+.-]*://)([^\s/"'<>?#]*)([^\s"'<>]*)"#).ok(),
             // What stands before a path is the first group, and stays.
             paths: patterns(&[
@@ -146,11 +146,11 @@ impl Redactor {
     }
 
     /// Lets go of what texts have become, to be given back to [`Redactor::remember_known`].
-    fn forget_known(&mut self) -> FxHashMap<String, String> {
+    fn forget_known(&mut self) -> HashMap<String, String> {
         std::mem::take(&mut self.known)
     }
 
-    fn remember_known(&mut self, known: FxHashMap<String, String>) {
+    fn remember_known(&mut self, known: HashMap<String, String>) {
         self.known = known;
     }
 

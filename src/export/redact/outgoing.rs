@@ -5,10 +5,10 @@ use super::super::{
     ExporterInfo, Input, Options, chrome_trace, json as json_export, link, render, tracedrop_file,
 };
 use super::{Classes, Redactor};
+use crate::base::hash::HashMap;
 use crate::base::json::write::push_string;
 use crate::base::json::{RawStr, unescape_to_string};
 use crate::base::strings::StringId;
-use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
 /// Different texts that are told apart; others are counted.
@@ -77,7 +77,7 @@ impl Outgoing {
 /// Takes JSON as it is written and picks out the texts.
 #[derive(Default)]
 struct Picker {
-    counts: FxHashMap<(bool, Vec<u8>), u64>,
+    counts: HashMap<(bool, Vec<u8>), u64>,
     n_more: u64,
     text: Vec<u8>,
     in_text: bool,

@@ -1,12 +1,12 @@
 //! A trace with what is to be taken out taken out of all its texts.
 
 use super::{Classes, Redactor};
+use crate::base::hash::HashMap;
 use crate::base::json::write::push_value_with;
 use crate::base::strings::{StringId, StringTable};
 use crate::trace::Trace;
 use crate::trace::args::ArgsPlace;
 use crate::trace::tracks::Key;
-use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ enum Role {
 struct Texts<'a> {
     old: &'a StringTable,
     new: StringTable,
-    known: FxHashMap<(StringId, Role), StringId>,
+    known: HashMap<(StringId, Role), StringId>,
     redactor: &'a mut Redactor,
 }
 
@@ -66,7 +66,7 @@ pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>
     let mut texts = Texts {
         old: &trace.strings,
         new: StringTable::default(),
-        known: FxHashMap::default(),
+        known: HashMap::default(),
         redactor: redactor_now,
     };
     texts.keys(&mut out.processes.key);

@@ -7,13 +7,13 @@
 use super::{ByTrack, Out, Step, file_prefix, has_samples, has_thread_slices, walk};
 use super::{place_name, profile_name, thread_path};
 use crate::analysis::timeline::shown;
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::text::push_visible;
 use crate::export::{ExporterInfo, Input, LeftOut};
 use crate::trace::Trace;
 use crate::trace::samples::StackId;
 use crate::trace::tracks::TrackKind;
-use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
 pub const INFO: ExporterInfo = ExporterInfo {
@@ -54,19 +54,19 @@ const FURTHER_IN: &str = "[deeper frames]";
 struct Tree {
     /// By node: name of its frame, already fit for a line.
     names: Vec<String>,
-    by_name: FxHashMap<String, u32>,
+    by_name: HashMap<String, u32>,
     /// By node: number of the name, the node below it (`u32::MAX` at the root), frames up to it.
     nodes: Vec<(u32, u32, u32)>,
-    by_place: FxHashMap<(u32, u32), u32>,
+    by_place: HashMap<(u32, u32), u32>,
 }
 
 impl Tree {
     fn new() -> Tree {
         Tree {
             names: Vec::new(),
-            by_name: FxHashMap::default(),
+            by_name: HashMap::default(),
             nodes: Vec::new(),
-            by_place: FxHashMap::default(),
+            by_place: HashMap::default(),
         }
     }
 
@@ -128,7 +128,7 @@ fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     for trace in &input.run.traces {
         let by_track = ByTrack::new(trace);
         let prefix = file_prefix(input.run, trace);
-        let mut names: FxHashMap<StringId, u32> = FxHashMap::default();
+        let mut names: HashMap<StringId, u32> = HashMap::default();
         for track in 0..trace.tracks.len() {
             let is_of_thread =
                 matches!(trace.tracks.kind[track], TrackKind::Thread | TrackKind::ThreadOverflow);
@@ -174,8 +174,8 @@ fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     };
     for trace in &input.run.traces {
         let prefix = file_prefix(input.run, trace);
-        let mut roots: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut known: FxHashMap<(u32, StackId), u32> = FxHashMap::default();
+        let mut roots: HashMap<u32, u32> = HashMap::default();
+        let mut known: HashMap<(u32, StackId), u32> = HashMap::default();
         let samples = &trace.samples;
         for i in 0..samples.len() {
             let thread = samples.thread[i].0;

@@ -8,6 +8,7 @@
 use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, walk};
 use super::{frame_name, place_name, profile_name};
 use crate::analysis::timeline::{process_label, shown, thread_label};
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::export::{ExporterInfo, Input, LeftOut};
 use crate::trace::profiles::ProfileRun;
@@ -15,7 +16,6 @@ use crate::trace::samples::{FrameId, StackId};
 use crate::trace::slices::{Class, UNFINISHED};
 use crate::trace::tracks::{ThreadId, TrackKind};
 use crate::trace::{Run, Trace};
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::io::{self, Write};
 
 pub const INFO: ExporterInfo = ExporterInfo {
@@ -46,18 +46,18 @@ const MAX_CATEGORIES: usize = 60;
 /// What all threads share.
 struct Shared {
     texts: Vec<String>,
-    by_text: FxHashMap<String, u32>,
+    by_text: HashMap<String, u32>,
     categories: Vec<String>,
-    by_category: FxHashMap<String, u32>,
+    by_category: HashMap<String, u32>,
 }
 
 impl Shared {
     fn new() -> Shared {
         Shared {
             texts: Vec::new(),
-            by_text: FxHashMap::default(),
+            by_text: HashMap::default(),
             categories: vec!["Other".to_string()],
-            by_category: FxHashMap::default(),
+            by_category: HashMap::default(),
         }
     }
 
@@ -107,10 +107,10 @@ struct Entry {
 struct Stacks {
     /// Text and category of each frame.
     frames: Vec<(u32, u32)>,
-    by_frame: FxHashMap<(u32, u32), u32>,
+    by_frame: HashMap<(u32, u32), u32>,
     /// Frame and the stack around it.
     stacks: Vec<(u32, Option<u32>)>,
-    by_stack: FxHashMap<(u32, Option<u32>), u32>,
+    by_stack: HashMap<(u32, Option<u32>), u32>,
 }
 
 impl Stacks {
@@ -136,8 +136,8 @@ impl Stacks {
 /// Texts and categories of slices by their numbers in one trace, so that each is looked up once.
 #[derive(Default)]
 struct Known {
-    texts: FxHashMap<StringId, u32>,
-    categories: FxHashMap<StringId, u32>,
+    texts: HashMap<StringId, u32>,
+    categories: HashMap<StringId, u32>,
 }
 
 impl Known {
@@ -232,8 +232,8 @@ fn entries(run: &Run, trace: &Trace, number: usize, by_track: &ByTrack) -> Vec<E
         format!("{prefix}{label}")
     };
     let mut entries: Vec<(Option<usize>, Entry)> = Vec::new();
-    let mut of_thread: FxHashMap<u32, usize> = FxHashMap::default();
-    let mut of_process: FxHashMap<Option<usize>, usize> = FxHashMap::default();
+    let mut of_thread: HashMap<u32, usize> = HashMap::default();
+    let mut of_process: HashMap<Option<usize>, usize> = HashMap::default();
     for track in (0..tracks.len()).filter(|track| !by_track.of(*track).is_empty()) {
         let process = process_of(track);
         let mut add = |name: String, tid: String, track: Option<usize>| {
@@ -267,7 +267,7 @@ fn entries(run: &Run, trace: &Trace, number: usize, by_track: &ByTrack) -> Vec<E
     }
     entries.sort_by_key(|(process, _)| process.map_or(usize::MAX, |process| process));
     // The profiler draws a process by its main thread.
-    let mut has_main = FxHashSet::default();
+    let mut has_main = HashSet::default();
     for (process, entry) in &mut entries {
         entry.is_main = has_main.insert(*process);
     }
@@ -501,7 +501,7 @@ fn write_samples(
     let (samples, (origin, _)) = (&trace.samples, span(run));
     let rows = || rows.iter().copied();
     let mut stacks = Stacks::default();
-    let mut known: FxHashMap<StackId, Option<u32>> = FxHashMap::default();
+    let mut known: HashMap<StackId, Option<u32>> = HashMap::default();
     known.insert(StackId::NONE, None);
     write_head(&entry, out);
     out.raw(",\"samples\":{\"weightType\":\"samples\",");
@@ -522,7 +522,7 @@ fn stack_of(
     trace: &Trace,
     stack: StackId,
     stacks: &mut Stacks,
-    known: &mut FxHashMap<StackId, Option<u32>>,
+    known: &mut HashMap<StackId, Option<u32>>,
     shared: &mut Shared,
 ) -> Option<u32> {
     let mut missing: Vec<(StackId, FrameId)> = Vec::new();

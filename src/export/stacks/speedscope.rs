@@ -9,11 +9,11 @@ use super::{
 };
 use super::{frame_name, place_name, profile_name, stack_frames, thread_path};
 use crate::analysis::timeline::shown;
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::export::{ExporterInfo, Input, LeftOut};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::{Run, Trace};
-use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
 pub const INFO: ExporterInfo = ExporterInfo {
@@ -34,7 +34,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
 #[derive(Default)]
 struct Frames {
     names: Vec<String>,
-    by_name: FxHashMap<String, u32>,
+    by_name: HashMap<String, u32>,
 }
 
 impl Frames {
@@ -61,7 +61,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     for trace in &run.traces {
         let prefix = file_prefix(run, trace);
         let by_track = ByTrack::new(trace);
-        let mut known: FxHashMap<StringId, u32> = FxHashMap::default();
+        let mut known: HashMap<StringId, u32> = HashMap::default();
         for track in (0..trace.tracks.len()).filter(|track| by_track.takes_time(trace, *track)) {
             let name = format!("{prefix}{}", track_path(trace, track));
             head(&mut n_profiles, "evented", &name, "nanoseconds", &mut out);

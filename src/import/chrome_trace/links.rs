@@ -7,8 +7,7 @@ use crate::base::strings::{StringId, StringTable};
 use crate::trace::args::MAX_MARKED_BYTES;
 use crate::trace::builder::for_each_member;
 use crate::trace::links::{Link, LinkTable};
-use rustc_hash::FxHasher;
-use std::hash::Hasher;
+use twox_hash::XxHash64;
 
 /// Categories of events whose links are of use.
 const LINKED: &[&str] = &[
@@ -158,12 +157,9 @@ fn of_operator(args: &[u8]) -> Taken {
     Taken { link: None, signature: (hash != 0).then_some(hash), keep }
 }
 
-/// 0 stands for none.
+/// The same on every machine, as parts are read by others and indexes keep it. 0 stands for none.
 fn hash_of(seed: u8, value: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write_u8(seed);
-    hasher.write(value);
-    hasher.finish() | 1
+    XxHash64::oneshot(u64::from(seed), value) | 1
 }
 
 /// What the hash of a member starts with that says how a kernel is launched.

@@ -4,8 +4,8 @@ use super::allocators::Allocator;
 use super::cursor::{Cursor, Stop};
 use super::header::{Header, MAGIC, VERSIONS};
 use super::records::{N_RECENT, Number, Pointer, Record, read, read_v11};
+use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
-use rustc_hash::FxHashMap;
 
 /// A longer record is none.
 const MAX_RECORD_BYTES: usize = 64 << 20;
@@ -92,10 +92,10 @@ struct State {
     address: i64,
     recent: [u64; N_RECENT],
     frames: Vec<Frame>,
-    frame_by_id: FxHashMap<u64, u32>,
+    frame_by_id: HashMap<u64, u32>,
     frame_id: i64,
     line: i64,
-    stacks: FxHashMap<u64, Vec<u32>>,
+    stacks: HashMap<u64, Vec<u32>>,
     in_padding: bool,
 }
 

@@ -7,13 +7,13 @@ use super::issues::*;
 use super::members::{as_string, find_member};
 use super::nesting::{Lane, Stack};
 use super::pairing::{NewSlice, Walk};
+use crate::base::hash::HashMap;
 use crate::base::json::unescape_to_string;
 use crate::base::strings::StringId;
 use crate::trace::args::ArgsPlace;
 use crate::trace::events::{EventId, EventKey, Phase, flag};
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
 use crate::trace::tracks::{ProcessId, TrackId, TrackKind};
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -72,15 +72,15 @@ pub(super) struct LegacyPart {
 
 #[derive(Default)]
 pub(super) struct Asyncs {
-    open: FxHashMap<Identity, Open>,
-    idle: FxHashMap<Group, Idle>,
+    open: HashMap<Identity, Open>,
+    idle: HashMap<Group, Idle>,
     /// Per session of the older form: track and slice of its whole.
-    sessions: FxHashMap<u32, (TrackId, u32)>,
+    sessions: HashMap<u32, (TrackId, u32)>,
     /// Lanes of the older form by the time they are free.
-    legacy_lanes: FxHashMap<Group, BinaryHeap<Reverse<(i64, TrackId)>>>,
+    legacy_lanes: HashMap<Group, BinaryHeap<Reverse<(i64, TrackId)>>>,
 }
 
-fn take_track(walk: &mut Walk<'_>, idle: &mut FxHashMap<Group, Idle>, group: Group) -> TrackId {
+fn take_track(walk: &mut Walk<'_>, idle: &mut HashMap<Group, Idle>, group: Group) -> TrackId {
     if let Some(Reverse(track)) = idle.get_mut(&group).and_then(BinaryHeap::pop) {
         return track;
     }
@@ -179,7 +179,7 @@ impl Asyncs {
 }
 
 /// Gives back the lane of an identity of which nothing is open any more.
-fn release(open: &mut Open, idle: &mut FxHashMap<Group, Idle>) {
+fn release(open: &mut Open, idle: &mut HashMap<Group, Idle>) {
     if open.stack.is_empty()
         && let Some(track) = open.track.take()
     {
@@ -207,7 +207,7 @@ struct Session {
 /// ```
 pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart> {
     let mut parts: Vec<LegacyPart> = Vec::new();
-    let mut sessions: FxHashMap<Identity, Session> = FxHashMap::default();
+    let mut sessions: HashMap<Identity, Session> = HashMap::default();
     let mut n_sessions = 0;
     for &i in order {
         let phase = walk.event(i).phase;

@@ -3,17 +3,17 @@
 use super::issues::{COUNTER_VALUE, COUNTER_WITHOUT_ARGS};
 use super::members::{as_string, for_each_member};
 use super::pairing::Walk;
+use crate::base::hash::HashMap;
 use crate::base::json::{Number, unescape};
 use crate::base::strings::StringId;
 use crate::trace::event_table::EventRow;
 use crate::trace::events::EventKey;
 use crate::trace::tracks::ProcessId;
-use rustc_hash::FxHashMap;
 
 #[derive(Default)]
 pub(super) struct Counters {
     /// By process, name, id, key.
-    series: FxHashMap<(ProcessId, StringId, StringId, StringId), u32>,
+    series: HashMap<(ProcessId, StringId, StringId, StringId), u32>,
     key: String,
 }
 

@@ -3,11 +3,11 @@
 use super::Ways;
 use super::issues::*;
 use super::pairing::Walk;
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::events::{EventKey, Phase, flag};
 use crate::trace::slices::SliceId;
 use crate::trace::tracks::ThreadId;
-use rustc_hash::FxHashMap;
 
 /// What joins the events of one flow. Arrows given by `bind_id` have neither category nor name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,9 +31,9 @@ enum FlowId {
 #[derive(Default)]
 pub(super) struct Flows {
     /// The slice the next arrow of a flow starts from.
-    last: FxHashMap<FlowKey, u32>,
+    last: HashMap<FlowKey, u32>,
     /// Flow ends that wait for the next slice of their thread, with their events.
-    pending: FxHashMap<ThreadId, Vec<(FlowKey, u32)>>,
+    pending: HashMap<ThreadId, Vec<(FlowKey, u32)>>,
 }
 
 impl Flows {

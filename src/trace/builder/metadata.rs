@@ -5,12 +5,12 @@ use super::issues::METADATA_VALUE;
 use super::members::{as_string, find_member, for_each_member, number_text};
 use super::pairing::Walk;
 use super::samples::add_named_frames;
+use crate::base::hash::HashSet;
 use crate::base::json::{Number, unescape_to_string};
 use crate::trace::args::ArgsPlace;
 use crate::trace::event_table::EventTable;
 use crate::trace::events::Phase;
 use crate::trace::tracks::{Key, ThreadId};
-use rustc_hash::FxHashSet;
 
 /// Facts from metadata events, at most.
 const MAX_FACTS: usize = 200;
@@ -35,7 +35,7 @@ pub(super) fn find_overlaps(builder: &mut TraceBuilder, events: &EventTable) {
         pairs.extend(of.filter(|of| *of != event.thread).map(|of| (event.thread, of)));
     }
     // No chains: what is shown as part of another has no slices to add to.
-    let parts: FxHashSet<ThreadId> = pairs.iter().map(|(part, _)| *part).collect();
+    let parts: HashSet<ThreadId> = pairs.iter().map(|(part, _)| *part).collect();
     for (part, of) in pairs.into_iter().filter(|(_, of)| !parts.contains(of)) {
         builder.trace.threads.overlap_of[part.0 as usize] = Some(of);
     }

@@ -6,11 +6,11 @@
 //!       [C   ]   [D       ]      D ends after A, in which it started: partial overlap
 //! ```
 
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::slices::{SliceTable, UNFINISHED};
 use crate::trace::tracks::TrackId;
-use rustc_hash::FxHashMap;
 use std::collections::BinaryHeap;
 
 /// A slice on a stack.
@@ -35,7 +35,7 @@ type OpenKey = (Option<StringId>, Option<StringId>);
 #[derive(Default)]
 struct OpenIndex {
     /// Invariant: positions ascend; each carries the slice that was there.
-    by_key: FxHashMap<OpenKey, Vec<(u32, u32)>>,
+    by_key: HashMap<OpenKey, Vec<(u32, u32)>>,
 }
 
 impl OpenIndex {

@@ -8,6 +8,7 @@ use super::nesting::{Entry, Lane, Stack};
 use super::order::processing_order;
 use super::samples::Sampler;
 use super::{TraceBuilder, Ways, metadata};
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::args::ArgsPlace;
 use crate::trace::event_table::{EventPlace, EventPlaces, EventRow, EventTable};
@@ -19,7 +20,6 @@ use crate::trace::samples::StackId;
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
 use crate::trace::tracks::{ProcessId, ThreadId, TrackId, TrackKind};
 use crate::trace::{Ledger, Trace};
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -45,7 +45,7 @@ pub(super) struct Walk<'a> {
     pub builder: &'a mut TraceBuilder,
     pub events: &'a EventTable,
     threads: Vec<ThreadLanes>,
-    process_instants: FxHashMap<ProcessId, Lane>,
+    process_instants: HashMap<ProcessId, Lane>,
     global_instants: Option<Lane>,
     /// Of the slices there are.
     made_of: MadeOf,
@@ -136,7 +136,7 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable) -> MadeOf {
     let mut walk = Walk {
         events,
         threads: Vec::new(),
-        process_instants: FxHashMap::default(),
+        process_instants: HashMap::default(),
         global_instants: None,
         made_of: MadeOf { event: Vec::with_capacity(builder.trace.slices.dur.capacity()), other: Vec::new() },
         cut: Vec::new(),

@@ -5,11 +5,11 @@
 //! after reading an export.
 
 use super::TraceBuilder;
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::Json;
 use crate::base::strings::StringTable;
 use crate::trace::SourceInfo;
 use crate::trace::tracks::Key;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The fact of a file in which our exports say how they were made.
 pub const OWN_FACT: &str = "metadata.tracedrop";
@@ -17,8 +17,8 @@ pub const OWN_FACT: &str = "metadata.tracedrop";
 /// What the processes and threads of an export were, by the numbers that it gave them.
 #[derive(Default)]
 pub struct Renumbered {
-    pids: FxHashMap<i64, Json>,
-    tids: FxHashMap<(i64, i64), Json>,
+    pids: HashMap<i64, Json>,
+    tids: HashMap<(i64, i64), Json>,
 }
 
 impl Renumbered {
@@ -88,7 +88,7 @@ pub(super) fn undo(builder: &mut TraceBuilder) {
     }
     let trace = &mut builder.trace;
     let written = trace.processes.key.clone();
-    let mut taken: FxHashSet<Key> = written.iter().copied().collect();
+    let mut taken: HashSet<Key> = written.iter().copied().collect();
     for key in &mut trace.processes.key {
         let was = renumbered.process(*key).and_then(|was| key_of(was, &mut trace.strings));
         if let Some(was) = was.filter(|was| taken.insert(*was)) {
@@ -96,7 +96,7 @@ pub(super) fn undo(builder: &mut TraceBuilder) {
         }
     }
     let threads = &mut trace.threads;
-    let mut taken: FxHashSet<_> = threads.process.iter().copied().zip(threads.key.iter().copied()).collect();
+    let mut taken: HashSet<_> = threads.process.iter().copied().zip(threads.key.iter().copied()).collect();
     for (process, key) in threads.process.iter().zip(&mut threads.key) {
         let Some(pid) = written.get(process.0 as usize) else { continue };
         let was = renumbered.thread(*pid, *key).and_then(|was| key_of(was, &mut trace.strings));

@@ -4,6 +4,7 @@ use super::TraceBuilder;
 use super::issues::{PROFILE_NODE, PROFILE_SAMPLE, PROFILE_START, UNKNOWN_FRAME};
 use super::members::{as_string, find_member, for_each_element, for_each_member, number_text};
 use super::pairing::Walk;
+use crate::base::hash::HashMap;
 use crate::base::json::{Number, unescape_to_string};
 use crate::base::strings::StringId;
 use crate::base::time::parse_ns;
@@ -13,14 +14,13 @@ use crate::trace::events::{EventKey, NamedFrame};
 use crate::trace::ledger::Position;
 use crate::trace::samples::{FrameId, StackId};
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
-use rustc_hash::FxHashMap;
 
 /// Frames and stacks that are there already, so that each is stored once.
 #[derive(Clone, Default)]
 pub struct StackInterner {
-    frames: FxHashMap<(StringId, StringId), FrameId>,
-    stacks: FxHashMap<(StackId, FrameId), StackId>,
-    by_frame_name: FxHashMap<StringId, StackId>,
+    frames: HashMap<(StringId, StringId), FrameId>,
+    stacks: HashMap<(StackId, FrameId), StackId>,
+    by_frame_name: HashMap<StringId, StackId>,
 }
 
 impl StackInterner {
@@ -118,14 +118,14 @@ struct Profile {
     thread: ThreadId,
     /// Time of the last sample.
     ts: i64,
-    nodes: FxHashMap<i64, StackId>,
+    nodes: HashMap<i64, StackId>,
     /// Parents that name their children, in the older form.
-    parents: FxHashMap<i64, i64>,
+    parents: HashMap<i64, i64>,
 }
 
 #[derive(Default)]
 pub(super) struct Sampler {
-    profiles: FxHashMap<(ProcessId, EventKey), Profile>,
+    profiles: HashMap<(ProcessId, EventKey), Profile>,
 }
 
 impl Sampler {
@@ -161,7 +161,7 @@ impl Sampler {
         let start = find_member(data, "startTime").and_then(|raw| parse_ns(number_text(raw), 6));
         let ts = start.unwrap_or(walk.event(i).ts);
         let thread = walk.event(i).thread;
-        let (nodes, parents) = (FxHashMap::default(), FxHashMap::default());
+        let (nodes, parents) = (HashMap::default(), HashMap::default());
         self.profiles.insert(key, Profile { thread, ts, nodes, parents });
         self.chunk(walk, i, key, data);
     }
@@ -249,7 +249,7 @@ pub(super) fn finish(builder: &mut TraceBuilder) {
     let listed = std::mem::take(&mut builder.listed_samples);
     if !listed.is_empty() {
         // A sample mostly names no process: the first thread of that key is meant.
-        let mut by_key: FxHashMap<Key, ThreadId> = FxHashMap::default();
+        let mut by_key: HashMap<Key, ThreadId> = HashMap::default();
         for (index, key) in builder.trace.threads.key.iter().enumerate() {
             by_key.entry(*key).or_insert(ThreadId(index as u32));
         }
