@@ -101,7 +101,9 @@ fn sums_are_exact() {
                 Some((shown(&table), report.summary.clone(), table.caption))
             };
             // Work that names no call at all has no reports of its own where it is held.
-            if let Some(divided_whole) = divided(&whole) {
+            // Which launches have no device record is not known where launches are not held.
+            let has_all_records = |(rows, ..): &(String, String, String)| !rows.contains("not recorded");
+            if let Some(divided_whole) = divided(&whole).filter(has_all_records) {
                 assert_eq!(divided(&folded), Some(divided_whole), "{what}");
                 n_divided += 1;
             }

@@ -58,7 +58,8 @@ fn sums_add_up() {
                 let activity = Activity::new(gpu, device);
                 let Some(window) = activity.window else { continue };
                 let whole = activity.parts(window);
-                let sum = whole.computation + whole.exposed_communication + whole.exposed_copies + whole.idle;
+                let busy = whole.computation + whole.exposed_communication + whole.exposed_copies;
+                let sum = busy + whole.idle + whole.unrecorded;
                 check.same("parts", sum, window.1 - window.0);
                 check.same("total", whole.total, window.1 - window.0);
                 check.same(
@@ -98,6 +99,10 @@ fn sums_add_up() {
             let reports = analysis::reports(&run, &query);
             for (table, column, wanted) in wanted {
                 let cells = golden::cells(&reports, table, &[column]);
+                // Steps have no time where work is missing from the recording.
+                if table == "steps" && gpu.recorded.n_missing() > 0 {
+                    continue;
+                }
                 let sum: i64 = cells.iter().map(|cells| cells[0].parse::<i64>().unwrap()).sum();
                 check.same(table, sum, wanted);
             }
@@ -180,7 +185,7 @@ fn the_sample_shows_what_the_reports_can_do() {
         cells(table, &[column]).iter().filter_map(|row| row[0].parse().ok()).collect()
     };
     let coverage = numbers("coverage", "coverage");
-    assert!(coverage.len() == 5 && coverage.iter().all(|share| *share > 0.99), "{coverage:?}");
+    assert!(coverage.len() == 6 && coverage.iter().all(|share| *share > 0.99), "{coverage:?}");
     assert_eq!(cells("phases", &["phase", "steps"]), [["prefill", "1"], ["decode", "8"], ["mixed", "1"]]);
     assert!(summary("gpu-layers").starts_with("8 layers"), "{}", summary("gpu-layers"));
     assert!(summary("gpu-cpu").contains(": schedule ran"), "{}", summary("gpu-cpu"));

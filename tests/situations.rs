@@ -136,7 +136,15 @@ fn cell(reports: &[Report], path: &str) -> Result<Value, String> {
     let table = table(reports, report, id)?;
     let columns = || table.columns.iter().map(|column| column.id.as_ref()).collect::<Vec<_>>();
     let mut rows: Vec<usize> = (0..table.n_rows()).collect();
-    for key in keys.split(',') {
+    // A comma belongs to the value where no other key follows it.
+    let mut parts: Vec<String> = Vec::new();
+    for part in keys.split(',') {
+        match parts.last_mut() {
+            Some(last) if !part.contains('=') => *last = format!("{last},{part}"),
+            _ => parts.push(part.to_string()),
+        }
+    }
+    for key in &parts {
         let (key, wanted) = key.split_once('=').ok_or("no `=` in the key")?;
         let of = table.column(key).ok_or_else(|| format!("no column {key}, there are {:?}", columns()))?;
         rows.retain(|row| of.cells.get(*row).plain() == wanted);
@@ -353,10 +361,13 @@ impl Outcome {
             }
             match holds(&line.text, way, &reports, &traces, &mut read) {
                 Ok(held) => self.n_held += usize::from(held),
-                Err(why) => self.wrong.push(format!(
-                    "{}.right:{}: {how}\n    {}\n    {why}",
-                    situation.name, line.number, line.text
-                )),
+                Err(why) => {
+                    let at = format!("{}.right:{}: ", situation.name, line.number);
+                    // The first way that is wrong tells most.
+                    if !self.wrong.iter().any(|known| known.starts_with(&at)) {
+                        self.wrong.push(format!("{at}{how}\n    {}\n    {why}", line.text));
+                    }
+                }
             }
         }
     }

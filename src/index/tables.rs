@@ -102,6 +102,7 @@ macro_rules! for_each_table {
             visit.column("links.external", &$($mut)? trace.links.external)?;
             visit.column("links.stream", &$($mut)? trace.links.stream)?;
             visit.column("links.bytes", &$($mut)? trace.links.bytes)?;
+            visit.column("links.untimed", &$($mut)? trace.links.untimed)?;
             visit.column("signatures.offset", &$($mut)? trace.signatures.offset)?;
             visit.column("signatures.hash", &$($mut)? trace.signatures.hash)?;
             visit.column("scoring_calls.ts", &$($mut)? trace.scoring_calls.ts)?;
@@ -252,6 +253,7 @@ pub fn are_sound(trace: &Trace) -> bool {
         && samples.stack.iter().all(stack)
         && texts(&samples.name)
         && trace.links.is_sound()
+        && trace.links.untimed.iter().all(|(_, id)| (id.0 as usize) < n_strings)
         && trace.signatures.is_sound()
         && calls.is_sound()
         && texts(&calls.probe)

@@ -4,6 +4,7 @@
 //! Most arguments stay in the file until someone looks. These few are wanted of hundreds of thousands of events at once, so
 //! they are taken along while reading.
 
+use crate::base::strings::StringId;
 use serde::{Deserialize, Serialize};
 
 /// Categories of events that take place on a GPU and keep it busy, as the PyTorch profiler names them today and did in 2021.
@@ -41,6 +42,8 @@ pub struct LinkTable {
     pub stream: Vec<i32>,
     /// Sparse, sorted by row: see [`Link::bytes`].
     pub bytes: Vec<(u32, i64)>,
+    /// Sparse, sorted by row: work of a GPU that has a record and no time, with its name. It has no slice.
+    pub untimed: Vec<(u64, StringId)>,
 }
 
 impl LinkTable {
@@ -68,9 +71,18 @@ impl LinkTable {
         self.stream.push(link.stream);
     }
 
-    /// Adds the links of what comes right behind all that is here.
-    pub fn append(&mut self, more: LinkTable) {
+    /// The one added last is of work without a time.
+    pub fn mark_untimed(&mut self, name: StringId) {
+        if let Some(last) = self.offset.len().checked_sub(1) {
+            self.untimed.push((last as u64, name));
+        }
+    }
+
+    /// Adds the links of what comes right behind all that is here; `text` gives the number that a text of theirs has here.
+    pub fn append(&mut self, more: LinkTable, text: impl Fn(StringId) -> StringId) {
         let n_before = self.offset.len() as u32;
+        let untimed = more.untimed.into_iter();
+        self.untimed.extend(untimed.map(|(row, name)| (row.saturating_add(u64::from(n_before)), text(name))));
         self.offset.extend(more.offset);
         self.correlation.extend(more.correlation);
         self.external.extend(more.external);
@@ -110,6 +122,8 @@ impl LinkTable {
             && self.offset.is_sorted()
             && self.bytes.is_sorted_by_key(|(row, _)| *row)
             && self.bytes.last().is_none_or(|(row, _)| (*row as usize) < n)
+            && self.untimed.is_sorted_by_key(|(row, _)| *row)
+            && self.untimed.last().is_none_or(|(row, _)| *row < n as u64)
     }
 }
 
@@ -168,7 +182,9 @@ mod tests {
         }
         assert_eq!((table.get(3).bytes, table.get(4).bytes), (3, LinkTable::NONE));
         let mut twice = table.clone();
-        twice.append(table);
+        table.mark_untimed(StringId(5));
+        twice.append(table, |id| StringId(id.0 + 1));
+        assert_eq!(twice.untimed, [(199, StringId(6))]);
         assert_eq!((twice.get(103).bytes, twice.len()), (3, 200));
     }
 }

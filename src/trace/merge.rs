@@ -125,7 +125,7 @@ impl TraceBuilder {
             self.trace.args.keep(offset, raw);
         }
         if !self.is_folding() {
-            self.trace.links.append(part.links);
+            self.trace.links.append(part.links, |id| numbers.text(id));
             self.trace.signatures.append(part.signatures);
         }
         self.trace.scoring_calls.append(part.scoring_calls, |id| numbers.text(id));

@@ -255,6 +255,10 @@ fn cut(trace: &Trace, n_steps: usize) -> Trace {
     let mut trace = trace.clone();
     for work in gpu.work.iter().filter(|work| !kept.contains(&work.slice)) {
         trace.slices.category[work.slice as usize] = StringId::NONE;
+        // A launch without its work would be one that was not recorded.
+        if work.launch != NONE {
+            trace.slices.category[work.launch as usize] = StringId::NONE;
+        }
     }
     trace
 }

@@ -5,11 +5,14 @@ use super::class::{Class, ClassId, Classes};
 use super::collective::Tensor;
 use super::facts::{RunFacts, Vendor};
 use super::kind::{Kind, Kinds};
+use super::launched::{Launches, Recorded, Silence, Silent};
+use super::scope::{self, CLOCK_SLACK_NS, Candidate, Driver, HostId, Votes};
 use super::spans::{self, Span};
 use super::steps::{NO_STEP, Step, Steps};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::trace::Trace;
+use crate::trace::builder::issues::OUTSIDE_RANGE;
 use crate::trace::links::{Link, LinkTable};
 use crate::trace::slices::{SliceId, SliceKind};
 use crate::trace::tracks::{Key, ProcessId};
@@ -36,12 +39,19 @@ pub struct Work {
     pub step: u32,
     /// Row of its link; [`NONE`] if it has none.
     pub link: u32,
+    /// It starts before the call that is said to have launched it, so clocks disagree: nothing follows from the time between.
+    pub is_before_launch: bool,
 }
 
 impl Work {
     /// Nanoseconds.
     pub fn dur(&self) -> i64 {
         self.end.saturating_sub(self.start)
+    }
+
+    /// The call that launched it, where the time between the two means something; [`NONE`] if not.
+    pub fn timed_launch(&self) -> u32 {
+        if self.is_before_launch { NONE } else { self.launch }
     }
 }
 
@@ -72,6 +82,10 @@ pub struct Device {
 pub struct Call {
     pub correlation: i64,
     pub slice: u32,
+    /// The program that made it.
+    pub host: HostId,
+    /// Another call of the program has the same correlation, and neither lies in the other: which one is meant is not known.
+    pub is_ambiguous: bool,
 }
 
 /// Everything of a trace that has to do with a GPU.
@@ -89,8 +103,18 @@ pub struct GpuModel {
     pub streams: Vec<Stream>,
     /// In order of start.
     pub work: Vec<Work>,
-    /// In order of correlation.
+    /// Programs that made calls, in order of their first one.
+    pub hosts: Vec<ProcessId>,
+    /// Which of them drives each of [`GpuModel::devices`].
+    pub drivers: Vec<Driver>,
+    /// In order of correlation, and of [`Call::host`] among equal ones.
     pub calls: Vec<Call>,
+    /// Work whose correlation fits calls of several programs, or several calls of one: linked to none of them.
+    pub n_ambiguous: u64,
+    /// Launches of which nothing is on the GPU, or nothing with a time, in order of their times.
+    pub silent: Vec<Silent>,
+    /// Of launches of kernels and graphs.
+    pub recorded: Recorded,
     pub steps: Steps,
     pub classes: Classes,
     /// Names of calls that launch a whole graph.
@@ -155,7 +179,12 @@ impl<'a> GpuTrace<'a> {
             devices: Vec::new(),
             streams: Vec::new(),
             work: Vec::new(),
+            hosts: Vec::new(),
+            drivers: Vec::new(),
             calls: Vec::new(),
+            n_ambiguous: 0,
+            silent: Vec::new(),
+            recorded: Recorded::default(),
             steps,
             classes: Classes::new(kernel_rules),
             graph_launches: Vec::new(),
@@ -164,6 +193,7 @@ impl<'a> GpuTrace<'a> {
         let mut gpu = GpuTrace { trace, model };
         gpu.collect();
         gpu.link();
+        gpu.find_silent();
         gpu.vendor = gpu.find_vendor();
         gpu
     }
@@ -176,6 +206,7 @@ impl<'a> GpuTrace<'a> {
         let mut streams: HashMap<(ProcessId, Option<i64>), u32> = HashMap::default();
         let mut devices: HashMap<ProcessId, u32> = HashMap::default();
         let mut call_names: HashSet<StringId> = HashSet::default();
+        let mut hosts: HashMap<ProcessId, HostId> = HashMap::default();
         for i in 0..slices.len() {
             let kind = self.kinds.get(slices.category[i]);
             if kind != Kind::Call && !kind.is_gpu_work() {
@@ -191,7 +222,13 @@ impl<'a> GpuTrace<'a> {
                     if call_names.insert(name) && self.name(i as u32).contains("GraphLaunch") {
                         self.graph_launches.push(name);
                     }
-                    self.calls.push(Call { correlation, slice: i as u32 });
+                    let Some((process, _)) = self.thread_of(i) else { continue };
+                    let next = HostId::try_from(self.hosts.len()).unwrap_or(HostId::MAX);
+                    let host = *hosts.entry(process).or_insert_with(|| {
+                        self.hosts.push(process);
+                        next
+                    });
+                    self.calls.push(Call { correlation, slice: i as u32, host, is_ambiguous: false });
                 }
                 continue;
             }
@@ -201,7 +238,7 @@ impl<'a> GpuTrace<'a> {
             let number = given.map(i64::from).or_else(|| stream_number(trace, key));
             let stream = *streams.entry((process, number)).or_insert_with(|| {
                 let device = *devices.entry(process).or_insert_with(|| {
-                    self.devices.push(Device { process, number: number_of(trace, process) });
+                    self.devices.push(Device { process, number: scope::gpu_number(trace, process) });
                     self.devices.len() as u32 - 1
                 });
                 self.streams.push(Stream { device, number });
@@ -220,11 +257,59 @@ impl<'a> GpuTrace<'a> {
                 op: NONE,
                 step: NO_STEP,
                 link: row.map_or(NONE, |row| row as u32),
+                is_before_launch: false,
             });
         }
-        // Calls of one correlation: the first one counts.
-        self.calls.sort_by_key(|call| call.correlation);
-        self.calls.dedup_by_key(|call| call.correlation);
+        self.calls.sort_by_key(|call| (call.correlation, call.host));
+        // Calls of one correlation that lie in each other, as the driver's in the runtime's: the outer one counts.
+        self.calls.dedup_by(|later, first| {
+            let is_same = (later.correlation, later.host) == (first.correlation, first.host);
+            let start = slices.ts[later.slice as usize];
+            let first_end =
+                slices.ts[first.slice as usize].saturating_add(slices.dur.get(first.slice as usize).max(0));
+            first.is_ambiguous |= is_same && start > first_end;
+            is_same
+        });
+    }
+
+    /// Which program drives each GPU.
+    fn find_drivers(&self) -> Vec<Driver> {
+        let gpus: Vec<ProcessId> = self.devices.iter().map(|device| device.process).collect();
+        let mut votes = vec![Votes::new(self.hosts.len()); gpus.len()];
+        if self.hosts.len() > 1 {
+            let slices = &self.trace.slices;
+            let mut candidates = Vec::new();
+            for work in &self.work {
+                let Some(link) = self.link_of(work) else { continue };
+                let offset = slices.offset(work.slice as usize);
+                candidates.clear();
+                candidates.extend(self.calls_of(link.correlation).iter().map(|call| Candidate {
+                    host: call.host,
+                    is_possible: !self.is_before(work, call.slice),
+                    distance: {
+                        let call = slices.offset(call.slice as usize);
+                        (call > offset, call.abs_diff(offset))
+                    },
+                }));
+                votes[self.streams[work.stream as usize].device as usize].add(&candidates);
+            }
+        }
+        scope::drivers(self.trace, &self.hosts, &gpus, &votes)
+    }
+
+    /// Whether work starts before `call`, by more than clocks are rounded.
+    fn is_before(&self, work: &Work, call: u32) -> bool {
+        work.start.saturating_add(CLOCK_SLACK_NS) < self.trace.slices.ts[call as usize]
+    }
+
+    /// All calls of a correlation, one for each program that has one.
+    fn calls_of(&self, correlation: i64) -> &[Call] {
+        if correlation == LinkTable::NONE || correlation == 0 {
+            return &[];
+        }
+        let from = self.calls.partition_point(|call| call.correlation < correlation);
+        let n = self.calls[from..].iter().take_while(|call| call.correlation == correlation).count();
+        &self.calls[from..from + n]
     }
 
     fn thread_of(&self, slice: usize) -> Option<(ProcessId, Key)> {
@@ -240,20 +325,25 @@ impl<'a> GpuTrace<'a> {
 
     /// From work to calls, operators and steps.
     fn link(&mut self) {
+        self.drivers = self.find_drivers();
         let ops_by_external = self.ops_by_external_id();
         let mut work = std::mem::take(&mut self.work);
         // Kernels of a graph come one after the other and share their launch.
         let mut last = (NONE, NONE, NO_STEP);
-        let mut near = 0;
+        let (mut near, mut n_ambiguous) = (0, 0);
         for work in &mut work {
             let Some(link) = self.link_of(work) else { continue };
-            if let Some(call) = self.call_near(link.correlation, &mut near) {
+            let driver = self.driver_of(work);
+            let found = self.call_near(driver, link.correlation, &mut near);
+            n_ambiguous += u64::from(found == Linked::Ambiguous);
+            if let Linked::To(call) = found {
                 if last.0 != call {
                     last = (call, self.op_of(call).unwrap_or(NONE), self.step_of(call));
                 }
                 (work.launch, work.op, work.step) = last;
+                work.is_before_launch = self.is_before(work, call);
             } else if link.external != link.correlation
-                && let Some(op) = ops_by_external.get(&link.external)
+                && let Some(Some(op)) = ops_by_external.get(&(self.host_of(driver), link.external))
             {
                 work.op = *op;
                 work.step = self.step_of(*op);
@@ -261,10 +351,140 @@ impl<'a> GpuTrace<'a> {
         }
         self.steps_of_annotations(&mut work);
         self.work = work;
+        self.n_ambiguous = n_ambiguous;
     }
 
-    /// The operator of each External id, as calls that were recorded tell.
-    fn ops_by_external_id(&self) -> HashMap<i64, u32> {
+    /// Finds the launches of which nothing is on the GPU.
+    fn find_silent(&mut self) {
+        let trace = self.trace;
+        let slices = &trace.slices;
+        let mut kinds: HashMap<StringId, Option<Launches>> = HashMap::default();
+        let has_work: HashSet<u32> = self.work.iter().map(|work| work.launch).collect();
+        let links = &trace.links;
+        let mut untimed: Vec<i64> =
+            links.untimed.iter().map(|(row, _)| links.correlation[*row as usize]).collect();
+        untimed.sort_unstable();
+        let captures = self.captures();
+        // Of a stretch of a trace, work of the last launches lies behind its end.
+        let is_part = trace.ledger.issue(OUTSIDE_RANGE.code).is_some();
+        let launched = |work: &Work| (work.launch != NONE).then(|| slices.ts[work.launch as usize]);
+        let last_launch = self.work.iter().filter_map(launched).max().unwrap_or(i64::MIN);
+        let mut silent = Vec::new();
+        let mut recorded = Recorded::default();
+        for call in &self.calls {
+            let name = slices.name[call.slice as usize];
+            let launches =
+                *kinds.entry(name).or_insert_with(|| trace.strings.get_opt(name).and_then(Launches::of));
+            let Some(launches) = launches else { continue };
+            let ts = slices.ts[call.slice as usize];
+            // Of ambiguous ones it is not known which has the work.
+            let has_work = has_work.contains(&call.slice) || call.is_ambiguous;
+            let is_captured = || {
+                let of_host = captures.iter().filter(|(host, _)| *host == call.host);
+                of_host.into_iter().any(|(_, (start, end))| *start <= ts && ts <= *end)
+            };
+            let why = match has_work {
+                true => None,
+                false if untimed.binary_search(&call.correlation).is_ok() => Some(Silence::Untimed),
+                false if is_captured() => Some(Silence::Captured),
+                false if is_part && ts > last_launch => Some(Silence::Outside),
+                false => Some(Silence::NoRecord),
+            };
+            if launches.is_work() && !matches!(why, Some(Silence::Captured | Silence::Outside)) {
+                recorded.n_launches += 1;
+                recorded.n_recorded += u64::from(why != Some(Silence::NoRecord));
+            }
+            if let Some(why) = why {
+                silent.push(Silent { slice: call.slice, host: call.host, launches, why, ts });
+            }
+        }
+        // What is launched from several programs at once, and linked to none, is not missing.
+        if self.n_ambiguous > 0 {
+            silent.retain(|silent| silent.why != Silence::NoRecord);
+            recorded.n_recorded = recorded.n_launches;
+        }
+        silent.sort_unstable_by_key(|silent| (silent.ts, silent.slice));
+        (self.silent, self.recorded) = (silent, recorded);
+    }
+
+    /// When each program recorded work into a graph: from the call that begins a capture to the one that ends it, and ranges of
+    /// servers that mark captures.
+    fn captures(&self) -> Vec<(HostId, Span)> {
+        let (trace, slices) = (self.trace, &self.trace.slices);
+        let host_of = |slice: usize| {
+            let (process, _) = self.thread_of(slice)?;
+            self.hosts.iter().position(|host| *host == process).map(|host| host as HostId)
+        };
+        let mut marks: HashMap<StringId, Option<Mark>> = HashMap::default();
+        let mut captures: Vec<(HostId, Span)> = Vec::new();
+        let mut open: Vec<(HostId, i64)> = Vec::new();
+        for i in 0..slices.len() {
+            let kind = self.kinds.get(slices.category[i]);
+            if !matches!(kind, Kind::Call | Kind::Annotation) {
+                continue;
+            }
+            let name = slices.name[i];
+            let mark = *marks.entry(name).or_insert_with(|| Mark::of(kind, trace.strings.get_opt(name)?));
+            let (Some(mark), Some(host)) = (mark, host_of(i)) else { continue };
+            let (ts, end) = (slices.ts[i], self.end_of(i as u32));
+            match mark {
+                Mark::Begin => open.push((host, ts)),
+                Mark::End => {
+                    if let Some(at) = open.iter().rposition(|(of, _)| *of == host) {
+                        captures.push((host, (open.remove(at).1, end)));
+                    }
+                }
+                Mark::Range => captures.push((host, (ts, end))),
+            }
+        }
+        captures.extend(open.into_iter().map(|(host, from)| (host, (from, i64::MAX))));
+        captures
+    }
+
+    /// Launches without a record that `device` may have worked for, at times from `from` to `to` (nanoseconds, both ends included).
+    pub fn hidden_launches(&self, device: u32, from: i64, to: i64) -> impl Iterator<Item = &Silent> {
+        let driver = self.driver_of_device(device);
+        let start = self.silent.partition_point(|silent| silent.ts < from);
+        let within = self.silent[start..].iter().take_while(move |silent| silent.ts <= to);
+        within.filter(move |silent| {
+            silent.hides_work() && (driver == Driver::Unknown || driver == Driver::One(silent.host))
+        })
+    }
+
+    /// Whether a device may have worked between two pieces of work, though nothing is recorded there: something was launched between
+    /// their launches of which there is no record. What is launched later runs later.
+    pub fn may_have_worked(&self, device: u32, previous: &Work, next: &Work) -> bool {
+        if self.silent.is_empty() {
+            return false;
+        }
+        let launched = |work: &Work| match work.launch {
+            NONE => work.start,
+            launch => self.trace.slices.ts[launch as usize].min(work.start),
+        };
+        self.hidden_launches(device, launched(previous), launched(next)).next().is_some()
+    }
+
+    fn driver_of(&self, work: &Work) -> Driver {
+        self.driver_of_device(self.streams[work.stream as usize].device)
+    }
+
+    /// The program that drives a device.
+    pub fn driver_of_device(&self, device: u32) -> Driver {
+        self.drivers.get(device as usize).copied().unwrap_or(Driver::Unknown)
+    }
+
+    /// The host of a driver; `None` where it is not known and there are several. Of traces without calls it is the first.
+    fn host_of(&self, driver: Driver) -> Option<HostId> {
+        match driver {
+            Driver::One(host) => Some(host),
+            Driver::Unknown if self.hosts.len() <= 1 => Some(0),
+            Driver::Unknown => None,
+        }
+    }
+
+    /// The operator of each External id of each program, as calls that were recorded tell; of those that do not know their
+    /// program, `None` where several have it.
+    fn ops_by_external_id(&self) -> HashMap<(Option<HostId>, i64), Option<u32>> {
         let links = &self.trace.links;
         let mut near = 0;
         let is_needed = |work: &Work| {
@@ -272,7 +492,7 @@ impl<'a> GpuTrace<'a> {
                 link.external != LinkTable::NONE
                     && link.external > 0
                     && link.external != link.correlation
-                    && self.call_near(link.correlation, &mut near).is_none()
+                    && self.call_near(self.driver_of(work), link.correlation, &mut near) == Linked::No
             })
         };
         let mut ops = HashMap::default();
@@ -287,7 +507,11 @@ impl<'a> GpuTrace<'a> {
                 && external != call.correlation
                 && let Some(op) = self.op_of(call.slice)
             {
-                ops.insert(external, op);
+                ops.insert((Some(call.host), external), Some(op));
+                let of_any = ops.entry((None, external)).or_insert(Some(op));
+                if *of_any != Some(op) {
+                    *of_any = None;
+                }
             }
         }
         ops
@@ -353,23 +577,42 @@ impl<'a> GpuTrace<'a> {
         (work.link != NONE).then(|| self.trace.links.get(work.link as usize))
     }
 
-    /// The call of a correlation.
-    pub fn call(&self, correlation: i64) -> Option<u32> {
-        self.call_near(correlation, &mut 0)
+    /// The call of a correlation that an event on a device names.
+    pub fn call(&self, device: Option<u32>, correlation: i64) -> Option<u32> {
+        let driver = device.map_or(Driver::Unknown, |device| self.driver_of_device(device));
+        match self.call_near(driver, correlation, &mut 0) {
+            Linked::To(call) => Some(call),
+            Linked::No | Linked::Ambiguous => None,
+        }
     }
 
     /// The same. `near` is where the last one was found, as work mostly runs in the order of its launches.
-    fn call_near(&self, correlation: i64, near: &mut usize) -> Option<u32> {
+    fn call_near(&self, driver: Driver, correlation: i64, near: &mut usize) -> Linked {
         if correlation == LinkTable::NONE || correlation == 0 {
-            return None;
+            return Linked::No;
+        }
+        if self.hosts.len() > 1 {
+            let mut calls = self.calls_of(correlation).iter();
+            let own = match driver {
+                Driver::One(host) => calls.find(|call| call.host == host),
+                Driver::Unknown => calls.next(),
+            };
+            return match (own, driver) {
+                (None, _) => Linked::No,
+                (Some(_), Driver::Unknown) if calls.next().is_some() => Linked::Ambiguous,
+                (Some(own), _) => Linked::of(own),
+            };
         }
         let next = self.calls.get(*near..).unwrap_or_default().iter().take(CALLS_NEAR);
         let ahead = next.take_while(|call| call.correlation <= correlation).count();
         *near = match ahead {
             1.. if self.calls[*near + ahead - 1].correlation == correlation => *near + ahead - 1,
-            _ => self.calls.binary_search_by_key(&correlation, |call| call.correlation).ok()?,
+            _ => match self.calls.binary_search_by_key(&correlation, |call| call.correlation) {
+                Ok(at) => at,
+                Err(_) => return Linked::No,
+            },
         };
-        Some(self.calls[*near].slice)
+        Linked::of(&self.calls[*near])
     }
 
     /// The innermost slice around `slice` on its thread for which `is` holds; `slice` itself is not asked.
@@ -448,7 +691,15 @@ impl<'a> GpuTrace<'a> {
 
     /// How a device is called.
     pub fn device_label(&self, device: u32) -> String {
-        label_of(self.devices.get(device as usize).and_then(|device| device.number))
+        let label = |device: &Device| scope::gpu_label(self.trace, device.process);
+        let Some(own) = self.devices.get(device as usize) else { return "GPU".to_string() };
+        let text = label(own);
+        // Two that are called alike are told apart by their order.
+        let alike = |other: &&Device| label(other) == text;
+        match self.devices.iter().filter(alike).count() {
+            0 | 1 => text,
+            _ => format!("{text} #{}", self.devices[..device as usize].iter().filter(alike).count() + 1),
+        }
     }
 
     /// How a stream is called.
@@ -487,25 +738,45 @@ impl<'a> GpuTrace<'a> {
     }
 }
 
+/// What a slice says of the capture of a graph.
+#[derive(Clone, Copy)]
+enum Mark {
+    Begin,
+    End,
+    /// It lasts as long as the slice.
+    Range,
+}
+
+impl Mark {
+    fn of(kind: Kind, name: &str) -> Option<Mark> {
+        match kind {
+            Kind::Call if name.contains("StreamBeginCapture") => Some(Mark::Begin),
+            Kind::Call if name.contains("StreamEndCapture") => Some(Mark::End),
+            Kind::Annotation if super::annotation::is_capture(name) => Some(Mark::Range),
+            _ => None,
+        }
+    }
+}
+
+/// What a correlation leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Linked {
+    /// No such call is recorded.
+    No,
+    To(u32),
+    /// Several could be meant.
+    Ambiguous,
+}
+
+impl Linked {
+    fn of(call: &Call) -> Linked {
+        if call.is_ambiguous { Linked::Ambiguous } else { Linked::To(call.slice) }
+    }
+}
+
 /// Whether work moves memory: see [`GpuTrace::is_copy`].
 pub fn is_copy(kind: Kind, class: &Class) -> bool {
     kind == Kind::Copy || (kind == Kind::Kernel && class.is_copy)
-}
-
-/// How a GPU is called that has that number.
-pub fn label_of(number: Option<i64>) -> String {
-    match number {
-        Some(number) => format!("GPU {number}"),
-        None => "GPU".to_string(),
-    }
-}
-
-/// The number of the GPU that a process stands for.
-pub fn number_of(trace: &Trace, process: ProcessId) -> Option<i64> {
-    match trace.processes.key.get(process.0 as usize)? {
-        Key::Number(number) => Some(*number),
-        Key::Text(_) | Key::Digits(_) => None,
-    }
 }
 
 /// `7` of `stream 7`, as old profilers name the thread.

@@ -2,12 +2,12 @@
 
 use super::class::Class;
 use super::kind::Kind;
-use super::model::{GpuTrace, Work, is_copy};
+use super::model::{GpuTrace, NONE, Work, is_copy};
 use super::spans::{self, Span};
 use super::steps::NO_STEP;
 use crate::report::chart::{Part, Tone};
 
-/// Parts of a window, in nanoseconds. `computation + exposed_communication + exposed_copies + idle = total`.
+/// Parts of a window, in nanoseconds. `computation + exposed_communication + exposed_copies + idle + unrecorded = total`.
 ///
 /// The definition is that of TraceLens' `gpu_timeline`: a kernel or a fill counts first, communication only where
 /// nothing is computed, a copy only where nothing is computed or communicated. HTA's "compute" is without fills:
@@ -21,6 +21,8 @@ pub struct Parts {
     pub exposed_copies: i64,
     /// Nothing runs.
     pub idle: i64,
+    /// Nothing is recorded, though something was launched of which there is no record: it may have run then.
+    pub unrecorded: i64,
     /// Communication, whatever else runs.
     pub communication: i64,
     /// Communication while something is computed.
@@ -34,7 +36,7 @@ pub struct Parts {
 impl Parts {
     /// Time in which anything runs.
     pub fn busy(&self) -> i64 {
-        self.total.saturating_sub(self.idle)
+        self.total.saturating_sub(self.idle).saturating_sub(self.unrecorded)
     }
 
     /// Adds a piece of time in which all in `mask` runs.
@@ -46,6 +48,7 @@ impl Parts {
             COMPUTATION => &mut self.computation,
             COMMUNICATION => &mut self.exposed_communication,
             COPIES => &mut self.exposed_copies,
+            UNRECORDED => &mut self.unrecorded,
             _ => &mut self.idle,
         };
         add(part, true);
@@ -62,6 +65,7 @@ impl Parts {
         add(&mut self.exposed_communication, other.exposed_communication);
         add(&mut self.exposed_copies, other.exposed_copies);
         add(&mut self.idle, other.idle);
+        add(&mut self.unrecorded, other.unrecorded);
         add(&mut self.communication, other.communication);
         add(&mut self.hidden_communication, other.hidden_communication);
         add(&mut self.copies, other.copies);
@@ -76,12 +80,16 @@ pub fn chart_parts<'a>(rows: impl Iterator<Item = &'a Parts> + Clone) -> Vec<Par
         tone,
         values: rows.clone().map(|parts| get(parts) as f64).collect(),
     };
-    vec![
+    let mut all = vec![
         part("computation", Tone::Computation, |parts| parts.computation),
         part("exposed communication", Tone::Communication, |parts| parts.exposed_communication),
         part("exposed copies", Tone::Copies, |parts| parts.exposed_copies),
         part("idle", Tone::Idle, |parts| parts.idle),
-    ]
+    ];
+    if rows.clone().any(|parts| parts.unrecorded > 0) {
+        all.push(part(NOT_RECORDED, Tone::Other(7), |parts| parts.unrecorded));
+    }
+    all
 }
 
 /// What a device did over time.
@@ -90,6 +98,8 @@ pub struct Activity {
     fills: Vec<Span>,
     communication: Vec<Span>,
     copies: Vec<Span>,
+    /// Gaps in which it may have worked, though nothing is recorded.
+    unrecorded: Vec<Span>,
     /// From the start of its first work to the end of its last.
     pub window: Option<Span>,
 }
@@ -98,12 +108,13 @@ const KERNELS: u32 = 1;
 const FILLS: u32 = 1 << 1;
 const COMMUNICATION: u32 = 1 << 2;
 const COPIES: u32 = 1 << 3;
+const UNRECORDED: u32 = 1 << 4;
 const COMPUTATION: u32 = KERNELS | FILLS;
-const N_LAYERS: u32 = 4;
+const N_LAYERS: u32 = 5;
 
 /// What of all that runs says which part the time is; 0 where nothing runs.
 fn deciding(mask: u32) -> u32 {
-    [COMPUTATION, COMMUNICATION, COPIES].into_iter().find(|bits| mask & bits != 0).unwrap_or(0)
+    [COMPUTATION, COMMUNICATION, COPIES, UNRECORDED].into_iter().find(|bits| mask & bits != 0).unwrap_or(0)
 }
 
 /// Which of them work is.
@@ -129,7 +140,9 @@ impl Activity {
     pub fn of_some(gpu: &GpuTrace<'_>, device: u32, is: impl Fn(&Work) -> bool) -> Activity {
         let of_device =
             gpu.work.iter().filter(|work| gpu.streams[work.stream as usize].device == device && is(work));
-        Activity::of(of_device.map(|work| ((work.start, work.end), work.kind, gpu.class(work))))
+        let activity =
+            Activity::of(of_device.map(|work| ((work.start, work.end), work.kind, gpu.class(work))));
+        Activity { unrecorded: unrecorded(gpu, device), ..activity }
     }
 
     /// Of work with its kind and class, in order of start.
@@ -141,11 +154,11 @@ impl Activity {
         let start = layers.iter().filter_map(|layer| layer.first()).map(|span| span.0).min();
         let end = layers.iter().filter_map(|layer| layer.last()).map(|span| span.1).max();
         let [kernels, fills, communication, copies] = layers;
-        Activity { kernels, fills, communication, copies, window: start.zip(end) }
+        Activity { kernels, fills, communication, copies, unrecorded: Vec::new(), window: start.zip(end) }
     }
 
     fn layers(&self) -> [&[Span]; N_LAYERS as usize] {
-        [&self.kernels, &self.fills, &self.communication, &self.copies]
+        [&self.kernels, &self.fills, &self.communication, &self.copies, &self.unrecorded]
     }
 
     /// What it did in `window`.
@@ -160,10 +173,10 @@ impl Activity {
     /// The same where `other` went on beside it: what is its own, idle time included, and what is `other`'s alone. Time goes to
     /// whose work decides what part it is.
     pub fn parts_beside(&self, other: &Activity, window: Span) -> [Parts; 2] {
-        let [a, b, c, d] = self.layers();
-        let [e, f, g, h] = other.layers();
+        let [a, b, c, d, u] = self.layers();
+        let [e, f, g, h, v] = other.layers();
         let mut parts = [Parts::default(); 2];
-        spans::pieces([a, b, c, d, e, f, g, h], window, |(start, end), mask| {
+        spans::pieces([a, b, c, d, u, e, f, g, h, v], window, |(start, end), mask| {
             let (own, others) = (mask & ((1 << N_LAYERS) - 1), mask >> N_LAYERS);
             let deciding = deciding(own | others);
             let is_others = deciding != 0 && own & deciding == 0;
@@ -171,6 +184,30 @@ impl Activity {
         });
         parts
     }
+}
+
+/// How the part of time is called in which work may have run that is not recorded.
+pub const NOT_RECORDED: &str = "not recorded";
+
+/// Gaps of a device in which it may have worked, though nothing is recorded there.
+fn unrecorded(gpu: &GpuTrace<'_>, device: u32) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let mut last: Option<&Work> = None;
+    if gpu.silent.iter().all(|silent| !silent.hides_work()) {
+        return spans;
+    }
+    for work in gpu.work.iter().filter(|work| gpu.streams[work.stream as usize].device == device) {
+        if let Some(last) = last
+            && work.start > last.end
+            && gpu.may_have_worked(device, last, work)
+        {
+            spans.push((last.end, work.start));
+        }
+        if last.is_none_or(|last| work.end > last.end) {
+            last = Some(work);
+        }
+    }
+    spans
 }
 
 /// Stands for all work that was launched in no step, where there are steps.
@@ -183,9 +220,18 @@ pub struct StepWindow {
     pub step: u32,
     pub device: u32,
     pub window: Span,
+    /// Everything launched in the step, and all that decides where it ends, has a record: its time is the step's time.
+    pub is_complete: bool,
+    /// Launches of kernels and graphs in the step itself that have no record.
+    pub n_missing: u64,
 }
 
 impl StepWindow {
+    /// A stretch that ends at no other step.
+    pub fn whole(step: u32, device: u32, window: Span) -> StepWindow {
+        StepWindow { step, device, window, is_complete: true, n_missing: 0 }
+    }
+
     /// When it starts, in nanoseconds; work of no step is all over the trace.
     pub fn start(&self) -> Option<i64> {
         (self.step != OUTSIDE_STEPS).then_some(self.window.0)
@@ -195,25 +241,57 @@ impl StepWindow {
 /// Windows of all steps of a device, in order; together they are the window of the device. None if it did nothing in any
 /// step.
 pub fn step_windows(gpu: &GpuTrace<'_>, device: u32, whole: Span) -> Vec<StepWindow> {
-    let mut first: Vec<i64> = vec![i64::MAX; gpu.steps.len()];
+    // When the first work of each step started, and when it was launched.
+    let mut first: Vec<(i64, i64)> = vec![(i64::MAX, i64::MAX); gpu.steps.len()];
     for work in &gpu.work {
         if work.step != NO_STEP && gpu.streams[work.stream as usize].device == device {
+            let launched = match work.launch {
+                NONE => work.start,
+                launch => gpu.trace.slices.ts[launch as usize],
+            };
             let first = &mut first[work.step as usize];
-            *first = (*first).min(work.start);
+            *first = (*first).min((work.start, launched));
         }
     }
-    let mut starts: Vec<(i64, u32)> =
-        first.into_iter().zip(0..).filter(|(start, _)| *start != i64::MAX).collect();
+    let mut starts: Vec<(i64, u32)> = first
+        .iter()
+        .zip(0..)
+        .filter(|((start, _), _)| *start != i64::MAX)
+        .map(|((start, _), step)| (*start, step))
+        .collect();
     starts.sort_unstable();
+    let n_missing = |step: u32| {
+        let window = gpu.step(step).map(|step| (step.start, step.end));
+        window.map_or(0, |(start, end)| gpu.hidden_launches(device, start, end).count() as u64)
+    };
+    let is_complete = |step: Option<u32>, next: Option<u32>| {
+        let from = step.and_then(|step| gpu.step(step)).map_or(i64::MIN, |step| step.start);
+        let until = next.map_or(i64::MAX, |next| first[next as usize].1);
+        gpu.hidden_launches(device, from, until).next().is_none()
+    };
     let mut windows = Vec::with_capacity(starts.len() + 1);
     if let Some((start, _)) = starts.first()
         && *start > whole.0
     {
-        windows.push(StepWindow { step: NO_STEP, device, window: (whole.0, *start) });
+        let is_complete = is_complete(None, starts.first().map(|(_, step)| *step));
+        windows.push(StepWindow {
+            step: NO_STEP,
+            device,
+            window: (whole.0, *start),
+            is_complete,
+            n_missing: 0,
+        });
     }
     for (i, (start, step)) in starts.iter().enumerate() {
         let end = starts.get(i + 1).map_or(whole.1, |(next, _)| *next);
-        windows.push(StepWindow { step: *step, device, window: (*start, end) });
+        let is_complete = is_complete(Some(*step), starts.get(i + 1).map(|(_, step)| *step));
+        windows.push(StepWindow {
+            step: *step,
+            device,
+            window: (*start, end),
+            is_complete,
+            n_missing: n_missing(*step),
+        });
     }
     windows
 }

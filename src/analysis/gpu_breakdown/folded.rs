@@ -4,8 +4,8 @@
 use super::super::gpu::class::Classes;
 use super::super::gpu::facts::RunFacts;
 use super::super::gpu::kind::Kind;
-use super::super::gpu::model::{label_of, number_of};
 use super::super::gpu::parts::Activity;
+use super::super::gpu::scope::{gpu_label, gpu_number};
 use super::{BREAKDOWN, DeviceTime, breakdown, charts, push_rank, push_times, summary};
 use crate::base::units::Unit;
 use crate::report::{Facts, Report};
@@ -44,18 +44,18 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
         let activity =
             Activity::of(own.map(|at| ((work.start[at], work.end[at]), kind(at), classes.get(class[at]))));
         let parts = activity.parts(activity.window?);
-        Some(DeviceTime { label: label_of(number_of(trace, *process)), parts, steps: Vec::new() })
+        Some(DeviceTime { label: gpu_label(trace, *process), parts, steps: Vec::new() })
     };
     let devices: Vec<DeviceTime> = processes.iter().filter_map(of_process).collect();
     if report.summary.is_empty() {
-        report.summary = summary(&devices);
+        report.summary = summary(&devices, "");
     }
     let mut facts = Facts::new("GPU");
     push_times(&mut facts, &devices);
     let n_kernels = (0..work.start.len()).filter(|at| kind(*at) == Kind::Kernel).count();
     facts.push("kernels", "Kernels", n_kernels as u64, Unit::Count);
     let run = RunFacts::new(trace);
-    let models = processes.iter().filter_map(|process| run.gpu_of(number_of(trace, *process)?));
+    let models = processes.iter().filter_map(|process| run.gpu_of(gpu_number(trace, *process)?));
     let mut names: Vec<&str> = models.map(|gpu| gpu.name.as_str()).filter(|name| !name.is_empty()).collect();
     names.dedup();
     if !names.is_empty() {
@@ -65,7 +65,8 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
     report.facts(facts);
     report.info(
         "The trace has more events than are held at once. When GPUs were busy is known of all of it, so these times are exact; steps and \
-         their phases need the launches of the work, which are not held.",
+         their phases need the launches of the work, which are not held. So it is not known either whether each launch has a device record: idle time may \
+         hold work that was not recorded.",
     );
     report.chart(charts::devices("breakdown_chart".into(), charts::DEVICES.to_string(), &devices));
     report.table(breakdown("breakdown", BREAKDOWN.to_string(), &devices));

@@ -5,14 +5,15 @@ use crate::analysis::gpu::stats::share;
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::gpu::{GpuTrace, Kind};
 use crate::analysis::timeline::texts;
-use crate::base::units::{Unit, counted};
+use crate::base::units::{Unit, counted, group_digits};
 use crate::report::{Column, Table};
 use crate::trace::builder::find_member;
 use std::borrow::Cow;
 
 /// What the letters mean.
 pub const HINT: &str = "A has launches, operators, Python frames and steps for at least 95 % of the time \
-                        of kernels; B launches and two of the others; C launches for half of the time; D less";
+                        of kernels; B launches and two of the others; C launches for half of the time; D less. A and B need a device record for \
+                        95 % of launches, C for half of them";
 
 /// A part of the time of kernels that counts as all of it.
 pub const ENOUGH: f64 = 0.95;
@@ -24,6 +25,8 @@ const N_LOOKED_AT: usize = 64;
 pub struct Grade {
     rows: Vec<Row>,
     has_work: bool,
+    /// Of launches of kernels and graphs; 1 where nothing was launched.
+    recorded: f64,
 }
 
 struct Row {
@@ -122,10 +125,31 @@ impl Grade {
         } else {
             String::new()
         };
+        let recorded = gpu.recorded.share();
+        let records_note = match gpu.recorded.n_missing() {
+            0 => String::new(),
+            n => format!(
+                "{} of {} launches of kernels and graphs have none",
+                group_digits(i128::from(n)),
+                group_digits(i128::from(gpu.recorded.n_launches))
+            ),
+        };
+        let launch_note = match gpu.n_ambiguous {
+            0 => launch_note,
+            n => format!(
+                "{} an id that several processes use",
+                counted(n, "kernel or copy has", "kernels and copies have")
+            ),
+        };
         let are_of_no_kernel = !gpu.steps.is_empty() && coverage[3].unwrap_or(0.0) <= 0.0;
         let steps_note = if are_of_no_kernel { "of no kernel the step is known" } else { "" }.to_string();
         let rows = vec![
             of("launches", coverage[0], "launch delays, operators, frames and steps of kernels", launch_note),
+            Row {
+                coverage: recorded,
+                has: recorded.is_none_or(|share| share >= 1.0),
+                ..of("device records", recorded, "idle time, step time and time per token", records_note)
+            },
             of("operators", coverage[1], "which PyTorch operator a kernel belongs to", graph_note),
             of(
                 "Python frames",
@@ -168,15 +192,22 @@ impl Grade {
                 },
             },
         ];
-        Grade { rows, has_work: time > 0 }
+        Grade { rows, has_work: time > 0, recorded: recorded.unwrap_or(1.0) }
     }
 
     /// The letter for it.
     pub fn letter(&self) -> &'static str {
         let share = |row: usize| self.rows[row].coverage.unwrap_or(0.0);
-        let n_others = (1..4).filter(|row| share(*row) >= ENOUGH).count();
+        let n_others = (2..5).filter(|row| share(*row) >= ENOUGH).count();
         match share(0) {
-            _ if !self.has_work => "D",
+            _ if !self.has_work || self.recorded < 0.5 => "D",
+            launches if self.recorded < ENOUGH => {
+                if launches >= 0.5 {
+                    "C"
+                } else {
+                    "D"
+                }
+            }
             launches if launches >= ENOUGH && n_others == 3 => "A",
             launches if launches >= ENOUGH && n_others == 2 => "B",
             launches if launches >= 0.5 => "C",
@@ -200,7 +231,7 @@ impl Grade {
                     rows.iter().map(|row| row.coverage).collect(),
                 )
                 .with_bar()
-                .hint("share of the summed time of kernels that is linked to one"),
+                .hint("share of the summed time of kernels that is linked to one; of device records, share of launches"),
                 Column::text(
                     "without",
                     "without it nobody can tell",

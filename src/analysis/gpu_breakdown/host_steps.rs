@@ -20,14 +20,25 @@ pub fn table(named: &Named<'_, '_>, has_work: &[bool]) -> Option<Table> {
     let tokens = |get: &dyn Fn(&Step) -> Option<(u64, u64)>| {
         rows.iter().map(|step| get(step).map(|(_, tokens)| tokens)).collect::<Vec<_>>()
     };
-    let table = Table::new(
+    let n_missing = |step: &Step| {
+        let from = gpu.silent.partition_point(|silent| silent.ts < step.start);
+        let within = gpu.silent[from..].iter().take_while(|silent| silent.ts <= step.end);
+        within.filter(|silent| silent.hides_work()).count() as u64
+    };
+    let missing: Vec<u64> = rows.iter().map(|step| n_missing(step)).collect();
+    let mut table = Table::new(
         named.id("host_steps"),
-        named.title("Steps without work of a GPU"),
+        named.title("Steps without recorded GPU work"),
         vec![
             Column::key("step", "step", texts(rows.iter().map(|step| Some(gpu.name(step.slice))))),
             Column::text("phase", "phase", texts(rows.iter().map(|step| Some(step.what.phase.name())))),
-            Column::unsigned("prompt_tokens", "prompt tokens", Unit::Count, tokens(&|step| step.what.context))
-                .hint("tokens of prompts that the step reads, as its annotation says"),
+            Column::unsigned(
+                "prompt_tokens",
+                "prompt tokens",
+                Unit::Count,
+                tokens(&|step| step.what.context),
+            )
+            .hint("tokens of prompts that the step reads, as its annotation says"),
             Column::unsigned(
                 "generated_tokens",
                 "generated tokens",
@@ -35,12 +46,28 @@ pub fn table(named: &Named<'_, '_>, has_work: &[bool]) -> Option<Table> {
                 tokens(&|step| step.what.generation),
             )
             .hint("tokens that the step generates, as its annotation says"),
-            integers("start", "start", Unit::NsOffset, rows.iter().map(|step| step.start.saturating_sub(start))),
-            integers("cpu_time", "CPU time", Unit::Ns, rows.iter().map(|step| step.end.saturating_sub(step.start)))
-                .with_bar()
-                .hint("length of the range on the CPU"),
+            integers(
+                "start",
+                "start",
+                Unit::NsOffset,
+                rows.iter().map(|step| step.start.saturating_sub(start)),
+            ),
+            integers(
+                "cpu_time",
+                "CPU time",
+                Unit::Ns,
+                rows.iter().map(|step| step.end.saturating_sub(step.start)),
+            )
+            .with_bar()
+            .hint("length of the range on the CPU"),
         ],
     )
-    .caption("Steps in which no work was launched that the trace tells of, so all that is known of them is their range on the CPU.");
+    .caption("Steps without a recorded kernel or copy: only their range on the CPU is known.");
+    if missing.iter().any(|n| *n > 0) {
+        table.columns.push(
+            Column::counts("missing", "missing launches", Unit::Count, missing)
+                .hint("launches of kernels and graphs in the step without a device record"),
+        );
+    }
     Some(with_left_out(table, n_left_out))
 }

@@ -5,12 +5,13 @@ mod folded;
 mod grade;
 mod host_steps;
 mod ranges;
+mod records;
 
 pub use grade::ENOUGH;
 
 use super::gpu::annotation::Phase;
 use super::gpu::facts::RunFacts;
-use super::gpu::parts::{Activity, OUTSIDE_STEPS, Parts, StepWindow, step_windows};
+use super::gpu::parts::{Activity, NOT_RECORDED, OUTSIDE_STEPS, Parts, StepWindow, step_windows};
 use super::gpu::spans::Span;
 use super::gpu::stats::{self, Durations, share};
 use super::gpu::steps::NO_STEP;
@@ -54,13 +55,21 @@ struct DeviceTime {
     steps: Vec<(StepWindow, Parts)>,
 }
 
-/// Where the time went, in a sentence.
-fn summary(devices: &[DeviceTime]) -> String {
+/// Where the time went, in a sentence. `missing` says which launches have no record.
+fn summary(devices: &[DeviceTime], missing: &str) -> String {
     let mut all = Parts::default();
     devices.iter().for_each(|device| all.add(&device.parts));
     let Some(busy) = share(all.busy(), all.total) else {
-        return "No work of a GPU was recorded.".to_string();
+        return "No GPU activity in this trace.".to_string();
     };
+    if all.unrecorded > 0 {
+        return format!(
+            "GPU idle time is unknown: {missing}. Recorded: {} busy and {} surely idle in {}.",
+            format_ns(all.busy()),
+            format_ns(all.idle),
+            format_ns(all.total),
+        );
+    }
     let percent = |ns: i64| stats::percent(share(ns, all.total).unwrap_or(0.0));
     let mut text = match devices {
         [one] => format!("The GPU was busy {:.1} % of {}", 100.0 * busy, format_ns(one.parts.total)),
@@ -89,8 +98,11 @@ fn push_times(facts: &mut Facts, devices: &[DeviceTime]) {
             .push("gpu_time", "GPU time", all.total, Unit::Ns)
             .hint("from the start of the first work to the end of the last, added up over GPUs");
         facts
-            .push("busy", "Busy", share(all.busy(), all.total), Unit::Ratio)
-            .hint("share of that time in which anything ran");
+            .push("busy", "Busy", share(all.busy(), all.total).filter(|_| all.unrecorded == 0), Unit::Ratio)
+            .hint(match all.unrecorded {
+                0 => "share of that time in which anything ran",
+                _ => "unknown: launches without a device record may have run in the gaps",
+            });
     }
 }
 
@@ -111,7 +123,11 @@ fn breakdown(id: impl Into<Cow<'static, str>>, title: String, devices: &[DeviceT
             ("exposed communication", parts.exposed_communication),
             ("exposed copies", parts.exposed_copies),
             ("idle", parts.idle),
+            (NOT_RECORDED, parts.unrecorded),
         ] {
+            if part == NOT_RECORDED && ns == 0 {
+                continue;
+            }
             rows.push((label.clone(), part, ns, parts.total));
         }
     }
@@ -143,6 +159,11 @@ fn breakdown(id: impl Into<Cow<'static, str>>, title: String, devices: &[DeviceT
             100.0 * share(all.hidden_communication, all.communication).unwrap_or(0.0)
         ));
     }
+    if all.unrecorded > 0 {
+        caption.push_str(
+            " \"Not recorded\" is time between work in which launches without a device record may have run.",
+        );
+    }
     if all.copies > all.exposed_copies {
         caption.push_str(&format!(" Copies took {}.", format_ns(all.copies)));
     }
@@ -153,10 +174,15 @@ impl Of<'_, '_> {
     fn add(&self, report: &mut Report) {
         let devices = self.devices();
         let grade = grade::Grade::new(self.gpu);
+        let missing = records::missing(self.gpu);
         if report.summary.is_empty() {
-            report.summary = summary(&devices);
+            report.summary = summary(&devices, &missing.clone().unwrap_or_default());
         }
         report.facts(self.facts(&devices, &grade));
+        if let Some(missing) = &missing {
+            report.warning(format!("{}. {}", missing, records::CONSEQUENCE));
+        }
+        records::say_more(self.gpu, report);
         if self.gpu.has_impossible_times() {
             report.warning(
                 "Times in this trace are centuries apart, or add up to centuries, so the file is damaged. Sums and differences stop at 292 \
@@ -238,7 +264,7 @@ impl Of<'_, '_> {
             steps.push((step, parts));
         }
         if of_none.total > 0 {
-            steps.push((StepWindow { step: OUTSIDE_STEPS, device, window: whole }, of_none));
+            steps.push((StepWindow::whole(OUTSIDE_STEPS, device, whole), of_none));
         }
         steps
     }
@@ -293,8 +319,15 @@ impl Of<'_, '_> {
             None if row.0.step == OUTSIDE_STEPS => "(outside steps)",
             None => "(before the first step)",
         };
-        let part = |get: fn(&Parts) -> i64| rows.iter().map(move |row| get(&row.1)).collect::<Vec<_>>();
-        let table = Table::new(
+        // What was not recorded is missing from these numbers, so there are none.
+        let own = |get: fn(&Parts) -> i64| {
+            rows.iter().map(move |row| (row.0.n_missing == 0).then(|| get(&row.1))).collect::<Vec<_>>()
+        };
+        let whole = |get: fn(&Parts) -> i64| {
+            rows.iter().map(move |row| row.0.is_complete.then(|| get(&row.1))).collect::<Vec<_>>()
+        };
+        let any_missing = rows.iter().any(|row| !row.0.is_complete);
+        let mut table = Table::new(
             self.named.id("steps"),
             self.named.title("Steps"),
             vec![
@@ -322,18 +355,23 @@ impl Of<'_, '_> {
                     Unit::NsOffset,
                     rows.iter().map(|row| row.0.start().map(|at| at.saturating_sub(start))).collect(),
                 ),
-                integers("gpu_time", "GPU time", Unit::Ns, part(|parts| parts.total))
+                Column::integer("gpu_time", "GPU time", Unit::Ns, whole(|parts| parts.total))
                     .with_bar()
                     .hint("from its first work on the GPU to the first of the next step, without what ran of no step alone"),
-                integers("computation", "computation", Unit::Ns, part(|parts| parts.computation)),
-                integers(
+                Column::integer("computation", "computation", Unit::Ns, own(|parts| parts.computation)),
+                Column::integer(
                     "exposed_communication",
                     "exposed comm.",
                     Unit::Ns,
-                    part(|parts| parts.exposed_communication),
+                    own(|parts| parts.exposed_communication),
                 ),
-                integers("exposed_copies", "exposed copies", Unit::Ns, part(|parts| parts.exposed_copies)),
-                integers("idle", "idle", Unit::Ns, part(|parts| parts.idle)),
+                Column::integer(
+                    "exposed_copies",
+                    "exposed copies",
+                    Unit::Ns,
+                    own(|parts| parts.exposed_copies),
+                ),
+                Column::integer("idle", "idle", Unit::Ns, whole(|parts| parts.idle)),
                 Column::integer(
                     "cpu_time",
                     "CPU time",
@@ -352,6 +390,17 @@ impl Of<'_, '_> {
                 .hint("launched in the step"),
             ],
         );
+        if any_missing {
+            table.columns.push(
+                Column::counts(
+                    "missing",
+                    "missing launches",
+                    Unit::Count,
+                    rows.iter().map(|row| row.0.n_missing),
+                )
+                .hint("launches of kernels and graphs in the step without a device record; times they touch are left out"),
+            );
+        }
         let caption = "Work belongs to the step in which it was launched. The times of a step are those of the GPU from its first work to \
                        the first of the next step, so they add up to the whole; time in which only work ran that was launched in no step is none of \
                        theirs.";
@@ -384,41 +433,53 @@ impl Of<'_, '_> {
     /// A row for each phase, where steps say theirs.
     fn phases(&self, devices: &[DeviceTime]) -> Option<Table> {
         let gpu = self.gpu;
-        let mut rows: Vec<(Phase, Durations, Parts, u64)> = Vec::new();
+        // Phase, times of complete steps, their parts and tokens, and how many steps there are.
+        let mut rows: Vec<(Phase, Durations, Parts, u64, u64)> = Vec::new();
         for phase in Phase::ALL {
             let mut parts = Parts::default();
-            let mut tokens = 0u64;
+            let (mut tokens, mut n_steps) = (0u64, 0u64);
             let mut times = Vec::new();
             for (window, step) in devices.iter().flat_map(|device| &device.steps) {
                 let Some(what) = gpu.annotation(window.step).filter(|what| what.phase == phase) else {
                     continue;
                 };
+                n_steps += 1;
+                if !window.is_complete {
+                    continue;
+                }
                 parts.add(step);
                 times.push(step.total);
                 tokens = tokens.saturating_add(what.tokens().unwrap_or(0));
             }
-            if !times.is_empty() {
-                rows.push((phase, Durations::new(times), parts, tokens));
+            if n_steps > 0 {
+                rows.push((phase, Durations::new(times), parts, tokens, n_steps));
             }
         }
-        if rows.iter().all(|row| row.1.count() < 2 && row.0 == Phase::Unknown) {
+        let any_missing = rows.iter().any(|row| row.1.count() < row.4);
+        if rows.iter().all(|row| row.4 < 2 && row.0 == Phase::Unknown) {
             return None;
         }
-        let time = |get: fn(&(Phase, Durations, Parts, u64)) -> Option<i64>| {
+        let time = |get: fn(&(Phase, Durations, Parts, u64, u64)) -> Option<i64>| {
             rows.iter().map(get).collect::<Vec<_>>()
         };
         let part = |get: fn(&Parts) -> i64| {
             rows.iter().map(|row| share(get(&row.2), row.2.total)).collect::<Vec<_>>()
         };
         let per_token =
-            |row: &(Phase, Durations, Parts, u64)| (row.3 > 0).then(|| row.2.total as u64 / row.3);
-        let table = Table::new(
+            |row: &(Phase, Durations, Parts, u64, u64)| (row.3 > 0).then(|| row.2.total as u64 / row.3);
+        let mut table = Table::new(
             self.named.id("phases"),
             self.named.title("Phases"),
             vec![
                 Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.0.name())))),
-                Column::counts("steps", "steps", Unit::Count, rows.iter().map(|row| row.1.count())),
-                integers("gpu_time", "GPU time", Unit::Ns, rows.iter().map(|row| row.2.total)).with_bar(),
+                Column::counts("steps", "steps", Unit::Count, rows.iter().map(|row| row.4)),
+                Column::integer(
+                    "gpu_time",
+                    "GPU time",
+                    Unit::Ns,
+                    rows.iter().map(|row| (row.1.count() == row.4).then_some(row.2.total)).collect(),
+                )
+                .with_bar(),
                 Column::integer("mean", "mean step", Unit::Ns, time(|row| row.1.mean())),
                 Column::integer("p50", "p50", Unit::Ns, time(|row| row.1.quantile(0.5))),
                 Column::integer("p99", "p99", Unit::Ns, time(|row| row.1.quantile(0.99))),
@@ -450,6 +511,19 @@ impl Of<'_, '_> {
                 ),
             ],
         );
+        if any_missing {
+            table.columns.push(
+                Column::counts(
+                    "complete",
+                    "complete steps",
+                    Unit::Count,
+                    rows.iter().map(|row| row.1.count()),
+                )
+                .hint(
+                    "steps whose launches all have a device record; means, quantiles and shares are of these",
+                ),
+            );
+        }
         Some(table.caption("Steps by what they did; p50 and p99 are of the GPU times of single steps."))
     }
 

@@ -3,7 +3,7 @@
 use super::gpu::model::NONE;
 use super::gpu::spans::{self, Span};
 use super::gpu::stats::{SumNs, share};
-use super::gpu::{self, GpuTrace, Kind, Named};
+use super::gpu::{self, GpuTrace, Kind, Named, Work};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::hash::HashMap;
@@ -108,12 +108,17 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
 fn waits(gpu: &GpuTrace<'_>) -> HashMap<TrackId, Vec<Span>> {
     let slices = &gpu.trace.slices;
     let mut waits: HashMap<TrackId, Vec<Span>> = HashMap::default();
-    let mut ends: Vec<Option<i64>> = vec![None; gpu.devices.len()];
+    // The work that ended last so far.
+    let mut last: Vec<Option<&Work>> = vec![None; gpu.devices.len()];
     for work in &gpu.work {
-        let device = gpu.streams[work.stream as usize].device as usize;
-        if let Some(end) = ends[device]
-            && work.launch != NONE
+        let device = gpu.streams[work.stream as usize].device;
+        let last = &mut last[device as usize];
+        if let Some(previous) = *last
+            && work.timed_launch() != NONE
+            && work.start > previous.end
+            && !gpu.may_have_worked(device, previous, work)
         {
+            let end = previous.end;
             let launch = work.launch as usize;
             // Up to the end of the call: some load code first, or wait for room in a queue.
             let until = gpu.end_of(work.launch).min(work.start);
@@ -121,7 +126,9 @@ fn waits(gpu: &GpuTrace<'_>) -> HashMap<TrackId, Vec<Span>> {
                 waits.entry(slices.track[launch]).or_default().push((end, until));
             }
         }
-        ends[device] = Some(ends[device].map_or(work.end, |end| end.max(work.end)));
+        if last.is_none_or(|last| work.end > last.end) {
+            *last = Some(work);
+        }
     }
     for spans in waits.values_mut() {
         // Several GPUs may wait for one thread at once.

@@ -55,7 +55,8 @@ impl Streams {
         let called = gpu.trace.slices.ts[work.launch as usize];
         let is_before = |ts: Option<i64>| ts.is_none_or(|ts| ts < called);
         if self.queues.is_alone(gpu, number) && is_before(last_end) && is_before(waited) {
-            if let Some(call) = graph.cpu_event(work.launch) {
+            // Nothing follows from a call that is said to be later than its work.
+            if let Some(call) = graph.cpu_event(work.launch).filter(|_| !work.is_before_launch) {
                 graph.connect(start_of(call), start_of(event), EdgeKind::Launch, event);
             }
         } else if let Some(last) = last

@@ -148,8 +148,8 @@ impl Row {
             end: slices.ts[i].saturating_add(slices.dur.get(i).max(0)),
             device,
             stream: stream_of(stream),
-            call: call.and_then(|correlation| gpu.call(correlation)),
-            record: record.and_then(|correlation| gpu.call(correlation)),
+            call: call.and_then(|correlation| gpu.call(device, correlation)),
+            record: record.and_then(|correlation| gpu.call(device, correlation)),
             recorded_on: stream_of(recorded_on),
         })
     }

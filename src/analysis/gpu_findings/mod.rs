@@ -105,6 +105,10 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     let find = |id: &str| reports.iter().find(|report| report.id == id);
     let lead = find(gpu_ranks::INFO.id).or_else(|| find(gpu_breakdown::INFO.id))?;
     report.summary = lead.summary.clone();
+    // What the numbers may mislead without stands before them.
+    for warning in find(gpu_breakdown::INFO.id).iter().flat_map(|report| report.warnings()) {
+        report.warning(warning);
+    }
     if let Some(grade) = find(gpu_breakdown::INFO.id).and_then(|report| grade_of(report, reports)) {
         report.info(grade);
     }

@@ -1,10 +1,11 @@
 //! How long calls take that launch work, and how long work waits after them.
 
+use crate::analysis::gpu::launched::Silence;
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::Durations;
 use crate::analysis::gpu::{Kind, Named};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
-use crate::base::hash::HashMap;
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, group_digits};
 use crate::report::{Column, Table};
@@ -19,13 +20,20 @@ const LONG_DELAY_NS: i64 = 100_000;
 struct Calls {
     /// Of each call once.
     cpu: Vec<i64>,
-    /// Of each piece of work, from the end of the call to its start; not below 0.
+    /// Of each call that has work with a time, from its end to the start of the first of it: of a graph that is its first kernel. 0
+    /// where the work starts while the call goes on.
     delay: Vec<i64>,
     n_work: u64,
     n_short: u64,
     n_slow: u64,
     n_delayed: u64,
     is_graph: bool,
+    /// Calls without a device record, but for those that were captured into a graph.
+    n_missing: u64,
+    n_captured: u64,
+    n_untimed: u64,
+    /// Work that starts before its call.
+    n_impossible: u64,
 }
 
 /// Launches by call, and those that cost more than they are worth.
@@ -33,7 +41,8 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
     let gpu = named.gpu;
     let slices = &gpu.trace.slices;
     let mut by_call: HashMap<StringId, Calls> = HashMap::default();
-    let mut seen: HashMap<u32, ()> = HashMap::default();
+    let mut seen: HashSet<u32> = HashSet::default();
+    let mut delayed: HashSet<u32> = HashSet::default();
     let mut n_unknown = 0u64;
     for work in &gpu.work {
         if work.launch == NONE {
@@ -42,23 +51,42 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
         }
         let call = work.launch as usize;
         let cpu = slices.dur.get(call).max(0);
-        let delay = work.start.saturating_sub(slices.ts[call]).saturating_sub(cpu).max(0);
         let calls = by_call.entry(slices.name[call]).or_default();
-        if seen.insert(work.launch, ()).is_none() {
+        if seen.insert(work.launch) {
             calls.cpu.push(cpu);
             calls.n_slow += u64::from(cpu > SLOW_CALL_NS);
         }
         calls.is_graph |= gpu.is_graph_launch(work.launch);
-        calls.delay.push(delay);
         calls.n_work += 1;
         calls.n_short += u64::from(cpu <= SLOW_CALL_NS && work.dur() < cpu && !calls.is_graph);
-        calls.n_delayed += u64::from(delay > LONG_DELAY_NS);
+        if work.is_before_launch {
+            calls.n_impossible += 1;
+            continue;
+        }
+        // Work is in order of start, so this is the first of the launch.
+        if delayed.insert(work.launch) {
+            let delay = work.start.saturating_sub(slices.ts[call]).saturating_sub(cpu).max(0);
+            calls.delay.push(delay);
+            calls.n_delayed += u64::from(delay > LONG_DELAY_NS);
+        }
+    }
+    for silent in &gpu.silent {
+        let call = silent.slice as usize;
+        let calls = by_call.entry(slices.name[call]).or_default();
+        calls.cpu.push(slices.dur.get(call).max(0));
+        match silent.why {
+            Silence::NoRecord => calls.n_missing += 1,
+            Silence::Captured => calls.n_captured += 1,
+            Silence::Untimed => calls.n_untimed += 1,
+            Silence::Outside => {}
+        }
     }
     let mut rows: Vec<(String, Calls)> = by_call
         .into_iter()
         .map(|(name, calls)| (gpu.trace.strings.get_opt(name).unwrap_or("").to_string(), calls))
         .collect();
-    rows.sort_by(|a, b| (b.1.n_work, &a.0).cmp(&(a.1.n_work, &b.0)));
+    let most = |calls: &Calls| (calls.n_work, calls.cpu.len());
+    rows.sort_by(|a, b| (most(&b.1), &a.0).cmp(&(most(&a.1), &b.0)));
     let n_left_out = cut(&mut rows);
     let cpu: Vec<Durations> =
         rows.iter_mut().map(|row| Durations::new(std::mem::take(&mut row.1.cpu))).collect();
@@ -66,8 +94,8 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
         rows.iter_mut().map(|row| Durations::new(std::mem::take(&mut row.1.delay))).collect();
     let of =
         |all: &[Durations], get: &dyn Fn(&Durations) -> Option<i64>| all.iter().map(get).collect::<Vec<_>>();
-    let mut caption = "Calls that caused work, by name. A delay is from the end of the call to the start of the work; a kernel is short \
-                       if it runs for less time than its call took (calls of up to 50 µs)."
+    let mut caption = "Launch calls by name. A delay is from the end of the call to the start of the first kernel or copy it launched; a \
+                       kernel is short if it runs for less time than its call took (calls of up to 50 µs)."
         .to_string();
     if n_unknown > 0 {
         caption.push_str(&format!(
@@ -75,13 +103,13 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
             group_digits(i128::from(n_unknown))
         ));
     }
-    let table = Table::new(
+    let mut table = Table::new(
         named.id("launches"),
         named.title("Launches"),
         vec![
             Column::key("call", "call", texts(rows.iter().map(|row| Some(row.0.as_str())))),
             Column::counts("calls", "calls", Unit::Count, cpu.iter().map(Durations::count)),
-            Column::counts("work", "work", Unit::Count, delay.iter().map(Durations::count))
+            Column::counts("work", "work", Unit::Count, rows.iter().map(|row| row.1.n_work))
                 .hint("kernels, copies and fills that they caused; a graph launch causes many"),
             integers("cpu_time", "CPU time", Unit::Ns, cpu.iter().map(Durations::total)).with_bar(),
             Column::integer("cpu_p50", "CPU p50", Unit::Ns, of(&cpu, &|row| row.quantile(0.5))),
@@ -94,7 +122,30 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
             Column::counts("delayed", "delays > 100 µs", Unit::Count, rows.iter().map(|row| row.1.n_delayed)),
         ],
     )
-    .caption(caption)
     .if_empty("No launch of any work is recorded.");
-    vec![with_left_out(table, n_left_out)]
+    // Columns that say what is missing, where anything is.
+    for (id, label, hint, get) in [
+        (
+            "missing",
+            "no device record",
+            "calls of which the trace has nothing on the GPU; time around them is not idle time",
+            (|calls| calls.n_missing) as fn(&Calls) -> u64,
+        ),
+        ("captured", "captured", "calls that were recorded into a graph and ran nothing", |calls| {
+            calls.n_captured
+        }),
+        ("untimed", "untimed", "calls whose work is recorded without a time", |calls| calls.n_untimed),
+        (
+            "impossible",
+            "starts before launch",
+            "kernels and copies that start before their call: clocks disagree, so they have no delay",
+            |calls| calls.n_impossible,
+        ),
+    ] {
+        if rows.iter().any(|row| get(&row.1) > 0) {
+            let counts = rows.iter().map(|row| get(&row.1));
+            table.columns.push(Column::counts(id, label, Unit::Count, counts).hint(hint));
+        }
+    }
+    vec![with_left_out(table.caption(caption), n_left_out)]
 }

@@ -42,9 +42,14 @@ enum Cause {
     Other,
     /// How it was launched is not recorded.
     Unknown,
+    /// It starts before its own launch: clocks disagree.
+    Clocks,
+    /// Something was launched of which there is no record: it may have run then, so this is no idle time.
+    NotRecorded,
 }
 
-const CAUSES: [Cause; 4] = [Cause::Host, Cause::Kernel, Cause::Other, Cause::Unknown];
+const CAUSES: [Cause; 6] =
+    [Cause::Host, Cause::Kernel, Cause::Other, Cause::Unknown, Cause::Clocks, Cause::NotRecorded];
 
 impl Cause {
     fn name(self) -> &'static str {
@@ -53,6 +58,8 @@ impl Cause {
             Cause::Kernel => BETWEEN_KERNELS,
             Cause::Other => OTHER,
             Cause::Unknown => UNKNOWN,
+            Cause::Clocks => CLOCKS,
+            Cause::NotRecorded => NO_DEVICE_RECORD,
         }
     }
 }
@@ -62,6 +69,8 @@ pub const HOST: &str = "waiting for the host";
 pub const BETWEEN_KERNELS: &str = "between kernels";
 pub const OTHER: &str = "other";
 pub const UNKNOWN: &str = "launch not recorded";
+pub const CLOCKS: &str = "clocks disagree";
+pub const NO_DEVICE_RECORD: &str = "work not recorded";
 
 const UNTIL_LAUNCHED_HINT: &str = "of the time, until the call that launched the next work had ended; from then on that work waited \
                                    on the GPU, for an event, another stream or a resource";
@@ -119,7 +128,7 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
         cause_table(named, "idle", "Idle time of the GPU", &labels, &by_device).caption(
             "Gaps in which no stream of the GPU had anything to run. It waited for the host where the next work was launched only \
              after everything before had ended; gaps of less than 30 µs before work that had been launched are what it takes \
-             to go from one kernel to the next.",
+             to go from one kernel to the next. Gaps in which launches without a device record may have run are no idle time.",
         ),
     );
     if gpu.streams.len() > 1 {
@@ -157,7 +166,17 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
 }
 
 fn summary(gpu: &GpuTrace<'_>, by_device: &[Vec<Gap>]) -> String {
-    let idle = by_device.iter().flatten().map(|gap| gap.ns(gpu)).sum_ns();
+    let is_idle = |gap: &&Gap| gap.cause != Cause::NotRecorded;
+    let idle = by_device.iter().flatten().filter(is_idle).map(|gap| gap.ns(gpu)).sum_ns();
+    let unrecorded = by_device.iter().flatten().filter(|gap| !is_idle(gap)).map(|gap| gap.ns(gpu)).sum_ns();
+    if unrecorded > 0 {
+        return format!(
+            "Idle time is unknown: launches without a device record may have run in {} between the first and the last kernel; {} is \
+             surely idle.",
+            format_ns(unrecorded),
+            format_ns(idle),
+        );
+    }
     let host = by_device.iter().flatten().map(|gap| gap.until_launched(gpu)).sum_ns();
     match share(host, idle) {
         Some(share) => format!(
@@ -179,7 +198,8 @@ fn gaps(gpu: &GpuTrace<'_>, n: usize, group: impl Fn(&Work) -> usize) -> Vec<Vec
         if let Some((end, previous)) = last[group]
             && work.start > end
         {
-            out[group].push(Gap { previous, next: i, cause: cause(gpu, work, end) });
+            let before = &gpu.work[previous as usize];
+            out[group].push(Gap { previous, next: i, cause: cause(gpu, before, work, end) });
         }
         if last[group].is_none_or(|(end, _)| work.end > end) {
             last[group] = Some((work.end, i));
@@ -188,8 +208,13 @@ fn gaps(gpu: &GpuTrace<'_>, n: usize, group: impl Fn(&Work) -> usize) -> Vec<Vec
     out
 }
 
-fn cause(gpu: &GpuTrace<'_>, next: &Work, idle_from: i64) -> Cause {
-    if next.launch == NONE {
+fn cause(gpu: &GpuTrace<'_>, previous: &Work, next: &Work, idle_from: i64) -> Cause {
+    let device = gpu.streams[next.stream as usize].device;
+    if gpu.may_have_worked(device, previous, next) {
+        Cause::NotRecorded
+    } else if next.is_before_launch {
+        Cause::Clocks
+    } else if next.launch == NONE {
         Cause::Unknown
     } else if gpu.trace.slices.ts[next.launch as usize] > idle_from {
         Cause::Host
@@ -210,7 +235,9 @@ fn cause_table(
     let gpu = named.gpu;
     let mut rows: Vec<(&str, &str, Durations, i64, Option<i64>)> = Vec::new();
     for (label, gaps) in labels.iter().zip(gaps) {
-        let total: i64 = gaps.iter().map(|gap| gap.ns(gpu)).sum_ns();
+        // What may have been work is no part of it.
+        let total: i64 =
+            gaps.iter().filter(|gap| gap.cause != Cause::NotRecorded).map(|gap| gap.ns(gpu)).sum_ns();
         for cause in CAUSES {
             let of_cause: Vec<i64> =
                 gaps.iter().filter(|gap| gap.cause == cause).map(|gap| gap.ns(gpu)).collect();
@@ -233,7 +260,9 @@ fn cause_table(
                 "share",
                 "share of idle",
                 Unit::Ratio,
-                rows.iter().map(|row| share(row.2.total(), row.3)).collect(),
+                rows.iter()
+                    .map(|row| share(row.2.total(), row.3).filter(|_| row.1 != NO_DEVICE_RECORD))
+                    .collect(),
             ),
             Column::integer(
                 "until_launched",

@@ -41,7 +41,7 @@ pub fn table(named: &Named<'_, '_>) -> Option<Table> {
     let mut by_op: Vec<(u32, i64, &Work)> = gpu
         .work
         .iter()
-        .filter(|work| work.op != NONE && work.launch != NONE && !gpu.is_graph_launch(work.launch))
+        .filter(|work| work.op != NONE && work.timed_launch() != NONE && !gpu.is_graph_launch(work.launch))
         .map(|work| (work.op, slices.ts[work.launch as usize], work))
         .collect();
     by_op.sort_by_key(|(op, ts, work)| (*op, *ts, work.start));

@@ -25,7 +25,7 @@ impl Queue {
         let mut seen_graphs = crate::base::hash::HashSet::default();
         for work in &gpu.work {
             let stream = work.stream as usize;
-            if work.launch == NONE {
+            if work.timed_launch() == NONE {
                 continue;
             }
             if gpu.is_graph_launch(work.launch) && !seen_graphs.insert((stream, work.launch)) {

@@ -9,6 +9,7 @@ use crate::base::units::{Unit, format_bytes};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Report, Table};
 use crate::trace::builder::for_each_member;
+use crate::trace::tracks::{Key, ProcessId};
 
 /// Name of the instants.
 const NAME: &str = "[memory]";
@@ -26,21 +27,37 @@ struct Change {
     reserved: Option<u64>,
 }
 
-/// Memory of one device.
+/// Memory of one device in one process: each process counts addresses and totals for itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Owner {
     /// PyTorch's number of the type: 0 is the CPU.
     kind: i64,
     id: i64,
+    process: Option<ProcessId>,
 }
 
 impl Owner {
-    fn label(self) -> String {
-        match self.kind {
+    /// Names the process where another one has memory of a device with the same number.
+    fn label(self, gpu: &GpuTrace<'_>, owners: &[(Owner, Vec<Change>)]) -> String {
+        let device = match self.kind {
             0 => "CPU".to_string(),
             1 | 6 => format!("GPU {}", self.id),
             kind => format!("device {} of type {kind}", self.id),
+        };
+        let process = self.process.filter(|_| self.number(owners).is_some());
+        match process.and_then(|process| gpu.trace.processes.key.get(process.0 as usize)) {
+            Some(Key::Number(pid)) => format!("{device}, process {pid}"),
+            Some(Key::Text(pid) | Key::Digits(pid)) => {
+                format!("{device}, process {}", gpu.trace.strings.get_opt(*pid).unwrap_or(""))
+            }
+            None => device,
         }
+    }
+
+    /// Which of several processes with memory of such a device it is; `None` where it is the only one.
+    fn number(self, owners: &[(Owner, Vec<Change>)]) -> Option<usize> {
+        let alike = || owners.iter().filter(|(other, _)| (other.kind, other.id) == (self.kind, self.id));
+        (alike().count() > 1).then(|| alike().position(|(other, _)| *other == self)).flatten()
     }
 }
 
@@ -61,20 +78,20 @@ pub fn add(named: &Named<'_, '_>, report: &mut Report) {
             "{} At most {} were allocated on {}.",
             report.summary,
             format_bytes(u64::try_from(summary.peak).unwrap_or(0)),
-            owner.label()
+            owner.label(gpu, &owners)
         );
     }
     let over_time = over_time(named, &owners);
     if let Some((chart, _)) = &over_time {
         report.chart(chart.clone());
     }
-    report.table(owner_table(named, &summaries));
+    report.table(owner_table(named, &owners, &summaries));
     if let Some((_, table)) = over_time {
         report.table(table);
     }
     for ((owner, changes), (_, summary)) in owners.iter().zip(&summaries) {
         if owner.kind != 0 || owners.len() == 1 {
-            report.table(live_table(named, *owner, changes, summary));
+            report.table(live_table(named, (*owner, &owners), changes, summary));
         }
     }
 }
@@ -96,7 +113,7 @@ fn changes(gpu: &GpuTrace<'_>) -> Vec<(Owner, Vec<Change>)> {
             allocated: None,
             reserved: None,
         };
-        let mut owner = Owner { kind: 0, id: -1 };
+        let mut owner = Owner { kind: 0, id: -1, process: gpu.process_of(i) };
         for_each_member(&raw, |key, value| {
             let number = || integer(value);
             let unsigned = || number().and_then(|number| u64::try_from(number).ok());
@@ -177,8 +194,12 @@ fn over_time(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<(
                 let in_use = change.allocated.map_or(sum as f64, |bytes| bytes as f64);
                 (change.ts.saturating_sub(start), in_use.max(0.0))
             });
-            Line { name: owner.label(), tone: Tone::Other(number as u8), points: points.collect() }
-                .at_most(MAX_POINTS)
+            Line {
+                name: owner.label(named.gpu, owners),
+                tone: Tone::Other(number as u8),
+                points: points.collect(),
+            }
+            .at_most(MAX_POINTS)
         })
         .collect();
     if lines.is_empty() {
@@ -192,12 +213,12 @@ fn over_time(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<(
     Some((Chart { id: named.id("memory_chart"), title, caption, plot: Plot::Lines(lines) }, table))
 }
 
-fn owner_table(named: &Named<'_, '_>, rows: &[(Owner, Summary)]) -> Table {
+fn owner_table(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)], rows: &[(Owner, Summary)]) -> Table {
     Table::new(
         named.id("allocations"),
         named.title("Allocations"),
         vec![
-            Column::key("device", "device", texts(rows.iter().map(|row| Some(row.0.label())))),
+            Column::key("device", "device", texts(rows.iter().map(|row| Some(row.0.label(named.gpu, owners))))),
             Column::counts("allocations", "allocations", Unit::Count, rows.iter().map(|row| row.1.n_allocations)),
             Column::counts("frees", "frees", Unit::Count, rows.iter().map(|row| row.1.n_frees)),
             integers("allocated", "allocated in all", Unit::Bytes, rows.iter().map(|row| row.1.allocated_bytes)),
@@ -214,7 +235,12 @@ fn owner_table(named: &Named<'_, '_>, rows: &[(Owner, Summary)]) -> Table {
 }
 
 /// Of whom memory was that was allocated in the recording and live at the peak.
-fn live_table(named: &Named<'_, '_>, owner: Owner, changes: &[Change], summary: &Summary) -> Table {
+fn live_table(
+    named: &Named<'_, '_>,
+    (owner, owners): (Owner, &[(Owner, Vec<Change>)]),
+    changes: &[Change],
+    summary: &Summary,
+) -> Table {
     let gpu = named.gpu;
     let has_addresses = changes.iter().any(|change| change.address != 0);
     let mut live: HashMap<u64, &Change> = HashMap::default();
@@ -249,7 +275,7 @@ fn live_table(named: &Named<'_, '_>, owner: Owner, changes: &[Change], summary: 
     let before = summary.peak.saturating_sub(known).max(0);
     let table = Table::new(
         named.id("live"),
-        named.title(&format!("Live at the peak: {}", owner.label())),
+        named.title(&format!("Live at the peak: {}", owner.label(gpu, owners))),
         vec![
             Column::key("op", "operator", texts(rows.iter().map(|row| text(row.0.0)))),
             Column::key("frame", "Python frame", texts(rows.iter().map(|row| text(row.0.1)))),
@@ -268,6 +294,9 @@ fn live_table(named: &Named<'_, '_>, owner: Owner, changes: &[Change], summary: 
     let mut table = with_left_out(table, n_left_out);
     if owner.id > 0 {
         table.id = format!("{}_gpu{}", table.id, owner.id).into();
+    }
+    if let Some(number @ 1..) = owner.number(owners) {
+        table.id = format!("{}_process{}", table.id, number + 1).into();
     }
     table
 }

@@ -34,6 +34,8 @@ pub(super) struct Pair<'a> {
     pub slots: Vec<Slot>,
     /// Steps are marked, but not alike, so recordings are compared as wholes.
     pub is_made_whole: bool,
+    /// Work is missing from a side, so idle time is left out of both: time is that in which recorded work ran.
+    pub is_busy_only: bool,
     pub filter: PhaseFilter,
 }
 
@@ -60,12 +62,17 @@ impl<'a> Pair<'a> {
             let wanted = if filter == PhaseFilter::Prefill { Slot::Prefill } else { Slot::Decode };
             return Err(Problem::NoSuchPhase(wanted.name(), names(&in_a), names(&in_b)));
         }
+        let is_busy_only = a_side.is_busy_only || b_side.is_busy_only;
+        if is_busy_only {
+            (a_side, b_side) = (Cow::Owned(a_side.busy_only()), Cow::Owned(b_side.busy_only()));
+        }
         let mut pair = Pair {
             a: a_side,
             b: b_side,
             labels: [a.label(), b.label()],
             slots: Vec::new(),
             is_made_whole,
+            is_busy_only,
             filter,
         };
         let mut slots: Vec<Slot> = pair.a.slots().into_iter().chain(pair.b.slots()).collect();
@@ -191,7 +198,8 @@ fn facts(pair: &Pair<'_>, number: usize) -> Facts {
             ("idle", "Idle", |stretch| stretch.time.idle),
             ("exposed_communication", "Exposed communication", |stretch| stretch.time.exposed_communication),
         ] {
-            facts.push(id, label, mean(get), Unit::Ns).hint(per.clone());
+            let is_known = !pair.is_busy_only || !matches!(id, "wall" | "idle");
+            facts.push(id, label, mean(get).filter(|_| is_known), Unit::Ns).hint(per.clone());
         }
         let launches: u64 = side.of_slot(slot).map(Stretch::launches).sum();
         facts
@@ -234,7 +242,8 @@ fn measures(pair: &Pair<'_>, out: &mut Vec<Measure>) {
         out.push(Measure { id, what, unit, a: a.mean, b: b.mean, noise: band(&a, &b) });
     };
     let Some(slot) = pair.main() else { return };
-    for (id, what) in MEASURES {
+    let is_known = |id: &str| !pair.is_busy_only || !matches!(id, "gpu.per_step" | "gpu.idle");
+    for (id, what) in MEASURES.iter().filter(|(id, _)| is_known(id)) {
         let get = |stretch: &Stretch| match *id {
             "gpu.per_step" => stretch.time.wall(),
             "gpu.busy" => stretch.time.busy(),
@@ -248,7 +257,8 @@ fn measures(pair: &Pair<'_>, out: &mut Vec<Measure>) {
         let unit = if *id == "gpu.launches" { Unit::Plain } else { Unit::Ns };
         push((*id).to_string(), (*what).to_string(), unit, pair.samples(slot, |_, stretch| get(stretch)));
     }
-    for slot in pair.slots.iter().filter(|slot| pair.n(0, **slot) > 0 && pair.n(1, **slot) > 0) {
+    let on_both = |slot: &&Slot| pair.n(0, **slot) > 0 && pair.n(1, **slot) > 0;
+    for slot in pair.slots.iter().filter(on_both).filter(|_| !pair.is_busy_only) {
         let id = format!("gpu.{}", slot.name().replace(' ', "_"));
         let what = format!("wall time per {}", slot.one());
         push(id, what, Unit::Ns, pair.samples(*slot, |_, stretch| stretch.time.wall()));

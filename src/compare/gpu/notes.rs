@@ -3,7 +3,7 @@
 use super::Pair;
 use super::side::{GpuSide, Slot};
 use crate::analysis::gpu::stats::{SumNs, share};
-use crate::base::units::counted;
+use crate::base::units::{counted, group_digits};
 use crate::compare::noise::MIN_STEPS;
 use crate::report::Report;
 
@@ -14,6 +14,21 @@ const UNLIKE_TOKENS: f64 = 0.1;
 
 /// Adds notes and warnings.
 pub fn add(pair: &Pair<'_>, report: &mut Report) {
+    for (number, letter) in ["A", "B"].into_iter().enumerate() {
+        if let Some(missing) = missing(pair.side(number)) {
+            let left_out = match pair.side(number).n_left_out_steps {
+                0 => String::new(),
+                n => format!(" {} that these touch are left out.", counted(n, "step", "steps")),
+            };
+            let consequence = match pair.side(number).is_busy_only {
+                true => {
+                    " Only time in which recorded work ran is compared: idle time and step time are unknown, and totals are lower bounds."
+                }
+                false => "",
+            };
+            report.warning(format!("{letter} is incomplete: {missing}.{left_out}{consequence}"));
+        }
+    }
     if pair.is_made_whole {
         report.warning(
             "The sides mark no steps of one kind, so whole recordings are compared: if they hold different numbers of steps, differences \
@@ -60,6 +75,17 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
         }
         unknown(side, letter, report);
     }
+}
+
+/// `20 of 40 kernel and graph launches have no timed device record`; `None` if all have one.
+pub fn missing(side: &GpuSide) -> Option<String> {
+    (side.n_missing > 0).then(|| {
+        format!(
+            "{} of {} kernel and graph launches have no timed device record",
+            group_digits(i128::from(side.n_missing)),
+            group_digits(i128::from(side.n_launches))
+        )
+    })
 }
 
 /// Steps that are not alike.

@@ -4,12 +4,12 @@ use super::super::PhaseFilter;
 use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::facts::Vendor;
 use crate::analysis::gpu::model::NONE;
-use crate::analysis::gpu::parts::{Activity, Parts, step_windows};
+use crate::analysis::gpu::parts::{Activity, Parts, StepWindow, step_windows};
 use crate::analysis::gpu::stats::SumNs;
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::gpu::{GpuTrace, Kind, Work};
 use crate::analysis::gpu_layers;
-use crate::base::hash::HashMap;
+use crate::base::hash::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 /// What a stretch of GPU time was for; only equal ones are compared.
@@ -227,6 +227,13 @@ pub struct GpuSide {
     pub layers: Vec<Layer>,
     /// Kernels, copies and fills that are linked to no call.
     pub n_unlinked: u64,
+    /// Launches of kernels and graphs, and those of them without a timed device record.
+    pub n_launches: u64,
+    pub n_missing: u64,
+    /// Steps that such launches touch; they are in no number.
+    pub n_left_out_steps: u64,
+    /// Too many of them: nothing is known of idle time, and steps are as long as their recorded work.
+    pub is_busy_only: bool,
     /// Whether Python frames are recorded.
     pub has_frames: bool,
 }
@@ -250,6 +257,15 @@ impl GpuSide {
         let mut side = builder.finish();
         side.gpus = vendors.join(", ");
         Some(side)
+    }
+
+    /// The same without idle time: what is left is time in which recorded work ran.
+    pub fn busy_only(&self) -> GpuSide {
+        let mut side = self.clone();
+        for stretch in &mut side.stretches {
+            (stretch.time.idle, stretch.time.idle_for_host) = (0, 0);
+        }
+        side
     }
 
     /// Durations of all work of the phases that pass.
@@ -348,8 +364,12 @@ impl Builder {
             None => Slot::Outside,
         };
         let names = self.names_of(gpu);
+        self.side.n_launches += gpu.recorded.n_launches;
+        self.side.n_missing += gpu.silent.iter().filter(|silent| silent.hides_work()).count() as u64;
+        let left_out = self.steps_left_out(gpu);
+        self.side.n_left_out_steps += left_out.len() as u64;
         let mut by_step: HashMap<(u32, u32), Vec<OfOperation>> = HashMap::default();
-        for (work, name) in gpu.work.iter().zip(&names) {
+        for (work, name) in gpu.work.iter().zip(&names).filter(|(work, _)| !left_out.contains(&work.step)) {
             let slot = slot_of(work.step);
             let sum = self.sums.entry((slot, *name)).or_default();
             *sum = (sum.0 + 1, sum.1.saturating_add(work.dur()));
@@ -368,11 +388,13 @@ impl Builder {
             // Work of no step may run at any time; it has a stretch of its own, if only of no length.
             if windows.is_empty() || (!has_outside && by_step.contains_key(&(device, NO_STEP))) {
                 let window = if windows.is_empty() { whole } else { (whole.0, whole.0) };
-                windows.push(crate::analysis::gpu::parts::StepWindow { step: NO_STEP, device, window });
+                windows.push(StepWindow::whole(NO_STEP, device, window));
             }
             let waits = waits_for_host(gpu, device);
-            for window in windows {
+            for window in windows.into_iter().filter(|window| !left_out.contains(&window.step)) {
                 let (start, end) = window.window;
+                let parts = activity.parts(window.window);
+                self.side.is_busy_only |= parts.unrecorded > 0;
                 let from = waits.partition_point(|wait| wait.0 < start);
                 let idle_for_host =
                     waits[from..].iter().take_while(|wait| wait.0 < end).map(|wait| wait.1).sum_ns();
@@ -380,7 +402,7 @@ impl Builder {
                     slot: slot_of(window.step),
                     device: number,
                     tokens: gpu.annotation(window.step).and_then(|what| what.tokens()),
-                    time: Time::of(&activity.parts(window.window), idle_for_host),
+                    time: Time::of(&parts, idle_for_host),
                     by_operation: by_step.remove(&(device, window.step)).unwrap_or_default(),
                 });
             }
@@ -398,6 +420,28 @@ impl Builder {
             of.busy = of.busy.saturating_add(layer.busy(gpu));
             of.kernels += layer.work.len() as u64;
         }
+    }
+
+    /// Steps that are in no number: those of which some work is missing, and of the others those whose length is not known for it,
+    /// unless that would leave less than half of them.
+    fn steps_left_out(&mut self, gpu: &GpuTrace<'_>) -> HashSet<u32> {
+        let mut left_out: HashSet<u32> =
+            (0..gpu.steps.len() as u32).filter(|step| is_partial(gpu, *step)).collect();
+        if gpu.silent.iter().all(|silent| !silent.hides_work()) {
+            return left_out;
+        }
+        let windows: Vec<StepWindow> = (0..gpu.devices.len() as u32)
+            .filter_map(|device| Some(step_windows(gpu, device, Activity::new(gpu, device).window?)))
+            .flatten()
+            .filter(|window| gpu.step(window.step).is_some() && !left_out.contains(&window.step))
+            .collect();
+        let incomplete = || windows.iter().filter(|window| !window.is_complete);
+        if 2 * incomplete().count() <= windows.len() {
+            left_out.extend(incomplete().map(|window| window.step));
+        } else {
+            self.side.is_busy_only = true;
+        }
+        left_out
     }
 
     /// The number of the name of each piece of work.
@@ -528,20 +572,34 @@ impl Builder {
     }
 }
 
+/// Whether something was launched in a step of which there is no record.
+fn is_partial(gpu: &GpuTrace<'_>, step: u32) -> bool {
+    let Some(of) = gpu.step(step) else { return false };
+    let within = gpu.silent.partition_point(|silent| silent.ts < of.start);
+    let rest = gpu.silent[within..].iter().take_while(|silent| silent.ts <= of.end);
+    rest.into_iter().any(|silent| {
+        silent.hides_work()
+            && of.process.is_none_or(|process| gpu.hosts.get(usize::from(silent.host)) == Some(&process))
+    })
+}
+
 /// Stretches in which a device had nothing to do, and in which what it did next was launched only after it had run out of
 /// work: starts and lengths, in order. No step of a device starts inside of one, as that would be work.
 fn waits_for_host(gpu: &GpuTrace<'_>, device: u32) -> Vec<(i64, i64)> {
     let mut waits = Vec::new();
-    let mut until: Option<i64> = None;
+    let mut last: Option<&Work> = None;
     for work in gpu.work.iter().filter(|work| gpu.streams[work.stream as usize].device == device) {
-        if let Some(until) = until
-            && work.start > until
-            && work.launch != NONE
-            && gpu.trace.slices.ts[work.launch as usize] > until
+        if let Some(last) = last
+            && work.start > last.end
+            && work.timed_launch() != NONE
+            && gpu.trace.slices.ts[work.launch as usize] > last.end
+            && !gpu.may_have_worked(device, last, work)
         {
-            waits.push((until, work.start.saturating_sub(until)));
+            waits.push((last.end, work.start.saturating_sub(last.end)));
         }
-        until = Some(until.map_or(work.end, |until| until.max(work.end)));
+        if last.is_none_or(|last| work.end > last.end) {
+            last = Some(work);
+        }
     }
     waits
 }

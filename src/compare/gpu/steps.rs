@@ -115,7 +115,10 @@ fn row(pair: &Pair<'_>, slot: Slot, name: &str, get: impl Fn(&Stretch) -> i64) -
 
 /// Where the time went, phase by phase.
 pub fn parts(pair: &Pair<'_>) -> Table {
-    let all = pair.slots.iter().flat_map(|slot| PARTS.map(|(name, get)| row(pair, *slot, name, get)));
+    // Of idle time nothing is known then, not even that there is none.
+    let is_known = |(name, _): &(&str, Part)| !pair.is_busy_only || !name.starts_with("idle");
+    let known: Vec<(&str, Part)> = PARTS.into_iter().filter(is_known).collect();
+    let all = pair.slots.iter().flat_map(|slot| known.iter().map(|(name, get)| row(pair, *slot, name, *get)));
     let all: Vec<Row> = all.filter(|row| row.slot != Slot::Outside || row.total != [0, 0]).collect();
     let rows: Vec<&Row> = all.iter().collect();
     let mut columns = vec![

@@ -16,8 +16,19 @@ const PARTS: (&str, &str) = ("time", "Time of the GPU");
 const OPERATIONS: (&str, &str) = ("operations", "Operations");
 const KERNELS: (&str, &str) = ("kernels", "Kernels");
 
-/// One sentence: by how much, and whether that is more than noise.
+/// One sentence: by how much, and whether that is more than noise; before it, which side is incomplete.
 pub fn headline(pair: &Pair<'_>) -> String {
+    let incomplete = match [0, 1].map(|side| pair.side(side).is_busy_only) {
+        [true, true] => "A and B are incomplete",
+        [true, false] => "A is incomplete",
+        [false, true] => "B is incomplete",
+        [false, false] => return difference(pair),
+    };
+    let difference = difference(pair);
+    format!("{incomplete}, so only busy time is compared. {difference}")
+}
+
+fn difference(pair: &Pair<'_>) -> String {
     let Some(slot) = pair.main() else {
         return match (pair.side(0).sums.is_empty(), pair.side(1).sums.is_empty()) {
             (true, true) => "Neither side has work of a GPU.".to_string(),

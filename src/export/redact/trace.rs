@@ -99,6 +99,9 @@ pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>
     ] {
         texts.all(ids, Role::Symbol);
     }
+    for (_, id) in &mut out.links.untimed {
+        *id = texts.id(*id, Role::Symbol);
+    }
     for (_, id) in &mut out.scoring_calls.wide_top_k {
         *id = texts.id(*id, Role::Text);
     }

@@ -30,6 +30,9 @@ issue_kinds! {
     NO_PHASE = "no-phase", Skipped, "event without a phase (ph), skipped", "";
     NO_TIME = "no-time", Skipped, "event without a time (ts), skipped", "";
     BAD_TIME = "bad-time", Skipped, "time (ts) is no number of microseconds in range, event skipped", "";
+    UNTIMED_WORK = "untimed-gpu-work", Repaired,
+        "GPU work whose start and duration are 0: the driver could not time it; its launch is kept, it is on no timeline and in no mean",
+        "durations, means and the span are without it; record again, or count it by name in the GPU reports", 4;
     NO_DURATION = "no-duration", Repaired, "complete event without a duration (dur), kept with 0", "";
     BAD_DURATION = "bad-duration", Skipped, "duration (dur) is no number of microseconds in range, event skipped", "";
     NEGATIVE_DURATION = "negative-duration", Repaired, "negative duration, event kept with 0", "";

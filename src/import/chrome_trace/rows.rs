@@ -177,13 +177,27 @@ impl Rows {
         if !args.is_none() && (out.trace.args.keeps_all() || phase.needs_args()) {
             out.trace.args.keep(args.offset, event.args.unwrap_or_default());
         }
-        let is_held = !out.lets_go(phase, ts, dur, place.offset);
+        let is_untimed = ts == 0
+            && dur == 0
+            && phase == Phase::Complete
+            && odd_duration.is_none()
+            && matches!(self.linked.get(category, &out.trace.strings), Linked::Kernel | Linked::Copy);
+        let is_held = is_untimed || !out.lets_go(phase, ts, dur, place.offset);
         if phase == Phase::Complete && !args.is_none() && is_held && !out.is_folding() {
             let raw = event.args.unwrap_or_default();
             let linked = self.linked.get(category, &out.trace.strings);
             if linked != Linked::No {
-                take(taken_of(linked, raw), place.offset, (args.offset, raw), &mut out.trace);
+                let taken = taken_of(linked, raw);
+                let has_link = taken.link.is_some();
+                take(taken, place.offset, (args.offset, raw), &mut out.trace);
+                if is_untimed && has_link {
+                    out.trace.links.mark_untimed(name);
+                }
             }
+        }
+        if is_untimed {
+            out.trace.ledger.file(&UNTIMED_WORK, place.position(), place.bytes);
+            is_repaired = true;
         }
         let mut flags = 0;
         let mut set = |on: bool, bit: u16| flags |= if on { bit } else { 0 };
@@ -204,7 +218,8 @@ impl Rows {
         } else {
             out.trace.ledger.keep(place.len());
         }
-        if !is_held {
+        // It would stretch the trace by as long as its clock has run.
+        if !is_held || is_untimed {
             return Ok(());
         }
         let len = u32::try_from(place.bytes.len()).unwrap_or(u32::MAX);

@@ -1,0 +1,245 @@
+//! Whose ids are whose: correlations and External ids count per process, so in a file that holds several programs (two ranks
+//! merged into one) the same number means another call in each of them.
+//!
+//! A GPU is a process of its own in these files. Which program drives it is told by the text of its process id where that
+//! has a prefix (`[TP00] 0`), by ids that only one program uses, by what cannot be (a kernel never starts before its launch),
+//! and by how the file was put together. Where none of these decides, the link is counted as ambiguous and not made.
+
+use crate::trace::Trace;
+use crate::trace::tracks::{Key, ProcessId};
+
+/// Index into [`GpuModel::hosts`](super::GpuModel::hosts).
+pub type HostId = u16;
+
+/// Clocks of host and GPU are rounded to a microsecond in some files: so much earlier than its launch a kernel may seem to
+/// start. Nanoseconds.
+pub const CLOCK_SLACK_NS: i64 = 1_000;
+
+/// Which program drives a GPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Driver {
+    /// This one, and no other.
+    One(HostId),
+    /// Not known: an id links only where a single program uses it.
+    Unknown,
+}
+
+/// A piece of work whose id several programs use, or one: how each of them could have launched it.
+pub struct Candidate {
+    /// The program that has such a call.
+    pub host: HostId,
+    /// Whether the work starts at or after that call, within [`CLOCK_SLACK_NS`].
+    pub is_possible: bool,
+    /// Bytes of the file between the call and the work, and before that whether the call comes behind the work: profilers write
+    /// calls first.
+    pub distance: (bool, u64),
+}
+
+/// Of the work on one GPU that decides, so much has to agree.
+const AGREEMENT: f64 = 0.95;
+
+/// What the work of one GPU says of the program that drives it.
+#[derive(Clone, Default)]
+pub struct Votes {
+    /// By host: work whose id only this one uses.
+    unique: Vec<u64>,
+    /// By host: work that has a call there that came after it.
+    impossible: Vec<u64>,
+    /// By host: work to which its call is the nearest one in the file.
+    nearest: Vec<u64>,
+    /// By host: work that has a call there.
+    has_call: Vec<u64>,
+    /// Work whose id several use.
+    n_shared: u64,
+}
+
+impl Votes {
+    /// Of `n_hosts` programs.
+    pub fn new(n_hosts: usize) -> Votes {
+        let none = vec![0; n_hosts];
+        Votes {
+            unique: none.clone(),
+            impossible: none.clone(),
+            nearest: none.clone(),
+            has_call: none,
+            n_shared: 0,
+        }
+    }
+
+    /// Counts one piece of work.
+    pub fn add(&mut self, candidates: &[Candidate]) {
+        for candidate in candidates {
+            let host = usize::from(candidate.host);
+            self.has_call[host] += 1;
+            self.impossible[host] += u64::from(!candidate.is_possible);
+        }
+        match candidates {
+            [] => {}
+            [one] => self.unique[usize::from(one.host)] += 1,
+            several => {
+                self.n_shared += 1;
+                let nearest = several.iter().min_by_key(|candidate| candidate.distance);
+                if let Some(nearest) = nearest {
+                    self.nearest[usize::from(nearest.host)] += 1;
+                }
+            }
+        }
+    }
+
+    /// The one host with nearly all of `votes`.
+    fn leader(votes: &[u64]) -> Option<usize> {
+        let sum: u64 = votes.iter().sum();
+        let (leader, most) =
+            votes.iter().enumerate().max_by_key(|(host, n)| (**n, std::cmp::Reverse(*host)))?;
+        (sum > 0 && *most as f64 >= AGREEMENT * sum as f64).then_some(leader)
+    }
+
+    /// The one host all of whose shared ids are possible, where the others' are not.
+    fn only_possible(&self) -> Option<usize> {
+        let is_possible = |host: &usize| {
+            self.has_call[*host] > 0
+                && self.impossible[*host] as f64 <= (1.0 - AGREEMENT) * self.has_call[*host] as f64
+        };
+        let mut possible = (0..self.has_call.len()).filter(is_possible);
+        let only = possible.next()?;
+        possible.next().is_none().then_some(only)
+    }
+}
+
+/// The driver of each GPU, from what its process is called and what its work says.
+pub fn drivers(trace: &Trace, hosts: &[ProcessId], gpus: &[ProcessId], votes: &[Votes]) -> Vec<Driver> {
+    if let [_] = hosts {
+        return vec![Driver::One(0); gpus.len()];
+    }
+    let by_name: Vec<Option<usize>> =
+        gpus.iter().map(|gpu| host_of_same_prefix(trace, hosts, *gpu)).collect();
+    let mut chosen: Vec<Option<usize>> = by_name
+        .iter()
+        .zip(votes)
+        .map(|(by_name, votes)| {
+            by_name.or_else(|| Votes::leader(&votes.unique)).or_else(|| votes.only_possible())
+        })
+        .collect();
+    exclude_taken(&mut chosen, votes);
+    // How the file was put together says something only where it gives each program a GPU.
+    let by_place: Vec<Option<usize>> = chosen
+        .iter()
+        .zip(votes)
+        .map(|(chosen, votes)| {
+            let nearest = Votes::leader(&votes.nearest);
+            chosen.or_else(|| nearest.filter(|host| votes.impossible[*host] == 0))
+        })
+        .collect();
+    let shares_ids = |host: &usize| votes.iter().any(|votes| votes.n_shared > 0 && votes.has_call[*host] > 0);
+    if (0..hosts.len()).filter(shares_ids).all(|host| by_place.contains(&Some(host))) {
+        chosen = by_place;
+        exclude_taken(&mut chosen, votes);
+    }
+    let driver = |host: Option<usize>| host.map_or(Driver::Unknown, |host| Driver::One(host as HostId));
+    chosen.into_iter().map(driver).collect()
+}
+
+/// A launch has its kernels on one GPU: where two GPUs name the same launches and one of them is known to be driven by a program,
+/// the other is not.
+fn exclude_taken(chosen: &mut [Option<usize>], votes: &[Votes]) {
+    for gpu in 0..chosen.len() {
+        if chosen[gpu].is_some() || votes[gpu].n_shared == 0 {
+            continue;
+        }
+        let is_taken = |host: usize| {
+            chosen.iter().zip(votes).any(|(other, votes)| *other == Some(host) && votes.n_shared > 0)
+        };
+        let of = &votes[gpu];
+        let mut open = (0..of.has_call.len())
+            .filter(|host| of.has_call[*host] > 0 && of.impossible[*host] == 0 && !is_taken(*host));
+        if let (Some(only), None) = (open.next(), open.next()) {
+            chosen[gpu] = Some(only);
+        }
+    }
+}
+
+/// `[TP00]` of `[TP00] 1000`, as tools write that merge the profiles of several ranks.
+pub fn prefix(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let end = text.strip_prefix('[')?.find(']')? + 2;
+    Some(&text[..end])
+}
+
+fn key_text(trace: &Trace, process: ProcessId) -> Option<&str> {
+    match trace.processes.key.get(process.0 as usize)? {
+        Key::Text(text) => trace.strings.get_opt(*text),
+        Key::Number(_) | Key::Digits(_) => None,
+    }
+}
+
+fn host_of_same_prefix(trace: &Trace, hosts: &[ProcessId], gpu: ProcessId) -> Option<usize> {
+    let wanted = prefix(key_text(trace, gpu)?)?;
+    let is_same = |host: &usize| key_text(trace, hosts[*host]).and_then(prefix) == Some(wanted);
+    let mut same = (0..hosts.len()).filter(is_same);
+    let only = same.next()?;
+    same.next().is_none().then_some(only)
+}
+
+/// How the GPU is called that a process stands for: `GPU 0`, or `[TP00] GPU 0` where the id has a prefix.
+pub fn gpu_label(trace: &Trace, process: ProcessId) -> String {
+    match (trace.processes.key.get(process.0 as usize), key_text(trace, process)) {
+        (Some(Key::Number(number)), _) => format!("GPU {number}"),
+        (_, Some(text)) => {
+            let prefix = prefix(text);
+            let rest = text.trim_start().strip_prefix(prefix.unwrap_or("")).unwrap_or(text).trim();
+            let name = if rest.is_empty() || rest.bytes().all(|byte| byte.is_ascii_digit()) {
+                format!("GPU {rest}").trim_end().to_string()
+            } else {
+                rest.to_string()
+            };
+            match prefix {
+                Some(prefix) => format!("{prefix} {name}"),
+                None => name,
+            }
+        }
+        _ => "GPU".to_string(),
+    }
+}
+
+/// The number of the GPU that a process stands for: its id, or what follows the prefix of it.
+pub fn gpu_number(trace: &Trace, process: ProcessId) -> Option<i64> {
+    match trace.processes.key.get(process.0 as usize)? {
+        Key::Number(number) => Some(*number),
+        Key::Text(_) => {
+            let text = key_text(trace, process)?;
+            text.trim_start().strip_prefix(prefix(text)?)?.trim().parse().ok()
+        }
+        Key::Digits(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(host: HostId, is_possible: bool, distance: u64) -> Candidate {
+        Candidate { host, is_possible, distance: (false, distance) }
+    }
+
+    #[test]
+    fn prefixes_end_with_the_bracket() {
+        assert_eq!(prefix("[TP00] 1000"), Some("[TP00]"));
+        assert_eq!(prefix("[TP00-EP01] 0"), Some("[TP00-EP01]"));
+        assert_eq!((prefix("1000"), prefix("[TP00"), prefix("")), (None, None, None));
+    }
+
+    #[test]
+    fn ids_that_one_program_uses_decide() {
+        let mut votes = Votes::new(2);
+        (0..20).for_each(|_| votes.add(&[candidate(1, true, 5)]));
+        votes.add(&[candidate(0, true, 1), candidate(1, true, 9)]);
+        assert_eq!(Votes::leader(&votes.unique), Some(1));
+    }
+
+    #[test]
+    fn what_cannot_be_decides() {
+        let mut votes = Votes::new(2);
+        (0..3).for_each(|_| votes.add(&[candidate(0, false, 1), candidate(1, true, 9)]));
+        assert_eq!((Votes::leader(&votes.unique), votes.only_possible()), (None, Some(1)));
+    }
+}

@@ -1,0 +1,88 @@
+//! Launches and what the trace has of them on the GPU, in words: what is not recorded is not idle.
+
+use crate::analysis::gpu::GpuTrace;
+use crate::base::hash::HashMap;
+use crate::base::units::{counted, format_ns, group_digits};
+use crate::report::Report;
+
+/// What follows from launches without a device record, and what to try.
+pub const CONSEQUENCE: &str = "Idle time, step time and time per token are unknown wherever such work may have run, and are left out. \
+                               Record a shorter window, raise the profiler's buffer size, and synchronize the GPU before recording stops.";
+
+/// Names that are listed.
+const N_NAMES: usize = 4;
+
+/// Which launches have no device record: `38 of 40 launches have no device record (cudaGraphLaunch 38)`. `None` if all have one.
+pub fn missing(gpu: &GpuTrace<'_>) -> Option<String> {
+    let n_missing = gpu.silent.iter().filter(|silent| silent.hides_work()).count() as u64;
+    if n_missing == 0 {
+        return None;
+    }
+    let mut by_name: HashMap<&str, u64> = HashMap::default();
+    for silent in gpu.silent.iter().filter(|silent| silent.hides_work()) {
+        *by_name.entry(gpu.name(silent.slice)).or_default() += 1;
+    }
+    let mut by_name: Vec<(&str, u64)> = by_name.into_iter().collect();
+    by_name.sort_by(|a, b| (b.1, a.0).cmp(&(a.1, b.0)));
+    let mut names: Vec<String> = by_name
+        .iter()
+        .take(N_NAMES)
+        .map(|(name, n)| format!("{name} {}", group_digits(i128::from(*n))))
+        .collect();
+    if by_name.len() > N_NAMES {
+        names.push(format!("{} more", by_name.len() - N_NAMES));
+    }
+    Some(format!(
+        "{} of {} kernel and graph launches have no timed device record ({})",
+        group_digits(i128::from(n_missing)),
+        group_digits(i128::from(gpu.recorded.n_launches)),
+        names.join(", ")
+    ))
+}
+
+/// Adds what else is odd about launches: work that clocks or ids cannot place.
+pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
+    let slices = &gpu.trace.slices;
+    let untimed = &gpu.trace.links.untimed;
+    if !untimed.is_empty() {
+        let mut by_name: HashMap<&str, u64> = HashMap::default();
+        for (_, name) in untimed {
+            *by_name.entry(gpu.shown_name(*name).unwrap_or("")).or_default() += 1;
+        }
+        let mut by_name: Vec<(&str, u64)> = by_name.into_iter().collect();
+        by_name.sort_by(|a, b| (b.1, a.0).cmp(&(a.1, b.0)));
+        let names: Vec<String> =
+            by_name.iter().take(N_NAMES).map(|(name, n)| format!("{name} ({n})")).collect();
+        let more = match by_name.len().saturating_sub(N_NAMES) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        report.warning(format!(
+            "{} without a time (start and duration 0): {}{more}. The driver could not time this work. It is left out of means, \
+             counts and the span.",
+            counted(untimed.len() as u64, "kernel or copy is", "kernels and copies are"),
+            names.join(", "),
+        ));
+    }
+    let before: Vec<i64> = gpu
+        .work
+        .iter()
+        .filter(|work| work.is_before_launch)
+        .map(|work| slices.ts[work.launch as usize].saturating_sub(work.start))
+        .collect();
+    if let Some(most) = before.iter().max() {
+        report.warning(format!(
+            "{} before the launch call, by up to {}: the clocks of CPU and GPU disagree. These pairs are left out of launch delays, idle \
+             causes and queues.",
+            counted(before.len() as u64, "kernel or copy starts", "kernels and copies start"),
+            format_ns(*most),
+        ));
+    }
+    if gpu.n_ambiguous > 0 {
+        report.warning(format!(
+            "{} a correlation id that calls of several processes use, and nothing in the file tells which is meant. They are linked to no \
+             launch, operator or step. Open each rank's own file instead of a merged one.",
+            counted(gpu.n_ambiguous, "kernel or copy has", "kernels and copies have"),
+        ));
+    }
+}
