@@ -57,18 +57,24 @@ pub fn write<T: Cell>(rows: &[T], out: &mut Vec<u8>) {
     }
 }
 
+/// Fewest bytes of a block: how it is written, and its smallest number.
+const MIN_BLOCK_BYTES: usize = 9;
+
 /// Reads a column that is all of `bytes`. `None` if they are none.
 pub fn read<T: Cell>(bytes: &[u8]) -> Option<Vec<T>> {
     let (n_rows, first) = bytes.split_first_chunk::<8>()?;
     // No table has more.
     let n_rows = u32::try_from(u64::from_le_bytes(*n_rows)).ok()? as usize;
+    // A number of rows may be made up: each block takes some bytes.
+    if n_rows.div_ceil(BLOCK).saturating_mul(MIN_BLOCK_BYTES) > first.len() {
+        return None;
+    }
     // Each lane is read block by block beside the others.
     let mut lanes = [first; MAX_LANES];
     for lane in 1..T::LANES {
         lanes[lane] = skip(lanes[lane - 1], n_rows)?;
     }
     let mut rows = Vec::new();
-    // A number of rows may be made up.
     rows.try_reserve_exact(n_rows).ok()?;
     let mut values = [[0; BLOCK]; MAX_LANES];
     while rows.len() < n_rows {

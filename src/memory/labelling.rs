@@ -187,6 +187,9 @@ impl Labelling<'_> {
                     if self.is_held_against_source && (label.kind, label.region_id) != (given, row.region_id)
                     {
                         self.differs_from_source = true;
+                        // Rows from here on have numbers out of the file, which tables must not have as places.
+                        block.rows.truncate(at);
+                        block.flags.truncate(at);
                         return;
                     }
                     (row.kind, row.region_id) = (label.kind, label.region_id);

@@ -525,6 +525,33 @@ mod tests {
         Ok(())
     }
 
+    /// Wherever a number of a region is off, tables hold as many places as there are regions, not as many as the number says.
+    #[test]
+    fn a_wild_number_of_a_region_costs_no_memory() {
+        for (wild, region) in [(1u32 << 31 | 5, 7), (u32::MAX, 1), (1 << 31, 0)] {
+            let mut trace = Trace::default();
+            for at in 0..40u64 {
+                let region_id = if at == region || at == region + 20 { wild } else { 2 + at as u32 % 9 };
+                trace.accesses.push(&Access {
+                    ts: at as i64,
+                    address: at % 9 * 4096,
+                    op: Op::Store,
+                    region: RegionType::KvCache,
+                    region_id,
+                    ..Access::default()
+                });
+            }
+            trace.accesses.set_labelled(true);
+            let view = View::new(&trace, &Options::default());
+            assert!(view.accesses().all(|(access, label)| access.region_id == label.region_id));
+            assert_eq!(view.regions.regions().len(), 10);
+            assert_eq!(view.metrics.regions.len(), 10);
+            // In an order that labels here would not have, so that nothing is held against the source.
+            let view = View::new(&trace, &Options { is_anew: true, ..Options::default() });
+            assert_eq!(view.stopped, None);
+        }
+    }
+
     proptest! {
         /// What is known of regions because of how they are made is what looking at each access finds.
         #[test]
