@@ -564,7 +564,7 @@ fn dump_text(trace: &Trace, with_slices: bool) -> String {
         0 => String::new(),
         bytes => format!(", not used: {bytes}"),
     };
-    line(format!("content: {} bytes, framing: {}{not_used}", ledger.content_bytes, ledger.framing_bytes()));
+    line(format!("content: {} bytes, framing: {}{not_used}", ledger.content_bytes, ledger.framing_bytes));
     for issue in &ledger.issues {
         let (code, count) = (issue.kind.code, issue.count);
         line(format!("issue {code} x{count} at {}: {}", issue.first.byte, issue.example));
@@ -1043,7 +1043,7 @@ proptest! {
         let trace = whole.unwrap();
         check_invariants("stream", &trace);
         prop_assert_eq!(trace.ledger.n_records(), n);
-        prop_assert_eq!(trace.ledger.framing_bytes(), n.saturating_sub(1) + 2);
+        prop_assert_eq!(trace.ledger.framing_bytes, n.saturating_sub(1) + 2);
     }
 
     #[test]

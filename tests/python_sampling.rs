@@ -131,7 +131,7 @@ fn assert_ledger_adds_up(what: &str, trace: &Trace, n_bytes: Option<usize>) {
     assert_eq!(ledger.record_noun, "records", "{what}");
     let record_bytes = ledger.kept.bytes + ledger.repaired.bytes + ledger.skipped.bytes;
     assert!(record_bytes <= ledger.content_bytes, "{what}");
-    assert_eq!(record_bytes + ledger.framing_bytes(), ledger.content_bytes, "{what}");
+    assert_eq!(record_bytes + ledger.framing_bytes, ledger.content_bytes, "{what}");
     if let Some(n_bytes) = n_bytes {
         assert_eq!(ledger.content_bytes, n_bytes as u64, "{what}");
     }

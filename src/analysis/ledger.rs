@@ -64,7 +64,7 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
         facts.push(bytes_id, bytes_label, tally.bytes, Unit::Bytes);
     }
     facts
-        .push("framing_bytes", "Between them", ledger.framing_bytes(), Unit::Bytes)
+        .push("framing_bytes", "Between them", ledger.framing_bytes, Unit::Bytes)
         .hint("white space, brackets and keys around the records");
     facts
         .push("unused_bytes", "Bytes not used", ledger.unused_bytes, Unit::Bytes)

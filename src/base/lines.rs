@@ -46,6 +46,8 @@ pub struct LineSplitter {
     number: u64,
     /// The last chunk ended with CR: an LF at the start of the next belongs to it.
     after_cr: bool,
+    /// Bytes of line ends since [`LineSplitter::take_end_bytes`].
+    n_end_bytes: u64,
 }
 
 impl LineSplitter {
@@ -59,6 +61,7 @@ impl LineSplitter {
             line_offset: 0,
             number: 1,
             after_cr: false,
+            n_end_bytes: 0,
         }
     }
 
@@ -69,6 +72,7 @@ impl LineSplitter {
             if chunk[0] == b'\n' {
                 chunk = &chunk[1..];
                 self.line_offset += 1;
+                self.n_end_bytes += 1;
             }
         }
         while let Some((len, end)) = self.find_end(chunk) {
@@ -80,6 +84,11 @@ impl LineSplitter {
             }
         }
         self.keep(chunk);
+    }
+
+    /// Bytes of the line ends that came since this was asked last.
+    pub fn take_end_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.n_end_bytes)
     }
 
     /// Where the line starts that comes next, or of which the beginning has come.
@@ -134,6 +143,7 @@ impl LineSplitter {
         let text_bytes = file_bytes - end as u64;
         each(Line { bytes, offset: self.line_offset, number: self.number, text_bytes, file_bytes, too_long });
         self.line_offset += file_bytes;
+        self.n_end_bytes += end as u64;
         self.number += 1;
         self.dropped = 0;
         self.carry.clear();

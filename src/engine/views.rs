@@ -82,7 +82,7 @@ pub(super) fn ledger_view(ledger: &Ledger) -> LedgerView {
         kept: tally(ledger.kept),
         repaired: tally(ledger.repaired),
         skipped: tally(ledger.skipped),
-        framing_bytes: ledger.framing_bytes(),
+        framing_bytes: ledger.framing_bytes,
         unused_bytes: ledger.unused_bytes,
         issues: ledger
             .issues

@@ -22,7 +22,8 @@ pub trait LineRows {
     /// What can be wrong.
     const ISSUES: &'static [&'static IssueKind];
 
-    /// One line becomes rows, or an entry in the ledger. `is_last` is a line that may have been cut by the end of the file.
+    /// One line becomes rows, or an entry in the ledger. Blanks around a record, and blank lines, are counted as framing by whoever calls
+    /// this; other lines that are no records are to be counted here. `is_last` is a line that may have been cut by the end of the file.
     fn read(&mut self, line: Line<'_>, is_last: bool, out: &mut TraceBuilder);
 
     /// Says what the lines that were read tell of the file, and hands over what is kept of them.
@@ -47,6 +48,33 @@ pub trait LineRows {
     }
 }
 
+/// Has `rows` read a line, and counts the blanks in it that belong to no record.
+fn read<R: LineRows>(rows: &mut R, line: Line<'_>, is_last: bool, out: &mut TraceBuilder) {
+    let before = out.trace.ledger.accounted_bytes();
+    rows.read(line, is_last, out);
+    let ledger = &mut out.trace.ledger;
+    let n_counted = ledger.accounted_bytes() - before;
+    if n_counted < line.text_bytes {
+        let n_left = line.text_bytes - n_counted;
+        ledger.frame(n_left.min(n_blank_around(line.bytes)));
+    }
+}
+
+/// Blanks at both ends of a line, and a mark of the byte order at its start.
+fn n_blank_around(line: &[u8]) -> u64 {
+    let (mark, text) = match line.strip_prefix(BYTE_ORDER_MARK) {
+        Some(text) => (BYTE_ORDER_MARK.len(), text),
+        None => (0, line),
+    };
+    let text = String::from_utf8_lossy(text);
+    let is_blank = |char: &char| char.is_whitespace() || matches!(char, '\u{1c}'..='\u{1f}');
+    let n_front: usize = text.chars().take_while(is_blank).map(char::len_utf8).sum();
+    let n_back: usize = text.chars().rev().take_while(is_blank).map(char::len_utf8).sum();
+    (mark + (n_front + n_back).min(text.len())) as u64
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Reads a file from its start.
 pub struct LineReader<R> {
     lines: LineSplitter,
@@ -69,7 +97,8 @@ impl<R: LineRows> Reader for LineReader<R> {
         out.trace.ledger.record_noun = R::RECORD_NOUN.into();
         let rows = &mut self.rows;
         let taken = self.limit.saturating_sub(self.at).min(bytes.len() as u64) as usize;
-        self.lines.feed(&bytes[..taken], |line| rows.read(line, false, out));
+        self.lines.feed(&bytes[..taken], |line| read(rows, line, false, out));
+        out.trace.ledger.frame(self.lines.take_end_bytes());
         self.at += taken as u64;
         Ok(())
     }
@@ -77,7 +106,7 @@ impl<R: LineRows> Reader for LineReader<R> {
     fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
         out.trace.ledger.record_noun = R::RECORD_NOUN.into();
         let rows = &mut self.rows;
-        self.lines.finish(|line| rows.read(line, true, out));
+        self.lines.finish(|line| read(rows, line, true, out));
         rows.finish(out)
     }
 
@@ -184,7 +213,8 @@ impl<R: LineRows> PartReader for LinePart<R> {
         let end = memchr(b'\n', &bytes[own..]).map(|end| own + end + 1);
         let taken = &bytes[..end.unwrap_or(bytes.len())];
         let (rows, out) = (&mut self.rows, &mut self.out);
-        self.lines.feed(taken, |line| rows.read(line, false, out));
+        self.lines.feed(taken, |line| read(rows, line, false, out));
+        out.trace.ledger.frame(self.lines.take_end_bytes());
         self.at += taken.len() as u64;
         self.is_over = end.is_some();
         !self.is_over

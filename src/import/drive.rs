@@ -9,7 +9,7 @@ use crate::trace::args;
 use crate::trace::builder::TimeRange;
 use crate::trace::ledger::Position;
 use crate::trace::{SourceInfo, Trace, TraceBuilder};
-use issues::{READ_STOPPED, SIZE_CHANGED, UNREADABLE};
+use issues::{READ_STOPPED, SIZE_CHANGED, UNACCOUNTED, UNREADABLE};
 use std::rc::Rc;
 
 /// Why there is nothing to show for a file.
@@ -59,6 +59,10 @@ pub mod issues {
         /// A reader could make nothing of a file that lies beside others, for the reason in the example.
         UNREADABLE = "unreadable", Skipped,
             "the file could not be read; the reports cover what lies beside it", "write it again, or copy it from where it came from";
+        /// Bytes that no reader has counted as a record, as framing or as left out.
+        UNACCOUNTED = "bytes-unaccounted", Skipped,
+            "bytes were neither part of a record nor recognized as framing; records in them are lost",
+            "check the file around this place, and report this if the file is valid";
         /// The file had another size at its end than at its start.
         SIZE_CHANGED = "size-changed", Skipped,
             "the file changed its size while it was read; the report covers what was read",
@@ -478,7 +482,7 @@ impl Import {
                 return Err(problem);
             }
             let ledger = &mut self.builder.trace.ledger;
-            ledger.skip_records(0, self.progress.content_bytes);
+            ledger.skip_records(0, ledger.unaccounted_bytes());
             ledger.file(&UNREADABLE, Position::default(), problem.what.as_bytes());
         }
         if let Some(why) = why {
@@ -490,6 +494,14 @@ impl Import {
         let ledger = &mut self.builder.trace.ledger;
         ledger.file_bytes = self.file_bytes;
         ledger.file_bytes_read = self.progress.file_bytes;
+        let n_lost = ledger.unaccounted_bytes();
+        if n_lost > 0 {
+            // Where reading stopped, these are what was waiting for more.
+            ledger.leave_out(n_lost);
+            if is_whole {
+                ledger.file(&UNACCOUNTED, at, format!("{n_lost} bytes").as_bytes());
+            }
+        }
         Ok(self.builder.finish())
     }
 

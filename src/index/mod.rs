@@ -185,6 +185,8 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
     if sum(|tally| tally.records).is_none() || sum(|tally| tally.bytes).is_none() {
         return Err(damaged());
     }
+    // Of a trace that was read to its end, everything is accounted for.
+    let n_others = sum(|tally| tally.bytes).unwrap_or(0);
     Ok(Head {
         sources: on_disk.sources,
         made_ms: on_disk.made_ms,
@@ -205,6 +207,7 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
             repaired: on_disk.repaired,
             skipped: on_disk.skipped,
             unused_bytes: on_disk.unused_bytes,
+            framing_bytes: on_disk.content_bytes.saturating_sub(n_others),
             record_noun: on_disk.record_noun.into(),
             issues: issues.collect::<Option<Vec<Issue>>>().ok_or_else(damaged)?,
         },

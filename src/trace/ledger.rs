@@ -1,7 +1,8 @@
 //! What was read and what became of it: nothing is lost in silence.
 //!
 //! Every record is counted once, as kept, repaired or skipped, with its bytes. Text that belongs to no record and was not used is
-//! counted apart; white space, brackets and other framing between records is the rest of the bytes.
+//! counted apart; white space, brackets and other framing between records is counted where it is seen. So the sum proves something: a byte
+//! that nobody has counted belongs to something that was lost ([`Ledger::unaccounted_bytes`]).
 //! Every oddity is counted by kind, with the first place it was seen and a short example.
 
 use crate::base::text;
@@ -147,6 +148,8 @@ pub struct Ledger {
     pub skipped: Tally,
     /// Bytes that belong to no record and are no framing either: stray text, and what comes behind the end.
     pub unused_bytes: u64,
+    /// Bytes between records, as far as a reader has seen what they are: see [`Ledger::frame`].
+    pub framing_bytes: u64,
     /// What one record is called, in the plural: `events`, `lines`, `records`.
     pub record_noun: Cow<'static, str>,
     /// In order of first appearance.
@@ -188,6 +191,12 @@ impl Ledger {
     /// So many bytes that belong to no record were not used; say why with [`Ledger::file`].
     pub fn leave_out(&mut self, bytes: u64) {
         self.unused_bytes += bytes;
+    }
+
+    /// So many bytes are no part of a record and say nothing: white space, brackets, commas, line ends, comments, headers, keys around lists.
+    #[inline]
+    pub fn frame(&mut self, bytes: u64) {
+        self.framing_bytes += bytes;
     }
 
     /// A record counted as kept turned out unusable when the whole trace was put together.
@@ -264,6 +273,7 @@ impl Ledger {
             own.bytes += other.bytes;
         }
         self.unused_bytes += other.unused_bytes;
+        self.framing_bytes += other.framing_bytes;
         for issue in other.issues {
             match self.issues.iter_mut().find(|own| own.kind.code == issue.kind.code) {
                 Some(own) => own.add(issue),
@@ -283,10 +293,14 @@ impl Ledger {
         self.kept.records + self.repaired.records + self.skipped.records
     }
 
-    /// Bytes between records: white space, brackets, keys around them.
-    pub fn framing_bytes(&self) -> u64 {
-        let in_records = self.kept.bytes + self.repaired.bytes + self.skipped.bytes;
-        self.content_bytes.saturating_sub(in_records + self.unused_bytes)
+    /// Bytes counted as something: as records, as framing, or as not used. Once a file has been read, all of [`Ledger::content_bytes`].
+    pub fn accounted_bytes(&self) -> u64 {
+        self.kept.bytes + self.repaired.bytes + self.skipped.bytes + self.unused_bytes + self.framing_bytes
+    }
+
+    /// Bytes that nobody has counted.
+    pub fn unaccounted_bytes(&self) -> u64 {
+        self.content_bytes.saturating_sub(self.accounted_bytes())
     }
 
     /// The issue of `code`, if it came up.
@@ -364,8 +378,9 @@ mod tests {
         ledger.keep(40);
         ledger.skip_record(&ODD_KIND, Position { byte: 70, line: None }, 10, b"later");
         ledger.skip_record(&ODD_KIND, Position { byte: 50, line: Some(2) }, 20, b"ear\nlier");
+        ledger.frame(25);
         let issue = ledger.issue("odd").unwrap();
         assert_eq!((issue.count, issue.first.byte, issue.example.as_str()), (2, 50, "ear\\nlier"));
-        assert_eq!((ledger.n_records(), ledger.framing_bytes()), (3, 30));
+        assert_eq!((ledger.n_records(), ledger.framing_bytes, ledger.unaccounted_bytes()), (3, 25, 5));
     }
 }

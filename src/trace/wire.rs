@@ -37,6 +37,7 @@ struct Head<'a> {
     repaired: Tally,
     skipped: Tally,
     unused_bytes: u64,
+    framing_bytes: u64,
     issues: Vec<NamedIssue>,
 }
 
@@ -60,6 +61,7 @@ pub fn encode(part: &TraceBuilder, out: &mut Vec<u8>) {
         repaired: ledger.repaired,
         skipped: ledger.skipped,
         unused_bytes: ledger.unused_bytes,
+        framing_bytes: ledger.framing_bytes,
         issues: ledger.issues.into_iter().map(NamedIssue::from).collect(),
     };
     // Writing into memory has no way to fail.
@@ -135,6 +137,7 @@ pub fn decode<'a>(
             repaired: head.repaired,
             skipped: head.skipped,
             unused_bytes: head.unused_bytes,
+            framing_bytes: head.framing_bytes,
             issues: issues.collect::<Option<Vec<Issue>>>()?,
             ..Ledger::default()
         },

@@ -13,7 +13,7 @@ pub mod write;
 
 pub use member::{PlainMember, plain_member};
 pub use number::{Number, is_number};
-pub use skip::skip_container;
+pub use skip::{skip_and_watch, skip_container};
 pub use tree::Json;
 pub use unescape::{Unescape, unescape, unescape_to_string};
 

@@ -22,9 +22,28 @@ const BLOCK: usize = 64;
 /// [`JsonError::Cut`] if the bytes end before it does.
 #[inline]
 pub fn skip_container(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
+    skip_and_watch(bytes, start).map(|skipped| skipped.end)
+}
+
+/// A container that was stepped over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Skipped {
+    /// Behind its last bracket.
+    pub end: usize,
+    /// There are brackets in it, within texts or outside of them. Where there are none, it holds no other container, and no quote too many
+    /// or too few can have made one out to be a text.
+    pub has_brackets: bool,
+}
+
+/// [`skip_container`], and whether there are brackets in it.
+#[inline]
+pub fn skip_and_watch(bytes: &[u8], start: usize) -> Result<Skipped, JsonError> {
     let mut at = start;
     let mut depth = 0u32;
     let mut in_string = false;
+    let mut watched = 0u64;
+    // The container's own bracket.
+    let mut own = 1u64;
     while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
         let masks = Masks::of(block);
         if masks.backslashes != 0 {
@@ -34,6 +53,8 @@ pub fn skip_container(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
         let inside = prefix_xor(masks.quotes) ^ carried;
         let opens = masks.opens & !inside;
         let mut closes = masks.closes & !inside;
+        let brackets = (masks.opens | masks.closes) & inside | opens & !own;
+        own = 0;
         if closes.count_ones() >= depth {
             // The end may be in this block: look at the closing brackets one by one.
             let mut n_closed = 0;
@@ -42,7 +63,8 @@ pub fn skip_container(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
                 n_closed += 1;
                 let n_opened = (opens & ((1u64 << place) - 1)).count_ones();
                 if depth + n_opened <= n_closed {
-                    return Ok(at + place as usize + 1);
+                    watched |= brackets & ((1u64 << place) - 1);
+                    return Ok(Skipped { end: at + place as usize + 1, has_brackets: watched != 0 });
                 }
                 closes &= closes - 1;
             }
@@ -50,27 +72,38 @@ pub fn skip_container(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
         } else {
             depth = depth + opens.count_ones() - closes.count_ones();
         }
+        watched |= brackets;
         in_string = inside >> 63 == 1;
         at += BLOCK;
     }
-    skip_rest(bytes, at, depth, in_string)
+    skip_rest(bytes, at, depth, in_string, watched != 0)
 }
 
 /// The rest, byte by byte, from a place at this depth.
-fn skip_rest(bytes: &[u8], mut at: usize, mut depth: u32, mut in_string: bool) -> Result<usize, JsonError> {
+fn skip_rest(
+    bytes: &[u8],
+    mut at: usize,
+    mut depth: u32,
+    mut in_string: bool,
+    mut has_brackets: bool,
+) -> Result<Skipped, JsonError> {
     loop {
         let Some(byte) = bytes.get(at) else { return Err(JsonError::Cut) };
         at += 1;
         match byte {
             b'"' => in_string = !in_string,
             b'\\' if in_string => at += 1,
-            b'{' | b'[' if !in_string => depth += 1,
+            b'{' | b'[' if !in_string => {
+                has_brackets |= depth > 0;
+                depth += 1;
+            }
             b'}' | b']' if !in_string => {
                 depth = depth.saturating_sub(1);
                 if depth == 0 {
-                    return Ok(at);
+                    return Ok(Skipped { end: at, has_brackets });
                 }
             }
+            b'{' | b'[' | b'}' | b']' => has_brackets = true,
             _ => {}
         }
     }
@@ -122,6 +155,11 @@ mod tests {
         assert_eq!(skip_container(text.as_bytes(), 0), Ok(text.len() - " rest}".len()));
         assert_eq!(skip_container(b"[]", 0), Ok(2));
         assert_eq!(skip_container(b"[", 0), Err(JsonError::Cut));
+        let has_brackets = |text: &str| skip_and_watch(text.as_bytes(), 0).unwrap().has_brackets;
+        assert!(!has_brackets(r#"{"a":1,"b":"x"},{"c":[]}"#));
+        assert!(
+            has_brackets(r#"{"a":[]}"#) && has_brackets(r#"{"a":"}"}"#) && has_brackets(r#"{"a":"\"["}"#)
+        );
         let deep = "[".repeat(1000) + &"]".repeat(1000);
         assert_eq!(skip_container(deep.as_bytes(), 0), Ok(2000));
     }
@@ -154,7 +192,7 @@ mod tests {
             let whole = text.as_bytes();
             let cut = &whole[..whole.len().min(start + 1 + cut)];
             for bytes in [whole, cut] {
-                prop_assert_eq!(skip_container(bytes, start), skip_rest(bytes, start, 0, false));
+                prop_assert_eq!(skip_and_watch(bytes, start), skip_rest(bytes, start, 0, false, false));
             }
         }
     }

@@ -19,8 +19,8 @@ use super::layouts::Layouts;
 use super::part::Notes;
 use super::rows::{Place, Rows};
 use super::salvage::{
-    MAX_FOUND_BYTES, MAX_INTACT_BYTES, NEAR_BYTES, first_of, is_event_at, is_key_of_event, may_be_open,
-    next_event, swallowed, swallowed_near,
+    ListKind, MAX_FOUND_BYTES, MAX_INTACT_BYTES, NEAR_BYTES, first_of, is_event_at, is_key_of_event,
+    is_member_at, kind_at, may_be_open, next_event, next_member, swallowed, swallowed_near,
 };
 use super::scanner::{RawEvent, scan_headless, skip_value};
 use super::sniff;
@@ -46,12 +46,6 @@ const EXAMPLE_BYTES: usize = 200;
 const HEAD_BYTES: usize = 64 << 10;
 /// While an element is cut, at least this much more of the chunk is added to it before trying again.
 const MIN_CARRY_STEP: usize = 16 << 10;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum ListKind {
-    Events,
-    Samples,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -267,6 +261,8 @@ pub struct Container {
     broken_example: Vec<u8>,
     /// The file's object has a member that holds what a trace is made of.
     has_rows: bool,
+    /// There has been a list in the file's object, by [`ListKind`].
+    has_list: [bool; 2],
     /// The first members of the file's object, for the message if none of them is of a trace.
     first_keys: Vec<String>,
 }
@@ -301,6 +297,7 @@ impl Container {
             looked_at_bytes: 0,
             broken_example: Vec::new(),
             has_rows: false,
+            has_list: [false; 2],
             first_keys: Vec::new(),
         }
     }
@@ -373,7 +370,17 @@ impl Container {
         self.file_behind_end(out);
         let ledger = &mut out.trace.ledger;
         match self.state {
-            State::List { .. } | State::Lines if !blank => {
+            State::Start
+            | State::List { .. }
+            | State::Lines
+            | State::Object
+            | State::Frames
+            | State::End(_)
+                if blank =>
+            {
+                ledger.frame(rest.len() as u64);
+            }
+            State::List { .. } | State::Lines => {
                 self.rows.seen.n_elements += 1;
                 ledger.skip_record(&CUT_EVENT, at, rest.len() as u64, rest);
             }
@@ -390,7 +397,15 @@ impl Container {
                     &self.broken_example,
                 );
             }
-            _ => {}
+            State::Skipping { start, .. } => {
+                ledger.leave_out(end.byte - start);
+                ledger.file(&HUGE_MEMBER, Position { byte: start, line: None }, b"");
+            }
+            State::Object | State::Frames => {
+                ledger.leave_out(rest.len() as u64);
+                ledger.file(&CUT_MEMBER, at, rest);
+            }
+            State::Start | State::End(_) => ledger.leave_out(rest.len() as u64),
         }
         let in_list = |state: &State| match state {
             State::List { in_object, .. } => Some(*in_object),
@@ -458,9 +473,9 @@ impl Container {
                 }
                 State::Lines => self.lines(bytes, at, eof, out),
                 State::Object => self.object(bytes, at, eof, out),
-                State::Frames => self.frames(bytes, at, out),
+                State::Frames => self.frames(bytes, at, eof, out),
                 State::Skipping { scan, start, back } => self.skipping(bytes, at, scan, start, back, out),
-                State::Resync { start, ready, back } => self.resync(bytes, at, start, ready, back, out),
+                State::Resync { start, ready, back } => self.resync(bytes, at, eof, start, ready, back, out),
                 State::End(behind) => self.end(bytes, at, eof, behind, out),
             };
             match step {
@@ -496,9 +511,10 @@ impl Container {
         Step::At(at + 1)
     }
 
-    /// Steps over blanks, which end no run of text that belongs to nothing.
-    fn skip_space(&mut self, bytes: &[u8], at: usize) -> usize {
+    /// Steps over blanks, which end no run of text that belongs to nothing. They are framing.
+    fn skip_space(&mut self, bytes: &[u8], at: usize, out: &mut TraceBuilder) -> usize {
         let next = skip_space(bytes, at);
+        frame(at, next, out);
         if self.stray_filed_at == Some(self.offset + at as u64) {
             self.stray_filed_at = Some(self.offset + next as u64);
         }
@@ -564,16 +580,18 @@ impl Container {
         if self.offset + at as u64 == 0 {
             if bytes.starts_with(BOM_BYTES) {
                 out.trace.ledger.file(&BOM, Position::default(), b"");
+                frame(0, BOM_BYTES.len(), out);
                 return Step::At(BOM_BYTES.len());
             }
             if BOM_BYTES.starts_with(bytes) && !eof {
                 return Step::NeedMore(0);
             }
         }
-        let at = self.skip_space(bytes, at);
+        let at = self.skip_space(bytes, at, out);
         match bytes.get(at) {
             None => Step::NeedMore(at),
             Some(b'[') => {
+                frame(at, at + 1, out);
                 self.n_lists += 1;
                 self.facts.is_bare_list = true;
                 self.state = State::List { kind: ListKind::Events, in_object: false, comma: Comma::AtStart };
@@ -589,6 +607,7 @@ impl Container {
                         Step::At(at)
                     }
                     Some(false) => {
+                        frame(at, at + 1, out);
                         self.state = State::Object;
                         Step::At(at + 1)
                     }
@@ -612,7 +631,9 @@ impl Container {
         let back = Back::List { kind, in_object };
         let mut event = RawEvent::default();
         loop {
+            let before = at;
             at = skip_space(bytes, at);
+            frame(before, at, out);
             self.state = State::List { kind, in_object, comma };
             match bytes.get(at) {
                 None => return Step::NeedMore(at),
@@ -621,9 +642,11 @@ impl Container {
                         self.file(&EXTRA_COMMA, &bytes[..at + 1], at, out);
                     }
                     comma = Comma::One;
+                    frame(at, at + 1, out);
                     at += 1;
                 }
                 Some(b']') => {
+                    frame(at, at + 1, out);
                     if kind == ListKind::Events {
                         self.closed_at = Some(self.offset + at as u64);
                     }
@@ -683,10 +706,15 @@ impl Container {
     fn lines(&mut self, bytes: &[u8], mut at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
         let mut event = RawEvent::default();
         loop {
+            let before = at;
             at = skip_space(bytes, at);
+            frame(before, at, out);
             match bytes.get(at) {
                 None => return Step::NeedMore(at),
-                Some(b',') => at += 1,
+                Some(b',') => {
+                    frame(at, at + 1, out);
+                    at += 1;
+                }
                 Some(b'{') => {
                     if self.offset + at as u64 >= self.limit {
                         self.at_limit = true;
@@ -879,6 +907,18 @@ impl Container {
                 Err(_) => {}
             }
         }
+        if bytes[at] == b'"' && matches!(back, Back::List { in_object: true, .. }) {
+            match is_member_at(bytes, at, eof) {
+                None => return Step::NeedMore(at),
+                Some(true) => {
+                    self.file(&LIST_UNCLOSED, bytes, at, out);
+                    self.closed_at.get_or_insert(self.offset + at as u64);
+                    self.state = State::Object;
+                    return Step::At(at);
+                }
+                Some(false) => {}
+            }
+        }
         if bytes[at] == b'[' && self.is_out_of_patience(at) && may_be_open(&bytes[at..]) {
             let window = &bytes[at..at + NEAR_BYTES[1]];
             if skip_value(window, 0).is_err() {
@@ -932,11 +972,15 @@ impl Container {
     }
 
     fn object(&mut self, bytes: &[u8], at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
-        let at = self.skip_space(bytes, at);
+        let at = self.skip_space(bytes, at, out);
         match bytes.get(at) {
             None => Step::NeedMore(at),
-            Some(b',') => Step::At(at + 1),
+            Some(b',') => {
+                frame(at, at + 1, out);
+                Step::At(at + 1)
+            }
             Some(b'}') => {
+                frame(at, at + 1, out);
                 self.state = State::End(Behind::Element);
                 Step::At(at + 1)
             }
@@ -945,16 +989,70 @@ impl Container {
                 Some(true) => self.go_back_into_list(at, out),
                 Some(false) => self.stray(bytes, at, out),
             },
+            Some(b'{' | b'[') => match self.list_at(bytes, at, eof) {
+                None => Step::NeedMore(at),
+                Some(Some(kind)) => {
+                    self.file(&LIST_UNNAMED, bytes, at, out);
+                    self.go_into_list(bytes, at, kind, out)
+                }
+                Some(None) => {
+                    self.charge(MAX_FOUND_BYTES.min(bytes.len() - at));
+                    self.stray(bytes, at, out)
+                }
+            },
             Some(b'"') => match key_and_value(bytes, at) {
                 Err(JsonError::Cut) if bytes.len() - at > self.max_element => {
                     self.skip_long(at, Back::Object)
                 }
                 Err(JsonError::Cut) => Step::NeedMore(at),
                 Err(JsonError::Syntax { .. }) => self.stray(bytes, at, out),
-                Ok((key, value)) => self.top_member(bytes, at, key, value, out),
+                Ok((key, value)) => self.top_member(bytes, at, eof, key, value, out),
             },
             Some(_) => self.stray(bytes, at, out),
         }
+    }
+
+    /// Which list starts at `at`, or an element of which one, in front of which the bracket is missing; `None` if that is not to be told
+    /// yet.
+    fn list_at(&self, bytes: &[u8], at: usize, eof: bool) -> Option<Option<ListKind>> {
+        if self.is_out_of_patience(at) {
+            return Some(None);
+        }
+        let first = if bytes.get(at) == Some(&b'[') { skip_space(bytes, at + 1) } else { at };
+        match bytes.get(first) {
+            None if !eof && first < at + MAX_FOUND_BYTES => return None,
+            Some(b'{') => {}
+            _ => return Some(None),
+        }
+        kind_at(bytes, first, eof)
+    }
+
+    /// A list starts at `at`, with its bracket or without.
+    fn go_into_list(&mut self, bytes: &[u8], at: usize, kind: ListKind, out: &mut TraceBuilder) -> Step {
+        let n_brackets = usize::from(bytes.get(at) == Some(&b'['));
+        frame(at, at + n_brackets, out);
+        (self.has_rows, self.has_list[kind as usize]) = (true, true);
+        self.n_lists += u32::from(kind == ListKind::Events);
+        self.state = State::List { kind, in_object: true, comma: Comma::AtStart };
+        Step::At(at + n_brackets)
+    }
+
+    /// Leaves out the member at `at`, which is broken: another one starts at `next`.
+    fn lose_member(&mut self, bytes: &[u8], at: usize, next: usize, out: &mut TraceBuilder) -> Step {
+        self.file(&BROKEN_MEMBER, bytes, at, out);
+        out.trace.ledger.leave_out((next - at) as u64);
+        self.is_hurt = true;
+        self.state = State::Object;
+        Step::At(next)
+    }
+
+    /// Where another member starts in a value that does not end, though so much of it is there that it should have, or all that there is.
+    fn member_in_open(bytes: &[u8], value: usize, eof: bool) -> Option<usize> {
+        let limit = bytes.len().min(value + MAX_INTACT_BYTES);
+        if !eof && limit < value + MAX_INTACT_BYTES {
+            return None;
+        }
+        next_member(&bytes[..limit], value)
     }
 
     /// A member of the object around all; its key starts at `at`, its value at `value`.
@@ -962,6 +1060,7 @@ impl Container {
         &mut self,
         bytes: &[u8],
         at: usize,
+        eof: bool,
         key: RawStr<'_>,
         value: usize,
         out: &mut TraceBuilder,
@@ -981,25 +1080,65 @@ impl Container {
             b"samples" => Some(ListKind::Samples),
             _ => None,
         };
+        let mut is_list_left_out = false;
         match (list, bytes.get(value)) {
             (Some(kind), Some(b'[')) => {
-                self.n_lists += u32::from(kind == ListKind::Events);
-                self.state = State::List { kind, in_object: true, comma: Comma::AtStart };
-                return Step::At(value + 1);
+                frame(at, value, out);
+                return self.go_into_list(bytes, value, kind, out);
             }
+            (Some(kind), Some(b'{')) => match self.list_at(bytes, value, eof) {
+                None => return Step::NeedMore(at),
+                Some(found) if found == Some(kind) => {
+                    self.file(&LIST_UNOPENED, bytes, value, out);
+                    frame(at, value, out);
+                    return self.go_into_list(bytes, value, kind, out);
+                }
+                Some(_) => {}
+            },
             (None, Some(b'{')) if known == b"stackFrames" => {
+                frame(at, value + 1, out);
                 self.state = State::Frames;
                 return Step::At(value + 1);
             }
+            (None, Some(b'[')) => match self.list_at(bytes, value, eof) {
+                None => return Step::NeedMore(at),
+                Some(None) => {}
+                // Another list may hold the same once more.
+                Some(Some(kind)) if self.has_list[kind as usize] => is_list_left_out = true,
+                Some(Some(kind)) => {
+                    self.file(&LIST_OF_OTHER_NAME, bytes, at, out);
+                    frame(at, value, out);
+                    return self.go_into_list(bytes, value, kind, out);
+                }
+            },
             _ => {}
         }
-        match skip_value(bytes, value) {
+        let end = skip_value(bytes, value);
+        // A quote too many or too few makes one value of several members.
+        let next = match &end {
+            Ok(end) if bytes.get(value) == Some(&b'"') => match is_member_at(bytes, end - 1, eof) {
+                None => return Step::NeedMore(at),
+                Some(is_next) => is_next.then_some(end - 1),
+            },
+            Ok(end) => next_member(&bytes[..*end.min(&(value + MAX_INTACT_BYTES))], value),
+            Err(JsonError::Cut) => Self::member_in_open(bytes, value, eof),
+            Err(JsonError::Syntax { .. }) => None,
+        };
+        if let Some(next) = next {
+            return self.lose_member(bytes, at, next, out);
+        }
+        match end {
             // A bare word or number may go on in the next chunk, which the scanner knows.
             Ok(end) if end - at <= self.max_element => {
                 if list.is_some() {
                     self.events_not_a_list |= list == Some(ListKind::Events);
                     self.file(&NOT_AN_ARRAY, &bytes[..end], value, out);
+                    out.trace.ledger.leave_out((end - at) as u64);
+                } else if is_list_left_out {
+                    self.file(&SECOND_LIST, &bytes[..end], at, out);
+                    out.trace.ledger.leave_out((end - at) as u64);
                 } else {
+                    frame(at, end, out);
                     self.foreign_key |=
                         matches!(known, b"traces" | b"spans" | b"projectId" | b"resourceSpans");
                     let position = Position { byte: self.offset + value as u64, line: None };
@@ -1007,36 +1146,66 @@ impl Container {
                 }
                 Step::At(end)
             }
-            Ok(_) => self.skip_long(value, Back::Object),
+            Ok(_) => self.skip_long_member(at, value, Back::Object, out),
             Err(JsonError::Cut) if bytes.len() - value > self.max_element => {
-                self.skip_long(value, Back::Object)
+                self.skip_long_member(at, value, Back::Object, out)
             }
             Err(JsonError::Cut) => Step::NeedMore(at),
-            Err(JsonError::Syntax { .. }) => self.stray(bytes, value, out),
+            Err(JsonError::Syntax { .. }) => {
+                out.trace.ledger.leave_out((value - at) as u64);
+                self.stray(bytes, value, out)
+            }
         }
     }
 
-    fn frames(&mut self, bytes: &[u8], at: usize, out: &mut TraceBuilder) -> Step {
+    /// Steps over the value of a member that starts at `at`.
+    fn skip_long_member(&mut self, at: usize, value: usize, back: Back, out: &mut TraceBuilder) -> Step {
+        frame(at, value, out);
+        self.skip_long(value, back)
+    }
+
+    fn frames(&mut self, bytes: &[u8], at: usize, eof: bool, out: &mut TraceBuilder) -> Step {
+        let before = at;
         let at = skip_space(bytes, at);
+        frame(before, at, out);
         match bytes.get(at) {
             None => Step::NeedMore(at),
-            Some(b',') => Step::At(at + 1),
+            Some(b',') => {
+                frame(at, at + 1, out);
+                Step::At(at + 1)
+            }
             Some(b'}') => {
+                frame(at, at + 1, out);
                 self.state = State::Object;
                 Step::At(at + 1)
+            }
+            Some(b'"') if is_member_at(bytes, at, true) == Some(true) => {
+                self.file(&LIST_UNCLOSED, bytes, at, out);
+                self.state = State::Object;
+                Step::At(at)
             }
             Some(b'"') => match key_and_value(bytes, at) {
                 Ok((key, value)) => match skip_value(bytes, value) {
                     Ok(end) if end - at <= self.max_element => {
+                        if let Some(next) = next_member(&bytes[..end], value) {
+                            return self.lose_member(bytes, at, next, out);
+                        }
+                        frame(at, end, out);
                         add_named_frame(out, &unescape_to_string(key), &bytes[value..end]);
                         Step::At(end)
                     }
-                    Ok(_) => self.skip_long(value, Back::Frames),
-                    Err(JsonError::Cut) if bytes.len() - value > self.max_element => {
-                        self.skip_long(value, Back::Frames)
+                    Ok(_) => self.skip_long_member(at, value, Back::Frames, out),
+                    Err(JsonError::Cut) => match Self::member_in_open(bytes, value, eof) {
+                        Some(next) => self.lose_member(bytes, at, next, out),
+                        None if bytes.len() - value > self.max_element => {
+                            self.skip_long_member(at, value, Back::Frames, out)
+                        }
+                        None => Step::NeedMore(at),
+                    },
+                    Err(JsonError::Syntax { .. }) => {
+                        out.trace.ledger.leave_out((value - at) as u64);
+                        self.stray(bytes, value, out)
                     }
-                    Err(JsonError::Cut) => Step::NeedMore(at),
-                    Err(JsonError::Syntax { .. }) => self.stray(bytes, value, out),
                 },
                 Err(JsonError::Cut) if bytes.len() - at > self.max_element => {
                     self.skip_long(at, Back::Frames)
@@ -1074,6 +1243,7 @@ impl Container {
                         b"",
                     );
                 } else {
+                    out.trace.ledger.leave_out(self.offset + end as u64 - start);
                     out.trace.ledger.file(&HUGE_MEMBER, position, b"");
                 }
                 self.state = back.state();
@@ -1083,10 +1253,12 @@ impl Container {
     }
 
     /// After broken syntax: goes to the next `{` after a comma, or where events are lines, at the start of one.
+    #[allow(clippy::too_many_arguments, reason = "the parts of the state, taken apart by the caller")]
     fn resync(
         &mut self,
         bytes: &[u8],
         at: usize,
+        eof: bool,
         start: u64,
         mut ready: bool,
         back: Back,
@@ -1101,6 +1273,24 @@ impl Container {
                     out.trace.ledger.skip_record(&BROKEN_EVENT, position, end - start, &self.broken_example);
                     self.state = back.at_event();
                     return Step::At(index);
+                }
+                b'"' if ready && matches!(back, Back::List { in_object: true, .. }) => {
+                    match is_member_at(bytes, index, eof) {
+                        None => {
+                            self.state = State::Resync { start, ready, back };
+                            return Step::NeedMore(index);
+                        }
+                        Some(true) => {
+                            let end = self.offset + index as u64;
+                            self.rows.seen.n_elements += 1;
+                            let position = Position { byte: start, line: None };
+                            let example = &self.broken_example;
+                            out.trace.ledger.skip_record(&BROKEN_EVENT, position, end - start, example);
+                            self.state = State::Object;
+                            return Step::At(index);
+                        }
+                        Some(false) => ready = false,
+                    }
                 }
                 b'\n' if back == Back::Lines => ready = true,
                 b',' if back != Back::Lines => ready = true,
@@ -1156,9 +1346,22 @@ impl Container {
             }
             Behind::Element => {}
         }
+        let before = at;
         let at = skip_space(bytes, at);
+        frame(before, at, out);
         let Some(byte) = bytes.get(at) else { return Step::NeedMore(at) };
         let next = match byte {
+            // The object was closed too early.
+            b'"' if !self.facts.is_bare_list => match is_member_at(bytes, at, eof) {
+                None => return Step::NeedMore(at),
+                Some(true) => {
+                    self.file_behind_end(out);
+                    self.file(&MEMBER_BEHIND_END, bytes, at, out);
+                    self.state = State::Object;
+                    return Step::At(at);
+                }
+                Some(false) => Behind::Text,
+            },
             // An object without events may be the first line of several.
             b'{' if self.n_lists == 0 && !self.events_not_a_list => {
                 self.state = State::Start;
@@ -1200,6 +1403,12 @@ impl Container {
             out.trace.ledger.file(&TEXT_AFTER_END, Position { byte, line: None }, &[example]);
         }
     }
+}
+
+/// What lies between two places is framing.
+#[inline]
+pub fn frame(from: usize, to: usize, out: &mut TraceBuilder) {
+    out.trace.ledger.frame((to - from) as u64);
 }
 
 #[inline]

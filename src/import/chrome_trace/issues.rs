@@ -15,6 +15,19 @@ issue_kinds! {
     MISSING_COMMA = "missing-comma", Note, "no comma between two events", "";
     EXTRA_COMMA = "extra-comma", Note, "more commas than events", "";
     STRAY_TEXT = "stray-text", Skipped, "text that belongs to no member of the file's object, skipped", "";
+    BROKEN_MEMBER = "broken-member", Skipped,
+        "a member of the file's object is not valid JSON; skipped up to the next list", "";
+    CUT_MEMBER = "cut-member", Skipped, "the file ends inside a member of its object, which is lost", "";
+    MEMBER_BEHIND_END = "member-after-end", Repaired,
+        "the file's object was closed before its last member, read on after that", "";
+    LIST_UNCLOSED = "list-not-closed", Repaired, "a list has no closing bracket before the next one, closed there", "";
+    LIST_UNOPENED = "list-not-opened", Repaired, "a list of events or samples has no opening bracket, read all the same", "";
+    LIST_UNNAMED = "list-without-name", Repaired, "a list of events or samples has no valid name, read all the same", "";
+    LIST_OF_OTHER_NAME = "list-of-other-name", Repaired, "a list of events or samples is not called traceEvents or samples, read all the same",
+        "check the tool that wrote the file";
+    SECOND_LIST = "second-list", Skipped,
+        "a further list of events or samples has another name and was not read, as it may repeat the first",
+        "rename it to traceEvents in a file of its own to read it";
     NOT_AN_ARRAY = "not-an-array", Skipped, "the member should be a list but is none, skipped", "";
     LONG_VALUE = "long-metadata", Note, "metadata value is very long, only its beginning kept", "";
     HUGE_MEMBER = "huge-member", Skipped, "value is too long to be held in memory, skipped", "";

@@ -209,7 +209,7 @@ impl Layouts {
         match self.scan_members(&mut scan, event) {
             Ok(()) => {
                 self.time_digits = scan.time_digits;
-                event.odd_id = scan.odd_id;
+                (event.odd_id, event.has_brackets) = (scan.odd_id, scan.has_brackets);
                 Ok(scan.at)
             }
             Err(stop) => Err(scan.error(stop)),

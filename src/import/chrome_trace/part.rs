@@ -4,7 +4,7 @@
 //! nothing but white space. At anything else the part ends, and the reader of the whole, which knows what to do then, goes on
 //! from there.
 
-use super::container::{Carry, LONG_LINE_BYTES, skip_space};
+use super::container::{Carry, LONG_LINE_BYTES, frame, skip_space};
 use super::layouts::Layouts;
 use super::rows::{Place, Rows, Seen};
 use super::salvage::{may_be_open, swallowed};
@@ -256,10 +256,13 @@ impl ChromePart {
         let mut at = 0;
         let mut event = RawEvent::default();
         loop {
+            let before = at;
             at = skip_space(bytes, at);
+            frame(before, at, &mut self.out);
             match bytes.get(at) {
                 None => break,
                 Some(b',') if !self.after_comma && !self.are_lines => {
+                    frame(at, at + 1, &mut self.out);
                     self.after_comma = true;
                     at += 1;
                 }

@@ -10,9 +10,6 @@ use crate::base::json::JsonError;
 use memchr::{memchr_iter, memmem};
 use std::sync::LazyLock;
 
-/// Arguments and elements that are shorter have hardly swallowed an event.
-const MIN_ARGS_BYTES: usize = 1 << 8;
-const MIN_ELEMENT_BYTES: usize = 1 << 10;
 /// Where an element does not end within so many bytes, events are looked for in these.
 pub const MAX_INTACT_BYTES: usize = 4 << 20;
 /// An element that goes on behind so many bytes is looked at in these first, as most that swallow others show there that they are
@@ -28,21 +25,25 @@ const MAX_SEARCHED_BYTES: usize = 8 << 20;
 /// What stands in the members of an event at the least, besides its phase.
 const OF_EVENTS: u32 = Field::Name.bit() | Field::Ts.bit() | Field::Pid.bit() | Field::Tid.bit();
 
+/// What stands in the members of a sample, besides its weight or its frame.
+const OF_SAMPLES: u32 = Field::Ts.bit() | Field::Tid.bit();
+
 /// Where the first event starts that an element, which was read as `event`, has swallowed; `None` if it has swallowed none. What is
 /// sound is one event, whatever is in it.
+///
+/// An event can only be swallowed by a container that is stepped over: what comes behind a text is always looked at. And it comes with
+/// brackets of its own.
 #[inline]
 pub fn swallowed(event: &RawEvent<'_>, element: &[u8]) -> Option<usize> {
+    if !event.has_brackets {
+        return None;
+    }
     if element.len() > NEAR_BYTES[0]
         && let Some(next) = near_windows(element).find_map(swallowed_near)
     {
         return Some(next);
     }
-    let in_args = event.args.filter(|args| args.len() >= MIN_ARGS_BYTES);
-    if in_args.is_none() && element.len() < MIN_ELEMENT_BYTES {
-        return None;
-    }
-    let n_expected = usize::from(in_args.is_none());
-    PHASES.find_iter(in_args.unwrap_or(element)).nth(n_expected)?;
+    PHASES.find_iter(element).nth(usize::from(event.phase != 0))?;
     swallowed_by(element)
 }
 
@@ -82,17 +83,36 @@ fn is_head_of_event(window: &[u8], at: usize) -> bool {
 }
 
 fn is_event(event: &RawEvent<'_>) -> bool {
-    event.phase.is_ascii_alphabetic() && event.seen & OF_EVENTS != 0
+    let is_phase = event.phase.is_ascii_alphabetic() || matches!(event.phase, b'(' | b')' | b'=');
+    is_phase && event.seen & OF_EVENTS != 0
+}
+
+/// What lists hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListKind {
+    Events,
+    Samples,
+}
+
+/// What a whole object at `at` is an element of, if it is one; `None` if that is not to be told yet.
+pub fn kind_at(bytes: &[u8], at: usize, eof: bool) -> Option<Option<ListKind>> {
+    let window = &bytes[..bytes.len().min(at + MAX_FOUND_BYTES)];
+    match scan_event(window, at) {
+        Ok((event, _)) if is_event(&event) => Some(Some(ListKind::Events)),
+        Ok((event, _)) => {
+            let is_sample = event.phase == 0
+                && event.seen & OF_SAMPLES == OF_SAMPLES
+                && event.seen & (Field::Weight.bit() | Field::StartFrame.bit()) != 0;
+            Some(is_sample.then_some(ListKind::Samples))
+        }
+        Err(JsonError::Cut) if !eof && window.len() < at + MAX_FOUND_BYTES => None,
+        Err(_) => Some(None),
+    }
 }
 
 /// Whether a whole event starts at `at`; `None` if that is not to be told yet.
 pub fn is_event_at(bytes: &[u8], at: usize, eof: bool) -> Option<bool> {
-    let window = &bytes[..bytes.len().min(at + MAX_FOUND_BYTES)];
-    match scan_event(window, at) {
-        Ok((event, _)) => Some(is_event(&event)),
-        Err(JsonError::Cut) if !eof && window.len() < at + MAX_FOUND_BYTES => None,
-        Err(_) => Some(false),
-    }
+    kind_at(bytes, at, eof).map(|kind| kind == Some(ListKind::Events))
 }
 
 /// What may come next in JSON.
@@ -230,6 +250,43 @@ fn is_behind_event(bytes: &[u8]) -> bool {
     let mut before = bytes.iter().rev();
     let last = before.find(|byte| **byte == b'\n' || !byte.is_ascii_whitespace());
     matches!(last, Some(b'\n' | b','))
+}
+
+/// Members of the file's object that a trace is made of.
+const MEMBERS: [&[u8]; 3] = [b"\"traceEvents\"", b"\"samples\"", b"\"stackFrames\""];
+
+/// Whether a member that a trace is made of starts at `at`: its key, and a bracket. `None` if that is not to be told yet.
+pub fn is_member_at(bytes: &[u8], at: usize, eof: bool) -> Option<bool> {
+    let rest = bytes.get(at..).unwrap_or_default();
+    for key in MEMBERS {
+        if rest.len() < key.len() && key.starts_with(rest) {
+            return eof.then_some(false);
+        }
+        if rest.starts_with(key) {
+            let colon = skip_space(bytes, at + key.len());
+            return match bytes.get(colon) {
+                None => eof.then_some(false),
+                Some(b':') => match bytes.get(skip_space(bytes, colon + 1)) {
+                    None => eof.then_some(false),
+                    Some(byte) => Some(matches!(byte, b'[' | b'{')),
+                },
+                Some(_) => Some(false),
+            };
+        }
+    }
+    Some(false)
+}
+
+/// Where the next member of the file's object starts that a trace is made of, in a value from `at` on that is broken before that.
+pub fn next_member(bytes: &[u8], at: usize) -> Option<usize> {
+    let value = bytes.get(at..)?;
+    let places = MEMBERS.iter().filter_map(|key| {
+        let mut places = memmem::find_iter(value, key).map(|place| at + place);
+        places.find(|place| is_member_at(bytes, *place, true) == Some(true)).map(|place| (place, key.len()))
+    });
+    let (place, len) = places.min()?;
+    // In JSON that is sound, a list of that name is a part of the value.
+    first_error(&bytes[at..place + len + 1]).map(|_| place)
 }
 
 /// The first byte that is not blank.

@@ -4,7 +4,7 @@
 //! object ends. It keeps no state and knows nothing of what lies around the object, so that parts of a file can be
 //! scanned apart. Members it does not know are stepped over; `args` is not looked into.
 
-use crate::base::json::{JsonError, Number, RawStr, skip_container, unescape_to_string};
+use crate::base::json::{JsonError, Number, RawStr, skip_and_watch, unescape_to_string};
 use crate::base::time::parse_ns;
 use memchr::memchr2;
 use wide::u8x16;
@@ -66,6 +66,8 @@ pub struct RawEvent<'a> {
     pub wrong_type: bool,
     /// An id had a fraction, which was cut off, or was neither a number nor a text, and counts as absent.
     pub odd_id: bool,
+    /// There are brackets within a container that was stepped over. Only then it may hold other events.
+    pub has_brackets: bool,
     /// A known key is there more than once.
     pub repeated: bool,
     /// The known keys met so far, one bit each.
@@ -120,7 +122,7 @@ impl RawEvent<'_> {
         (self.ts, self.dur) = (Time::Absent, Time::Absent);
         (self.pid, self.tid, self.id) = (RawId::Absent, RawId::Absent, RawId::Absent);
         (self.name, self.cat, self.args) = (None, None, None);
-        self.wrong_type = false;
+        (self.wrong_type, self.has_brackets) = (false, false);
         (self.odd_id, self.repeated, self.seen) = (false, false, 0);
         self.cat_number = 0;
         (self.n_keys, self.key_order) = (0, 0);
@@ -230,7 +232,7 @@ pub fn scan_headless(bytes: &[u8], at: usize) -> Result<(RawEvent<'_>, usize), J
     let mut event = RawEvent::default();
     match scan_members(&mut scan, &mut event) {
         Ok(()) => {
-            event.odd_id = scan.odd_id;
+            (event.odd_id, event.has_brackets) = (scan.odd_id, scan.has_brackets);
             Ok((event, scan.at))
         }
         Err(stop) => Err(scan.error(stop)),
@@ -325,13 +327,15 @@ pub(super) struct Scan<'a> {
     pub time_digits: usize,
     /// See [`RawEvent::odd_id`].
     pub odd_id: bool,
+    /// See [`RawEvent::has_brackets`].
+    pub has_brackets: bool,
     /// What stood not where it should at [`Stop::Syntax`].
     expected: &'static str,
 }
 
 impl<'a> Scan<'a> {
     pub(super) fn new(bytes: &'a [u8], at: usize) -> Scan<'a> {
-        Scan { bytes, at, time_digits: 0, odd_id: false, expected: "" }
+        Scan { bytes, at, time_digits: 0, odd_id: false, has_brackets: false, expected: "" }
     }
 
     /// What `stop` means at the current place.
@@ -449,7 +453,9 @@ impl<'a> Scan<'a> {
     /// Steps over a container, however deep. Only brackets and strings are looked at.
     fn skip_container(&mut self) -> Result<&'a [u8], Stop> {
         let start = self.at;
-        self.at = skip_container(self.bytes, start).map_err(|_| Stop::Cut)?;
+        let skipped = skip_and_watch(self.bytes, start).map_err(|_| Stop::Cut)?;
+        self.at = skipped.end;
+        self.has_brackets |= skipped.has_brackets;
         Ok(&self.bytes[start..self.at])
     }
 

@@ -19,6 +19,8 @@ struct Keys {
     has_place: bool,
     has_args: bool,
     has_trace_events: bool,
+    /// A member is a list that starts with an event, whatever it is called.
+    has_event_list: bool,
     /// A top-level key that goes with `traceEvents`.
     has_container_key: bool,
     has_foreign_key: bool,
@@ -29,12 +31,30 @@ struct Keys {
 /// Walks the keys of the object at `at` up to its end, an error, or the key that decides.
 fn keys_of(bytes: &[u8], at: usize) -> Keys {
     let mut keys = Keys::default();
-    keys.end = walk(bytes, at + 1, &mut keys).transpose();
+    keys.end = walk(bytes, at + 1, &mut keys, false).transpose();
     keys
 }
 
+/// The same, looking also for a list of events that has another name than it should.
+fn keys_and_lists_of(bytes: &[u8], at: usize) -> Keys {
+    let mut keys = Keys::default();
+    keys.end = walk(bytes, at + 1, &mut keys, true).transpose();
+    keys
+}
+
+/// Whether the value at `at` is a list that starts with an event.
+fn is_event_list(bytes: &[u8], at: usize) -> bool {
+    let first = skip_space(bytes, at + 1);
+    bytes.get(at) == Some(&b'[') && bytes.get(first) == Some(&b'{') && keys_of(bytes, first).end.is_none()
+}
+
 /// `None`: decided before the end.
-fn walk(bytes: &[u8], mut at: usize, keys: &mut Keys) -> Result<Option<usize>, JsonError> {
+fn walk(
+    bytes: &[u8],
+    mut at: usize,
+    keys: &mut Keys,
+    looks_for_lists: bool,
+) -> Result<Option<usize>, JsonError> {
     loop {
         at = skip_space(bytes, at);
         match bytes.get(at) {
@@ -79,7 +99,12 @@ fn walk(bytes: &[u8], mut at: usize, keys: &mut Keys) -> Result<Option<usize>, J
         if keys.has_phase && keys.n_event_keys > 0 {
             return Ok(None);
         }
-        at = skip_value(bytes, skip_space(bytes, at + 1))?;
+        let value = skip_space(bytes, at + 1);
+        if looks_for_lists && is_event_list(bytes, value) {
+            keys.has_event_list = true;
+            return Ok(None);
+        }
+        at = skip_value(bytes, value)?;
     }
 }
 
@@ -101,8 +126,8 @@ pub fn is_container_key(key: &[u8]) -> bool {
 /// Whether the object at the start of `window` is an event, rather than the object around all events; `None` if the
 /// window has to be longer to know. `complete`: it can not be longer.
 pub fn is_event(window: &[u8], complete: bool) -> Option<bool> {
-    let keys = keys_of(window, 0);
-    if keys.has_trace_events {
+    let keys = keys_and_lists_of(window, 0);
+    if keys.has_trace_events || keys.has_event_list {
         return Some(false);
     }
     match keys.end {
@@ -116,8 +141,18 @@ pub fn is_event(window: &[u8], complete: bool) -> Option<bool> {
             complete.then_some(keys.has_phase || (keys.has_args && !keys.has_container_key))
         }
         // Broken: take it for an event if it has the look of one.
-        Some(Err(JsonError::Syntax { .. })) => complete.then(|| looks_like_events(window)),
+        Some(Err(JsonError::Syntax { .. })) => {
+            complete.then(|| looks_like_events(window) && !is_around_events(window))
+        }
     }
+}
+
+/// Whether the first phase stands in an object of its own, which is the first element of a list, and not in the object at the start.
+fn is_around_events(window: &[u8]) -> bool {
+    let Some(phase) = memmem::find(window, b"\"ph\"") else { return false };
+    let before = &window[..phase];
+    let Some(brace) = memchr::memrchr2(b'{', b'}', before) else { return false };
+    before[brace] == b'{' && before[..brace].trim_ascii_end().ends_with(b"[")
 }
 
 fn looks_like_events(bytes: &[u8]) -> bool {
@@ -153,9 +188,12 @@ fn sniff_behind_text(bytes: &[u8]) -> Confidence {
 }
 
 fn sniff_object(bytes: &[u8], at: usize) -> Confidence {
-    let keys = keys_of(bytes, at);
+    let keys = keys_and_lists_of(bytes, at);
     if keys.has_trace_events {
         return Confidence::Certain;
+    }
+    if keys.has_event_list {
+        return Confidence::Likely;
     }
     match keys.end {
         None => Confidence::Certain,

@@ -87,7 +87,7 @@ impl Reader for MemrayReader {
     fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
         out.trace.ledger.record_noun = "records".into();
         if self.is_closed {
-            self.look_behind_end(bytes);
+            self.look_behind_end(bytes, out);
         }
         self.n_bytes += bytes.len() as u64;
         if self.is_closed || self.is_damaged {
@@ -139,6 +139,7 @@ impl MemrayReader {
                     if self.decoder.header().is_some_and(|header| header.file_format != 0) {
                         return Err(aggregated());
                     }
+                    self.frame(out);
                 }
                 Next::Version(version) => return Err(unknown_version(version)),
                 Next::Allocation(allocation) => {
@@ -166,14 +167,14 @@ impl MemrayReader {
                         out.trace.ledger.file(kind, at, b"");
                     }
                 }
-                Next::Padding => {}
+                Next::Padding => self.frame(out),
                 Next::End => {
                     self.keep(out);
                     self.is_closed = true;
                     let (_, end) = self.decoder.last_record();
                     let (rest, n_bytes) = (self.decoder.rest().to_vec(), self.n_bytes);
                     self.n_bytes = end;
-                    self.look_behind_end(&rest);
+                    self.look_behind_end(&rest, out);
                     self.n_bytes = n_bytes;
                     return Ok(());
                 }
@@ -183,6 +184,12 @@ impl MemrayReader {
                 }
             }
         }
+    }
+
+    /// What was read is no record.
+    fn frame(&self, out: &mut TraceBuilder) {
+        let (start, end) = self.decoder.last_record();
+        out.trace.ledger.frame(end - start);
     }
 
     fn keep(&self, out: &mut TraceBuilder) {
@@ -233,11 +240,15 @@ impl MemrayReader {
     }
 
     /// Files of memory maps are filled up with zeros; anything else behind the end is worth a word.
-    fn look_behind_end(&mut self, bytes: &[u8]) {
-        if self.trailing.is_none()
-            && let Some(at) = bytes.iter().position(|byte| *byte != 0)
-        {
-            self.trailing = Some(self.n_bytes + at as u64);
+    fn look_behind_end(&mut self, bytes: &[u8], out: &mut TraceBuilder) {
+        let n_zeros = match self.trailing {
+            None => bytes.iter().take_while(|byte| **byte == 0).count(),
+            Some(_) => 0,
+        };
+        out.trace.ledger.frame(n_zeros as u64);
+        out.trace.ledger.leave_out((bytes.len() - n_zeros) as u64);
+        if n_zeros < bytes.len() {
+            self.trailing.get_or_insert(self.n_bytes + n_zeros as u64);
         }
     }
 

@@ -97,15 +97,20 @@ impl Reader for ParquetReader {
 
     fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
         out.trace.ledger.record_noun = "rows".into();
-        if let Some(groups) = self.begun(out) {
+        let read = if let Some(groups) = self.begun(out) {
             groups.read_until(u64::MAX, out);
             groups.describe(out);
-            return Ok(());
-        }
-        match self.content.take() {
-            Some(content) => read(content, out),
-            None => read(std::mem::take(&mut self.kept).as_slice(), out),
-        }
+            Ok(())
+        } else {
+            match self.content.take() {
+                Some(content) => read(content, out),
+                None => read(std::mem::take(&mut self.kept).as_slice(), out),
+            }
+        };
+        // The end of the file says where all rows lie; what lies elsewhere are that end, indexes and filters.
+        let ledger = &mut out.trace.ledger;
+        ledger.frame(ledger.unaccounted_bytes());
+        read
     }
 
     fn snapshot(&self, out: &mut TraceBuilder) {

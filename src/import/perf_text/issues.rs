@@ -10,6 +10,10 @@ issue_kinds! {
         "line is longer than 1 MiB, skipped", "check that lines end with LF, CRLF or CR";
     OUT_OF_RANGE = "perf-out-of-range", Skipped,
         "time or address needs more than 64 bits, line skipped", "", 5;
+    SEVERAL_SAMPLES = "perf-several-samples", Repaired,
+        "line holds several samples, as a line end before one was lost; each is read", "", 5;
+    SEVERAL_UNCLEAR = "perf-several-unclear", Skipped,
+        "line holds several samples, and where the second starts is ambiguous; skipped", "", 5;
     COMMENT = "perf-comment", Note, "header lines of perf are not read", "";
     CALL_CHAIN = "perf-call-chain", Note,
         "frames of call chains are not read, only the sample above them", "";

@@ -103,6 +103,31 @@ impl Samples {
         }
     }
 
+    /// A line with several samples, the further ones of which start at `starts`: each is a record.
+    fn read_several(&mut self, line: Line<'_>, starts: &[usize], out: &mut TraceBuilder) {
+        let at = |place: usize| Position { byte: line.offset + place as u64, line: Some(line.number) };
+        out.trace.ledger.file(&SEVERAL_SAMPLES, at(0), line.bytes);
+        let ends = starts.iter().copied().chain([line.bytes.len()]);
+        let mut start = 0;
+        for end in ends {
+            let part = line.bytes.get(start..end).unwrap_or_default();
+            match tolerant::parse(part) {
+                Some(Ok(sample)) => {
+                    out.trace.ledger.repair(part.len() as u64);
+                    if sample.is_negative_thread {
+                        out.trace.ledger.file(&NEGATIVE_THREAD, at(start), part);
+                    }
+                    self.push(&sample, out);
+                }
+                Some(Err(Problem::OutOfRange)) => {
+                    out.trace.ledger.skip_record(&OUT_OF_RANGE, at(start), part.len() as u64, part);
+                }
+                None => out.trace.ledger.skip_record(&NOT_A_SAMPLE, at(start), part.len() as u64, part),
+            }
+            start = end;
+        }
+    }
+
     fn push(&mut self, sample: &Sample<'_>, out: &mut TraceBuilder) {
         let strings = &mut out.trace.strings;
         let symbol = self.text(sample.symbol, strings);
@@ -138,15 +163,27 @@ impl LineRows for Samples {
             out.trace.ledger.skip_record(&TOO_LONG, at, line.text_bytes, line.bytes);
             return;
         }
+        if self.grammar == Grammar::Tolerant && !matches!(line.bytes.first(), Some(b'#' | b'\t')) {
+            match tolerant::further_samples(line.bytes) {
+                Some(starts) if starts.is_empty() => {}
+                Some(starts) => return self.read_several(line, &starts, out),
+                None => {
+                    out.trace.ledger.skip_record(&SEVERAL_UNCLEAR, at, line.text_bytes, line.bytes);
+                    return;
+                }
+            }
+        }
         let parsed = match self.grammar {
             Grammar::Seed => seed::parse(line.bytes),
             Grammar::Tolerant => match line.bytes.first() {
                 Some(b'#') => {
                     out.trace.ledger.file(&COMMENT, at, line.bytes);
+                    out.trace.ledger.frame(line.text_bytes);
                     return;
                 }
                 Some(b'\t') if !line.bytes.iter().all(|byte| is_blank(*byte)) => {
                     out.trace.ledger.file(&CALL_CHAIN, at, line.bytes);
+                    out.trace.ledger.frame(line.text_bytes);
                     return;
                 }
                 _ => tolerant::parse(line.bytes),

@@ -11,7 +11,7 @@
 
 use super::sample::{Problem, Sample, address_of, is_blank, nanoseconds};
 use super::seed::is_store_event;
-use memchr::{memchr, memchr_iter, memrchr_iter};
+use memchr::{memchr, memchr_iter, memrchr, memrchr_iter};
 
 /// The sample of a line that is no comment and no frame; `None` if it is none.
 pub fn parse(line: &[u8]) -> Option<Result<Sample<'_>, Problem>> {
@@ -28,6 +28,44 @@ pub fn parse(line: &[u8]) -> Option<Result<Sample<'_>, Problem>> {
             return None;
         }
         at_time(head, seconds, fraction, after)
+    })
+}
+
+/// Where further samples start in a line, of which the line ends before them were lost: behind the object that ends the one before. Empty
+/// for lines with one sample or none; `None` if where they start cannot be told.
+pub fn further_samples(line: &[u8]) -> Option<Vec<usize>> {
+    let mut marks = times(line);
+    let Some((mut before, _)) = marks.next() else { return Some(Vec::new()) };
+    let mut starts = Vec::new();
+    for (colon, thread) in marks {
+        let end = memrchr(b')', line.get(before..thread)?)?;
+        starts.push(before + end + 1);
+        before = colon;
+    }
+    Some(starts)
+}
+
+/// Places of the colons behind the times of samples, and of the threads before them.
+fn times(line: &[u8]) -> impl Iterator<Item = (usize, usize)> + '_ {
+    memchr_iter(b':', line).filter_map(|colon| {
+        let is_near = line[..colon].last().is_some_and(u8::is_ascii_digit)
+            && line.get(colon + 1).is_some_and(|byte| is_blank(*byte));
+        if !is_near {
+            return None;
+        }
+        let (before, _) = split_digits_off(&line[..colon]);
+        let (head, seconds) = split_digits_off(before.strip_suffix(b".")?);
+        if seconds.is_empty() || head.last().is_some_and(|byte| !is_blank(*byte)) {
+            return None;
+        }
+        let (mut rest, mut word) = last_word(trim_end(head));
+        if word.starts_with(b"[") && word.ends_with(b"]") {
+            (rest, word) = last_word(rest);
+        }
+        thread_of(word)?;
+        // The word stands behind what is before it and blanks.
+        let blanks = trim_start(&line[rest.len()..]);
+        Some((colon, line.len() - blanks.len()))
     })
 }
 

@@ -230,7 +230,7 @@ impl Records {
         let place = Place { byte: line.offset + (mark + blanks) as u64, line: line.number };
         let ledger = &mut out.trace.ledger;
         if line.too_long {
-            ledger.skip_record(&LINE_TOO_LONG, place.position(), line.file_bytes, bytes);
+            ledger.skip_record(&LINE_TOO_LONG, place.position(), line.text_bytes, bytes);
             return;
         }
         if bytes.is_empty() {
