@@ -4,6 +4,7 @@ use super::annotation::{Annotation, Phase};
 use super::kind::{Kind, Kinds};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
+use crate::gpu::phases::PhaseRule;
 use crate::trace::Trace;
 use crate::trace::tracks::ProcessId;
 
@@ -35,7 +36,7 @@ pub const NO_STEP: u32 = u32::MAX;
 
 impl Steps {
     /// Finds the steps. Where steps lie in each other, those that say what was done are taken, and of such the outer ones.
-    pub fn new(trace: &Trace, kinds: &Kinds) -> Steps {
+    pub fn new(trace: &Trace, kinds: &Kinds, phases: &[PhaseRule]) -> Steps {
         let slices = &trace.slices;
         let mut known: HashMap<StringId, Option<Annotation>> = HashMap::default();
         let mut steps: Vec<Step> = Vec::new();
@@ -50,7 +51,7 @@ impl Steps {
             let what = *known.entry(name).or_insert_with(|| {
                 let text = trace.strings.get(name);
                 (kind == Kind::Annotation || text.starts_with("ProfilerStep#"))
-                    .then(|| Annotation::parse(text))
+                    .then(|| Annotation::parse(text, phases))
                     .flatten()
             });
             if what.is_none() && kind == Kind::Annotation {
