@@ -1,6 +1,6 @@
 //! Steps of a server or a training loop: ranges on the CPU that tell by their names that they are one.
 
-use super::annotation::{Annotation, Phase};
+use super::annotation::{Annotation, Phase, unknown_word};
 use super::kind::{Kind, Kinds};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -19,6 +19,17 @@ pub struct Step {
     pub start: i64,
     pub end: i64,
     pub process: Option<ProcessId>,
+}
+
+impl Step {
+    /// Its phase for people; the word of the annotation where no rule knows it.
+    pub fn phase<'a>(&self, trace: &'a Trace) -> &'a str {
+        let word = match self.what.phase {
+            Phase::Unknown => unknown_word(trace.strings.get_opt(self.name).unwrap_or("")),
+            _ => None,
+        };
+        word.unwrap_or(self.what.phase.name())
+    }
 }
 
 /// All steps of a trace, in order of their starts.

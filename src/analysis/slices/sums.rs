@@ -84,6 +84,13 @@ impl<'a> SliceSums<'a> {
         of_trace.rows.iter().map(number).collect()
     }
 
+    /// Of all slices of the name, category and class of one, in the trace of that number; `None` where slices were let go of.
+    pub fn of_slice(&self, trace: usize, slice: usize) -> Option<&Sums> {
+        let (numbers, rows) = self.rows.get(trace)?;
+        let row = numbers.get(*rows.get(slice)? as usize)?;
+        self.all.get(*row as usize).map(|row| &row.sums)
+    }
+
     /// What shares of self time are of, in all reports: the self time of all slices of threads but for those that
     /// [`SliceSums::inner`] is without; of all of them if there are no others.
     pub fn self_total(&self) -> i64 {
