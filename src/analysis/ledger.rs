@@ -2,7 +2,8 @@
 
 use crate::base::units::Unit;
 use crate::report::{Column, Facts, Report, Table, TextCells};
-use crate::trace::{Ledger, Run, Severity, SourceInfo};
+use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
+use crate::trace::{IssueKind, Ledger, Run, Severity, SourceInfo};
 
 /// What the files say of themselves, a list a file.
 pub fn source_facts(run: &Run, format_title: &dyn Fn(&str) -> String) -> Vec<Facts> {
@@ -33,7 +34,11 @@ pub fn report(run: &Run) -> Report {
         add_file(&mut report, title, &trace.ledger);
     }
     let severity = run.traces.iter().filter_map(|trace| trace.ledger.severity()).max();
+    let has = |kind: &IssueKind| run.traces.iter().any(|trace| trace.ledger.count_of(kind.code) > 0);
     report.summary = match severity {
+        // That all of it was read says nothing about what it is worth.
+        _ if has(&RUN_CONTAMINATED) => "The run is contaminated: it was disturbed while it was measured.",
+        _ if has(&MANIFEST_DIFFERS) => "Files of the run directory are not as its manifest says.",
         None => "Everything was read; nothing was odd.",
         Some(Severity::Note) => "Everything was read as it stands; see the notes.",
         Some(Severity::Repaired) => "Everything was read; some of it was changed in a stated way.",

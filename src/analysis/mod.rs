@@ -23,6 +23,7 @@ pub mod hot_frames;
 pub mod ledger;
 pub mod longest;
 pub mod memory_query;
+pub mod memray;
 pub mod mrm;
 pub mod mrm_config;
 pub mod mrm_kv;
@@ -46,6 +47,7 @@ use std::cell::OnceCell;
 pub const ANALYSES: &[&AnalysisInfo] = &[
     &sway_summary::INFO,
     &hot_frames::INFO,
+    &memray::INFO,
     &mrm::INFO,
     &mrm_kv::INFO,
     &mrm_time::INFO,
@@ -322,6 +324,9 @@ fn applying(run: &Run) -> impl Iterator<Item = &'static AnalysisInfo> + use<> {
     let mut analyses: Vec<_> = ANALYSES.iter().copied().filter(|analysis| (analysis.applies)(run)).collect();
     if mrm_run::has_several(run) {
         analyses.sort_by_key(|analysis| analysis.id != mrm_run::INFO.id);
+    } else if !gpu_breakdown::has_work(run) {
+        // Without GPU work, what there is comes before reports that are made for it.
+        analyses.sort_by_key(|analysis| analysis.id.starts_with("gpu-") && analysis.id != gpu_ranks::INFO.id);
     }
     analyses.into_iter()
 }

@@ -22,7 +22,7 @@ impl OwnTable {
     /// Those that a report is made with.
     pub fn of_report(id: &str) -> &'static [OwnTable] {
         match id {
-            "gpu-kernels" => &[OwnTable::KernelRules],
+            "gpu-kernels" | "gpu-breakdown" => &[OwnTable::KernelRules],
             "gpu-ops" => &[OwnTable::Peaks],
             "gpu-critical-path" => &[OwnTable::Path],
             "mrm" => &[

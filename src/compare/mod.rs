@@ -21,8 +21,8 @@ pub mod tables;
 mod words;
 
 use crate::analysis::{self, Context, Found, Query};
-use crate::base::units::{Unit, counted};
-use crate::report::{Document, Facts, Report, Table};
+use crate::base::units::{Unit, counted, format_ns};
+use crate::report::{Block, Document, Facts, Note, NoteLevel, Report, Table};
 use crate::trace::Run;
 use gpu::side::GpuSide;
 use repeats::Repeats;
@@ -61,10 +61,21 @@ pub struct Digest {
     pub ledger: Report,
     /// Tables that can be compared, with the columns that are, by the reports they are of.
     pub reports: Vec<Report>,
+    /// How profiles of Python were sampled, each way once.
+    pub sampling: Vec<Sampling>,
     /// `None` where there is nothing of a GPU.
     pub gpu: Option<GpuSide>,
     /// Where a side has several files that are runs of the same: what each says by itself, see `repeats`.
     pub each: Vec<Vec<Report>>,
+}
+
+/// How a profile counted: what its numbers are numbers of.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Sampling {
+    /// Which threads were counted; `None` where the file doesn't say.
+    pub mode: Option<String>,
+    /// Between two samples; `None` where the file doesn't say.
+    pub interval_us: Option<u64>,
 }
 
 /// A number that a limit can be set on.
@@ -95,6 +106,8 @@ pub struct Comparison {
 pub enum Problem {
     /// They are of different kinds: what A holds, what B holds.
     Unlike(String, String),
+    /// They count different things: the modes of A and of B.
+    UnlikeModes(String, String),
     /// No step is of the phase that was asked for; the phases of A and of B.
     NoSuchPhase(&'static str, String, String),
 }
@@ -107,6 +120,9 @@ impl std::fmt::Display for Problem {
                     f,
                     "these are traces of different kinds, which have nothing to compare: A holds {a}, B holds {b}"
                 )
+            }
+            Problem::UnlikeModes(a, b) => {
+                write!(f, "profiles of different modes count different things: A is {a}, B is {b}")
             }
             Problem::NoSuchPhase(phase, a, b) => {
                 write!(f, "no {phase} steps to compare: steps of A are {a}, steps of B are {b}")
@@ -142,6 +158,7 @@ impl Digest {
             source: document.source,
             ledger: document.ledger,
             reports: kept,
+            sampling: sampling(run),
             gpu: GpuSide::of(context.gpu()),
             each,
         }
@@ -180,6 +197,60 @@ impl Digest {
     }
 }
 
+fn sampling(run: &Run) -> Vec<Sampling> {
+    let mut all: Vec<Sampling> = Vec::new();
+    for profile in run.traces.iter().flat_map(|trace| trace.profiles.iter()) {
+        let own = Sampling { mode: profile.mode.clone(), interval_us: profile.sample_interval_us };
+        if !all.contains(&own) {
+            all.push(own);
+        }
+    }
+    all
+}
+
+/// An error where samples of A and of B are of different things; a warning where they were taken at different rates, or where nobody
+/// says of what they are.
+fn unlike_sampling(a: &Digest, b: &Digest) -> Result<Option<String>, Problem> {
+    let modes = |side: &Digest| {
+        let mut modes: Vec<&str> =
+            side.sampling.iter().map(|own| own.mode.as_deref().unwrap_or("not stated")).collect();
+        modes.sort_unstable();
+        modes.dedup();
+        modes.join(", ")
+    };
+    let intervals = |side: &Digest| {
+        let interval = |own: &Sampling| match own.interval_us {
+            Some(us) => format_ns(i64::try_from(us).unwrap_or(i64::MAX).saturating_mul(1000)),
+            None => "not stated".to_string(),
+        };
+        let mut intervals: Vec<String> = side.sampling.iter().map(interval).collect();
+        intervals.sort_unstable();
+        intervals.dedup();
+        intervals.join(", ")
+    };
+    if a.sampling.is_empty() || b.sampling.is_empty() {
+        return Ok(None);
+    }
+    let of_modes = [modes(a), modes(b)];
+    if of_modes[0] != of_modes[1] {
+        let is_known = |side: &Digest| side.sampling.iter().all(|own| own.mode.is_some());
+        let [in_a, in_b] = of_modes;
+        if is_known(a) && is_known(b) {
+            return Err(Problem::UnlikeModes(in_a, in_b));
+        }
+        return Ok(Some(format!(
+            "The modes of A ({in_a}) and B ({in_b}) may differ, so counts may not compare."
+        )));
+    }
+    let of_intervals = [intervals(a), intervals(b)];
+    Ok((of_intervals[0] != of_intervals[1]).then(|| {
+        format!(
+            "A was sampled every {}, B every {}: compare shares and thread time, not samples.",
+            of_intervals[0], of_intervals[1]
+        )
+    }))
+}
+
 /// A report with nothing but what can be compared of it.
 fn comparable(report: &Report) -> Option<Report> {
     let mut out = Report { blocks: Vec::new(), ..report.clone() };
@@ -192,6 +263,7 @@ pub fn compare(a: &Digest, b: &Digest, query: &CompareQuery) -> Result<Compariso
     if !a.is_like(b) {
         return Err(Problem::Unlike(a.kinds(), b.kinds()));
     }
+    let unlike_sampling = unlike_sampling(a, b)?;
     let title = format!("A: {} against B: {}", a.label(), b.label());
     let mut comparison = Comparison { title, ..Comparison::default() };
     if a.gpu.is_some() || b.gpu.is_some() {
@@ -202,6 +274,14 @@ pub fn compare(a: &Digest, b: &Digest, query: &CompareQuery) -> Result<Compariso
     for report in reports.filter(|report| !IN_GPU_REPORT.contains(&&*report.id)) {
         let pair = [a.report(&report.id), b.report(&report.id)];
         general(report, pair, [a, b], &mut comparison);
+    }
+    if let Some(warning) = unlike_sampling {
+        let id = compared_id(analysis::hot_frames::INFO.id);
+        let is_of_profiles = |report: &&mut Report| report.id == id;
+        if let Some(report) = comparison.reports.iter_mut().find(is_of_profiles) {
+            report.summary = format!("{warning} {}", report.summary);
+            report.blocks.insert(0, Block::Note(Note { level: NoteLevel::Warning, text: warning }));
+        }
     }
     if comparison.reports.is_empty() {
         let mut report = Report::new("compare", "A against B");

@@ -178,6 +178,7 @@ impl From<Problem> for Failure {
     fn from(problem: Problem) -> Failure {
         let (code, hint) = match &problem {
             Problem::Unlike(..) => ("unlike", "compare traces of one kind"),
+            Problem::UnlikeModes(..) => ("unlike-modes", "profile both sides in one mode"),
             Problem::NoSuchPhase(..) => ("no-such-phase", "compare all steps"),
         };
         Failure { code: code.to_string(), what: problem.to_string(), hint: hint.to_string() }

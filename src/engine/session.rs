@@ -8,6 +8,7 @@ use super::protocol::{
 use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, ledger_view, report_view, stem_of, together};
 use crate::analysis::gpu::facts::RunFacts;
+use crate::analysis::mrm;
 use crate::analysis::{self, Found, Query};
 use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
@@ -460,6 +461,7 @@ impl Session {
                 }
                 trace.beside = files;
             }
+            mrm::trust::file_issues(&mut trace);
             self.set_trace(trace, extent);
         }
         Ok(())

@@ -5,6 +5,7 @@
 //! A name costs a few microseconds: it is looked through once for all words of all rules.
 
 use crate::gpu::names;
+use crate::gpu::phases::{Part as StepPart, PhaseRule, StepPhase};
 use std::cell::OnceCell;
 use std::fmt;
 use std::sync::OnceLock;
@@ -126,6 +127,7 @@ pub struct Rules {
     rules: Vec<Rule>,
     /// For rules that name none.
     libraries: Vec<Library>,
+    phases: Vec<PhaseRule>,
     words: Words,
 }
 
@@ -194,7 +196,13 @@ impl Default for Rules {
     /// No rules: everything is [`OTHER`].
     fn default() -> Self {
         let other = OperationInfo { name: OTHER.to_string(), kind: Kind::Compute };
-        Rules { operations: vec![other], rules: Vec::new(), libraries: Vec::new(), words: Words::default() }
+        Rules {
+            operations: vec![other],
+            rules: Vec::new(),
+            libraries: Vec::new(),
+            phases: Vec::new(),
+            words: Words::default(),
+        }
     }
 }
 
@@ -212,7 +220,7 @@ impl Rules {
 
     /// These rules with those of `text` before them, which may use and declare operations.
     pub fn with(&self, text: &str) -> Result<Rules, Vec<RuleError>> {
-        let mut all = Rules { rules: Vec::new(), libraries: Vec::new(), ..self.clone() };
+        let mut all = Rules { rules: Vec::new(), libraries: Vec::new(), phases: Vec::new(), ..self.clone() };
         let mut errors = Vec::new();
         for (at, line) in text.lines().enumerate() {
             let line_number = at as u32 + 1;
@@ -225,6 +233,7 @@ impl Rules {
         }
         all.rules.extend(self.rules.iter().cloned());
         all.libraries.extend(self.libraries.iter().cloned());
+        all.phases.extend(self.phases.iter().cloned());
         all.words.index();
         Ok(all)
     }
@@ -252,6 +261,11 @@ impl Rules {
     /// All operations, in the order of their numbers.
     pub fn operations(&self) -> impl Iterator<Item = Operation<'_>> {
         self.operations.iter().enumerate().map(|(id, info)| Operation { id: id as u16, info })
+    }
+
+    /// Phases of steps; the first rule that fits wins.
+    pub fn phases(&self) -> &[PhaseRule] {
+        &self.phases
     }
 
     /// How many rules there are.
@@ -308,6 +322,11 @@ impl Rules {
                 "a library is declared with its name and conditions".to_string(),
                 "write for instance “library | Ours | space has ours”".to_string(),
             )),
+            ["phase", phase, condition] => self.add_phase(phase, condition),
+            ["phase", ..] => Err((
+                "a phase rule has a phase and a condition".to_string(),
+                "write for instance “phase | decode | step is TARGET_VERIFY”".to_string(),
+            )),
             [operation, family, library, conditions] => {
                 self.add_rule(operation, family, library, conditions, number)
             }
@@ -339,6 +358,22 @@ impl Rules {
                 Ok(())
             }
         }
+    }
+
+    fn add_phase(&mut self, phase: &str, condition: &str) -> Result<(), Problem> {
+        let phase = choose("phase", phase, &StepPhase::ALL)?;
+        let mut words = condition.split_whitespace();
+        let part = [words.next(), words.next()].map(|word| word.unwrap_or("")).join(" ");
+        let part = choose("condition on steps", part.trim(), &StepPart::ALL)?;
+        let words: Vec<String> = words.map(str::to_string).collect();
+        if words.is_empty() {
+            return Err((
+                "the condition has no words".to_string(),
+                "write for instance “step is TARGET_VERIFY”".to_string(),
+            ));
+        }
+        self.phases.push(PhaseRule { phase, part, words });
+        Ok(())
     }
 
     fn add_rule(

@@ -13,4 +13,5 @@ pub mod op_args;
 pub mod op_category;
 pub mod op_work;
 pub mod peaks;
+pub mod phases;
 pub mod reference;

@@ -24,6 +24,7 @@ pub mod profiles;
 pub mod samples;
 pub mod scoring_calls;
 pub mod slices;
+pub mod summaries;
 pub mod sums;
 pub mod tracks;
 pub mod wire;

@@ -67,6 +67,8 @@ pub enum Class {
     Async,
     State,
     Instant,
+    /// Sums up others; see [`super::summaries`]. No kind of slice is it by itself.
+    Summary,
 }
 
 impl Class {
@@ -86,6 +88,7 @@ impl Class {
             Class::Async => "async",
             Class::State => "state",
             Class::Instant => "instant",
+            Class::Summary => "summary",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Trace;
 use super::slices::{Class, UNFINISHED};
+use super::summaries::Summaries;
 use super::tracks::TrackKind;
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -81,11 +82,18 @@ impl SumsByName {
     pub fn add(&mut self, trace: &Trace, too_long: i64, mut tell: impl FnMut(u32, usize, i64)) {
         let end = trace.span().map_or(0, |(_, end)| end);
         let slices = &trace.slices;
+        let summaries = Summaries::of(trace);
         // By name: what it was last, so that nothing is hashed while a name keeps its category.
         let mut last: Vec<(NameKey, u32)> =
             vec![((StringId::NONE, StringId::NONE, Class::Thread), u32::MAX); trace.strings.len() + 1];
         for i in 0..slices.len() {
-            let key = (slices.name[i], slices.category[i], Class::of(slices.kind[i]));
+            let class = match Class::of(slices.kind[i]) {
+                Class::Thread | Class::Async if summaries.has(slices.name[i], slices.track[i]) => {
+                    Class::Summary
+                }
+                class => class,
+            };
+            let key = (slices.name[i], slices.category[i], class);
             let slot = (key.0.0 as usize).min(last.len() - 1);
             if last[slot].0 != key || last[slot].1 == u32::MAX {
                 last[slot] = (key, self.row(key));
@@ -219,7 +227,7 @@ impl Counts {
             let (ts, end) = (slices.ts[i], slices.end(i, trace_end));
             counts.unfinished += u64::from(slices.dur.get(i) == UNFINISHED);
             match class {
-                Class::Thread => counts.slices += 1,
+                Class::Thread | Class::Summary => counts.slices += 1,
                 Class::Async => counts.async_slices += 1,
                 Class::State => counts.states += 1,
                 Class::Instant => counts.instants += 1,
@@ -233,7 +241,7 @@ impl Counts {
                 activity.see(ts, end);
                 match class {
                     Class::Instant => activity.instants += 1,
-                    Class::Thread | Class::Async => activity.slices += 1,
+                    Class::Thread | Class::Async | Class::Summary => activity.slices += 1,
                     Class::State => {}
                 }
                 if on_thread && class == Class::Thread {

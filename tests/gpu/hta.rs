@@ -430,15 +430,20 @@ fn idle_by_stream(
 fn report_of_idle(events: &Events<'_, '_>, report: &Report) -> BTreeMap<(i64, String), f64> {
     let table = if events.gpu.streams.len() > 1 { "idle_by_stream" } else { "idle" };
     let mut sums = BTreeMap::new();
-    for row in cells(std::slice::from_ref(report), table, &["where", "cause", "time"]) {
+    // To HTA all of a gap is the host's if its launch came late.
+    for row in cells(std::slice::from_ref(report), table, &["where", "cause", "time", "after_late_launch"]) {
         let number = row[0].split_once("stream ").and_then(|(_, number)| number.parse().ok());
         let stream = number.or(events.gpu.streams[0].number).unwrap();
         let cause = match row[1].as_str() {
             "waiting for the host" => "host_wait",
             "between kernels" => "kernel_wait",
+            "waiting on the GPU" => "other",
             other => other,
         };
-        sums.insert((stream, cause.to_string()), row[2].parse::<f64>().unwrap() / 1000.0);
+        let late = row[3].parse::<f64>().unwrap_or(0.0) / 1000.0;
+        *sums.entry((stream, cause.to_string())).or_default() +=
+            row[2].parse::<f64>().unwrap() / 1000.0 - late;
+        *sums.entry((stream, "host_wait".to_string())).or_default() += late;
     }
     sums
 }

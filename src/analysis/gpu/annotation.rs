@@ -3,6 +3,8 @@
 //! The forms are those of vLLM, SGLang, xDiT and the PyTorch profiler as met in their traces: section 7 of the
 //! description of the dialect.
 
+use crate::gpu::phases::{self, PhaseRule, StepPhase};
+
 /// What a step of an inference server did, by its tokens.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Phase {
@@ -30,6 +32,15 @@ impl Phase {
             Phase::Mixed => "mixed",
             Phase::Idle => "idle",
             Phase::Unknown => "unknown",
+        }
+    }
+
+    fn of_rule(phase: StepPhase) -> Phase {
+        match phase {
+            StepPhase::Prefill => Phase::Prefill,
+            StepPhase::Decode => Phase::Decode,
+            StepPhase::Mixed => Phase::Mixed,
+            StepPhase::Idle => Phase::Idle,
         }
     }
 
@@ -73,12 +84,21 @@ impl Annotation {
     }
 
     /// The step that a range of that name is; `None` if it is none. Graph capture is none: no time should be charged to it.
-    pub fn parse(name: &str) -> Option<Annotation> {
+    /// What words mean is told by `rules`.
+    pub fn parse(name: &str, rules: &[PhaseRule]) -> Option<Annotation> {
+        if let Some(phase) = phases::of_range(rules, name) {
+            let known = Annotation::parse_known(name, rules).unwrap_or(Annotation::BARE);
+            return Some(Annotation { phase: Phase::of_rule(phase), ..known });
+        }
+        Annotation::parse_known(name, rules)
+    }
+
+    fn parse_known(name: &str, rules: &[PhaseRule]) -> Option<Annotation> {
         if let Some(rest) = name.strip_prefix("execute_") {
             return Annotation::execute(rest);
         }
         if let Some(inside) = name.strip_prefix("step[").and_then(|rest| rest.strip_suffix(']')) {
-            return Some(Annotation::bracketed(inside));
+            return Some(Annotation::bracketed(inside, rules));
         }
         let number = name.strip_prefix("ProfilerStep#")?;
         (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(Annotation::BARE)
@@ -104,32 +124,47 @@ impl Annotation {
         })
     }
 
-    /// `DECODE bs=32`, `EXTEND bs=15 toks=15360`.
-    fn bracketed(inside: &str) -> Annotation {
-        let mut words = inside.split_whitespace();
-        let mode = words.next().unwrap_or("").to_ascii_uppercase();
-        let value = |key: &str| {
+    /// `DECODE bs=32`, `EXTEND bs=15 toks=15360`, `MIXED bs=18 c=2 g=16 c_sq=1024 g_sq=16`.
+    fn bracketed(inside: &str, rules: &[PhaseRule]) -> Annotation {
+        let word = inside.split_whitespace().next().unwrap_or("");
+        let value = |key: &str| -> Option<u64> {
             inside.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('=')?.parse().ok())
         };
-        let requests: Option<u64> = value("bs");
-        let tokens: Option<u64> = value("toks");
-        match mode.as_str() {
-            // Each request generates one token a step.
-            "DECODE" => Annotation {
-                phase: Phase::Decode,
+        let Some(phase) = phases::of_step(rules, word).map(Phase::of_rule) else { return Annotation::BARE };
+        let (requests, tokens) = (value("bs"), value("toks"));
+        // Requests and new tokens of both kinds, as builds write them that say so.
+        let part = |requests: &str, tokens: &str| Some((value(requests).unwrap_or(0), value(tokens)?));
+        let (context, generation) = (part("c", "c_sq"), part("g", "g_sq"));
+        if context.is_some() || generation.is_some() {
+            return Annotation { phase, context, generation };
+        }
+        match phase {
+            Phase::Decode => Annotation {
+                phase,
                 context: None,
-                generation: requests.map(|requests| (requests, tokens.unwrap_or(requests))),
+                // A request generates one token a step; how many are verified or drafted only the tokens tell.
+                generation: match tokens {
+                    Some(tokens) => Some((requests.unwrap_or(0), tokens)),
+                    None if word.eq_ignore_ascii_case("DECODE") => {
+                        requests.map(|requests| (requests, requests))
+                    }
+                    None => None,
+                },
             },
-            "EXTEND" | "PREFILL" => Annotation {
-                phase: Phase::Prefill,
-                context: requests.zip(tokens).or(tokens.map(|tokens| (0, tokens))),
+            Phase::Prefill => Annotation {
+                phase,
+                context: tokens.map(|tokens| (requests.unwrap_or(0), tokens)),
                 generation: None,
             },
-            "MIXED" => Annotation { phase: Phase::Mixed, ..Annotation::BARE },
-            "IDLE" => Annotation { phase: Phase::Idle, ..Annotation::BARE },
-            _ => Annotation::BARE,
+            _ => Annotation { phase, ..Annotation::BARE },
         }
     }
+}
+
+/// The word of a step whose phase no rule knows: `FOO` of `step[FOO bs=1]`.
+pub fn unknown_word(name: &str) -> Option<&str> {
+    let inside = name.strip_prefix("step[")?.strip_suffix(']')?;
+    inside.split_whitespace().next()
 }
 
 /// `A(…)` at the start of `text`: requests and tokens, and what follows. The outer is `None` if the form is another, the
@@ -162,7 +197,11 @@ mod tests {
 
     #[test]
     fn every_form_is_read() {
-        let of = |name| Annotation::parse(name).map(|step| (step.phase, step.context, step.generation));
+        let rules =
+            crate::gpu::kernels::Rules::builtin().with("phase | prefill | range starts my_prefill_").unwrap();
+        let of = |name| {
+            Annotation::parse(name, rules.phases()).map(|step| (step.phase, step.context, step.generation))
+        };
         let known = |phase, context, generation| Some((phase, Some(context), Some(generation)));
         for (name, wanted) in [
             ("execute_context_2(300)_generation_0(0)", known(Phase::Prefill, (2, 300), (0, 0))),
@@ -176,6 +215,14 @@ mod tests {
             ),
             ("step[DECODE bs=32]", Some((Phase::Decode, None, Some((32, 32))))),
             ("step[EXTEND bs=15 toks=15360]", Some((Phase::Prefill, Some((15, 15360)), None))),
+            ("step[TARGET_VERIFY bs=8]", Some((Phase::Decode, None, None))),
+            ("step[DRAFT_EXTEND bs=8 toks=24]", Some((Phase::Decode, None, Some((8, 24))))),
+            (
+                "step[MIXED bs=18 c=2 g=16 c_sq=1024 c_sk=2048 g_sq=16 g_sk=900]",
+                known(Phase::Mixed, (2, 1024), (16, 16)),
+            ),
+            ("step[WARP bs=1]", Some((Phase::Unknown, None, None))),
+            ("my_prefill_3", Some((Phase::Prefill, None, None))),
             ("ProfilerStep#12", Some((Phase::Unknown, None, None))),
             ("execute_diffusion_1_256x256", Some((Phase::Unknown, None, None))),
             ("execute_context_x(1)_generation_0(0)", Some((Phase::Unknown, None, None))),

@@ -5,6 +5,7 @@ use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::gpu::kernels::{RuleError, Rules};
 use crate::gpu::names;
+use crate::gpu::phases::PhaseRule;
 use crate::trace::Trace;
 use std::borrow::Cow;
 
@@ -64,6 +65,11 @@ impl Classes {
             by_name: HashMap::default(),
             demangled: HashMap::default(),
         }
+    }
+
+    /// Rules for phases of steps.
+    pub fn phases(&self) -> &[PhaseRule] {
+        self.rules.phases()
     }
 
     /// The class of work of that name and kind.

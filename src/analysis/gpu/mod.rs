@@ -12,6 +12,7 @@ pub mod annotation;
 pub mod class;
 pub mod collective;
 pub mod facts;
+pub mod gaps;
 pub mod kernel_names;
 pub mod kind;
 pub mod launched;

@@ -170,7 +170,8 @@ impl<'a> GpuTrace<'a> {
     /// The same, with rules for kernels before those that come along.
     pub fn with_rules(trace: &'a Trace, kernel_rules: &str) -> GpuTrace<'a> {
         let kinds = Kinds::new(&trace.slices.category, &trace.strings);
-        let steps = Steps::new(trace, &kinds);
+        let classes = Classes::new(kernel_rules);
+        let steps = Steps::new(trace, &kinds, classes.phases());
         let facts = RunFacts::new(trace);
         let model = GpuModel {
             kinds,
@@ -186,7 +187,7 @@ impl<'a> GpuTrace<'a> {
             silent: Vec::new(),
             recorded: Recorded::default(),
             steps,
-            classes: Classes::new(kernel_rules),
+            classes,
             graph_launches: Vec::new(),
             tensors: RefCell::default(),
         };

@@ -1,9 +1,10 @@
 //! Steps of a server or a training loop: ranges on the CPU that tell by their names that they are one.
 
-use super::annotation::{Annotation, Phase};
+use super::annotation::{Annotation, Phase, unknown_word};
 use super::kind::{Kind, Kinds};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
+use crate::gpu::phases::PhaseRule;
 use crate::trace::Trace;
 use crate::trace::tracks::ProcessId;
 
@@ -18,6 +19,17 @@ pub struct Step {
     pub start: i64,
     pub end: i64,
     pub process: Option<ProcessId>,
+}
+
+impl Step {
+    /// Its phase for people; the word of the annotation where no rule knows it.
+    pub fn phase<'a>(&self, trace: &'a Trace) -> &'a str {
+        let word = match self.what.phase {
+            Phase::Unknown => unknown_word(trace.strings.get_opt(self.name).unwrap_or("")),
+            _ => None,
+        };
+        word.unwrap_or(self.what.phase.name())
+    }
 }
 
 /// All steps of a trace, in order of their starts.
@@ -35,7 +47,7 @@ pub const NO_STEP: u32 = u32::MAX;
 
 impl Steps {
     /// Finds the steps. Where steps lie in each other, those that say what was done are taken, and of such the outer ones.
-    pub fn new(trace: &Trace, kinds: &Kinds) -> Steps {
+    pub fn new(trace: &Trace, kinds: &Kinds, phases: &[PhaseRule]) -> Steps {
         let slices = &trace.slices;
         let mut known: HashMap<StringId, Option<Annotation>> = HashMap::default();
         let mut steps: Vec<Step> = Vec::new();
@@ -50,7 +62,7 @@ impl Steps {
             let what = *known.entry(name).or_insert_with(|| {
                 let text = trace.strings.get(name);
                 (kind == Kind::Annotation || text.starts_with("ProfilerStep#"))
-                    .then(|| Annotation::parse(text))
+                    .then(|| Annotation::parse(text, phases))
                     .flatten()
             });
             if what.is_none() && kind == Kind::Annotation {

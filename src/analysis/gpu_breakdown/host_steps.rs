@@ -31,7 +31,7 @@ pub fn table(named: &Named<'_, '_>, has_work: &[bool]) -> Option<Table> {
         named.title("Steps without recorded GPU work"),
         vec![
             Column::key("step", "step", texts(rows.iter().map(|step| Some(gpu.name(step.slice))))),
-            Column::text("phase", "phase", texts(rows.iter().map(|step| Some(step.what.phase.name())))),
+            Column::text("phase", "phase", texts(rows.iter().map(|step| Some(step.phase(gpu.trace))))),
             Column::unsigned(
                 "prompt_tokens",
                 "prompt tokens",

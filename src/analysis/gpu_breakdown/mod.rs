@@ -9,29 +9,40 @@ mod records;
 
 pub use grade::ENOUGH;
 
-use super::gpu::annotation::Phase;
+use super::gpu::annotation::{Annotation, Phase};
 use super::gpu::facts::RunFacts;
 use super::gpu::parts::{Activity, NOT_RECORDED, OUTSIDE_STEPS, Parts, StepWindow, step_windows};
 use super::gpu::spans::Span;
 use super::gpu::stats::{self, Durations, share};
-use super::gpu::steps::NO_STEP;
+use super::gpu::steps::{NO_STEP, Step};
 use super::gpu::{self, GpuTrace, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Facts, Report, Table};
-use crate::trace::Run;
+use crate::trace::{Run, Trace};
 use std::borrow::Cow;
 
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "gpu-breakdown", title: "GPU time", applies, run, reference: None, is_late: false };
 
+/// Without work of a GPU there may still be steps and ranges to show.
 fn applies(run: &Run) -> bool {
-    gpu::applies(run) || run.traces.iter().any(folded::has_work)
+    has_work(run) || (gpu::applies(run) && run.traces.iter().any(has_ranges))
+}
+
+/// Whether a GPU worked in any trace.
+pub fn has_work(run: &Run) -> bool {
+    run.traces.iter().any(|trace| gpu::has_work(trace) || folded::has_work(trace))
+}
+
+fn has_ranges(trace: &Trace) -> bool {
+    gpu::Kinds::new(&trace.slices.category, &trace.strings).has(|kind| kind == gpu::Kind::Annotation)
 }
 
 fn run(context: &Context<'_>) -> Report {
-    let mut report = Report::new(INFO.id, INFO.title);
+    let title = if has_work(context.run) { INFO.title } else { "Steps and ranges" };
+    let mut report = Report::new(INFO.id, title);
     Named::each(context.gpu(), &mut report, |named, report| Of { gpu: named.gpu, named }.add(report));
     for trace in context.run.traces.iter().filter(|trace| folded::has_work(trace)) {
         folded::add(trace, &context.query.kernel_rules, &mut report);
@@ -173,6 +184,10 @@ fn breakdown(id: impl Into<Cow<'static, str>>, title: String, devices: &[DeviceT
 impl Of<'_, '_> {
     fn add(&self, report: &mut Report) {
         let devices = self.devices();
+        if devices.is_empty() {
+            self.add_without_work(report);
+            return;
+        }
         let grade = grade::Grade::new(self.gpu);
         let missing = records::missing(self.gpu);
         if report.summary.is_empty() {
@@ -190,15 +205,7 @@ impl Of<'_, '_> {
             );
         }
         let strip = charts::strip(self.named, &devices);
-        if devices.is_empty() {
-            report.warning(
-                "The trace holds no work of a GPU: it was recorded without GPU activities, or the GPU did nothing in the window. \
-                 Operators, Python frames and threads are in the other reports.",
-            );
-            if let Some(chart) = strip {
-                report.chart(chart);
-            }
-        } else {
+        {
             let title = |title: &str| self.named.title(title);
             report.chart(charts::devices(self.named.id("breakdown_chart"), title(charts::DEVICES), &devices));
             report.table(breakdown(self.named.id("breakdown"), title(BREAKDOWN), &devices));
@@ -229,6 +236,34 @@ impl Of<'_, '_> {
         report.table(grade.table(self.named.id("coverage"), self.named.title("What the trace can tell")));
         if let Some(facts) = self.setup() {
             report.facts(facts);
+        }
+    }
+
+    /// Steps and ranges are all that a trace without GPU work has for this report.
+    fn add_without_work(&self, report: &mut Report) {
+        let gpu = self.gpu;
+        let n_steps = gpu.steps.len() as u64;
+        if report.summary.is_empty() {
+            let steps = if n_steps > 0 { counted(n_steps, "step", "steps") } else { "No steps".to_string() };
+            report.summary = format!("{steps}; no GPU activity in this trace.");
+        }
+        if gpu.trace.links.is_empty() {
+            report.info(
+                "No GPU activity in this trace: it was recorded without GPU activities, or without a GPU.",
+            );
+        } else {
+            report.warning(
+                "No GPU activity in this trace, though it calls a GPU: record it with GPU activities (ProfilerActivity.CUDA).",
+            );
+        }
+        if let Some(chart) = charts::strip(self.named, &[]) {
+            report.chart(chart);
+        }
+        if let Some(table) = host_steps::table(self.named, &self.has_work(&[])) {
+            report.table(table);
+        }
+        if let Some(table) = ranges::table(self.named) {
+            report.table(table);
         }
     }
 
@@ -340,7 +375,7 @@ impl Of<'_, '_> {
                 Column::text(
                     "phase",
                     "phase",
-                    texts(rows.iter().map(|row| step(row).map(|step| step.what.phase.name()))),
+                    texts(rows.iter().map(|row| step(row).map(|step| step.phase(gpu.trace)))),
                 ),
                 Column::unsigned(
                     "tokens",
@@ -433,16 +468,28 @@ impl Of<'_, '_> {
     /// A row for each phase, where steps say theirs.
     fn phases(&self, devices: &[DeviceTime]) -> Option<Table> {
         let gpu = self.gpu;
-        // Phase, times of complete steps, their parts and tokens, and how many steps there are.
-        let mut rows: Vec<(Phase, Durations, Parts, u64, u64)> = Vec::new();
-        for phase in Phase::ALL {
+        // Phase, times of complete steps, their parts and tokens, how many steps there are, and the name of the phase.
+        let mut rows: Vec<(Phase, Durations, Parts, u64, u64, &str)> = Vec::new();
+        let of_step = |window: &StepWindow| Some((gpu.step(window.step)?, gpu.annotation(window.step)?));
+        // Words that no rule knows are phases of their own.
+        let mut phases: Vec<(Phase, &str)> =
+            Phase::ALL.into_iter().map(|phase| (phase, phase.name())).collect();
+        for (step, what) in devices.iter().flat_map(|device| &device.steps).filter_map(|(at, _)| of_step(at))
+        {
+            let phase = (what.phase, step.phase(gpu.trace));
+            if !phases.contains(&phase) {
+                phases.push(phase);
+            }
+        }
+        for (phase, name) in phases {
             let mut parts = Parts::default();
-            let (mut tokens, mut n_steps) = (0u64, 0u64);
+            let (mut tokens, mut n_steps, mut is_unknown) = (0u64, 0u64, false);
             let mut times = Vec::new();
             for (window, step) in devices.iter().flat_map(|device| &device.steps) {
-                let Some(what) = gpu.annotation(window.step).filter(|what| what.phase == phase) else {
-                    continue;
+                let is_of_phase = |(step, what): &(&Step, &Annotation)| {
+                    what.phase == phase && step.phase(gpu.trace) == name
                 };
+                let Some((_, what)) = of_step(window).filter(is_of_phase) else { continue };
                 n_steps += 1;
                 if !window.is_complete {
                     continue;
@@ -450,28 +497,37 @@ impl Of<'_, '_> {
                 parts.add(step);
                 times.push(step.total);
                 tokens = tokens.saturating_add(what.tokens().unwrap_or(0));
+                // A part of the tokens would make the time of one too long.
+                is_unknown |= what.tokens().is_none();
             }
             if n_steps > 0 {
-                rows.push((phase, Durations::new(times), parts, tokens, n_steps));
+                rows.push((
+                    phase,
+                    Durations::new(times),
+                    parts,
+                    if is_unknown { 0 } else { tokens },
+                    n_steps,
+                    name,
+                ));
             }
         }
         let any_missing = rows.iter().any(|row| row.1.count() < row.4);
         if rows.iter().all(|row| row.4 < 2 && row.0 == Phase::Unknown) {
             return None;
         }
-        let time = |get: fn(&(Phase, Durations, Parts, u64, u64)) -> Option<i64>| {
+        let time = |get: fn(&(Phase, Durations, Parts, u64, u64, &str)) -> Option<i64>| {
             rows.iter().map(get).collect::<Vec<_>>()
         };
         let part = |get: fn(&Parts) -> i64| {
             rows.iter().map(|row| share(get(&row.2), row.2.total)).collect::<Vec<_>>()
         };
         let per_token =
-            |row: &(Phase, Durations, Parts, u64, u64)| (row.3 > 0).then(|| row.2.total as u64 / row.3);
+            |row: &(Phase, Durations, Parts, u64, u64, &str)| (row.3 > 0).then(|| row.2.total as u64 / row.3);
         let mut table = Table::new(
             self.named.id("phases"),
             self.named.title("Phases"),
             vec![
-                Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.0.name())))),
+                Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.5)))),
                 Column::counts("steps", "steps", Unit::Count, rows.iter().map(|row| row.4)),
                 Column::integer(
                     "gpu_time",

@@ -1,9 +1,10 @@
 //! The CPU side: which frames, operators and calls took its time, those first for which the GPU waited.
 
+use super::gpu::gaps::{self, Cause};
 use super::gpu::model::NONE;
 use super::gpu::spans::{self, Span};
 use super::gpu::stats::{SumNs, share};
-use super::gpu::{self, GpuTrace, Kind, Named, Work};
+use super::gpu::{self, GpuTrace, Kind, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::hash::HashMap;
@@ -108,27 +109,11 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
 fn waits(gpu: &GpuTrace<'_>) -> HashMap<TrackId, Vec<Span>> {
     let slices = &gpu.trace.slices;
     let mut waits: HashMap<TrackId, Vec<Span>> = HashMap::default();
-    // The work that ended last so far.
-    let mut last: Vec<Option<&Work>> = vec![None; gpu.devices.len()];
-    for work in &gpu.work {
-        let device = gpu.streams[work.stream as usize].device;
-        let last = &mut last[device as usize];
-        if let Some(previous) = *last
-            && work.timed_launch() != NONE
-            && work.start > previous.end
-            && !gpu.may_have_worked(device, previous, work)
-        {
-            let end = previous.end;
-            let launch = work.launch as usize;
-            // Up to the end of the call: some load code first, or wait for room in a queue.
-            let until = gpu.end_of(work.launch).min(work.start);
-            if slices.ts[launch] > end && until > end {
-                waits.entry(slices.track[launch]).or_default().push((end, until));
-            }
-        }
-        if last.is_none_or(|last| work.end > last.end) {
-            *last = Some(work);
-        }
+    let gaps = gaps::of_devices(gpu);
+    let stretches = gaps.iter().flatten().flat_map(|gap| gap.stretches(gpu));
+    for stretch in stretches.filter(|stretch| stretch.cause == Cause::Host && stretch.ns() > 0) {
+        let launch = gpu.work[stretch.gap.next as usize].launch as usize;
+        waits.entry(slices.track[launch]).or_default().push(stretch.span);
     }
     for spans in waits.values_mut() {
         // Several GPUs may wait for one thread at once.

@@ -57,6 +57,7 @@ fn run(context: &Context<'_>) -> Report {
 
 fn add(named: &Named<'_, '_>, wanted: &str, report: &mut Report) {
     let (what, path) = wanted_path(named.gpu, wanted, report).unwrap_or_else(|| choose(named.gpu));
+    let path = path.split_at_launches(named.gpu);
     if report.summary.is_empty() {
         report.summary = summary(&what, &path);
     }

@@ -2,6 +2,7 @@
 
 use super::graph::{EdgeKind, EventId, Graph};
 use super::longest::longest;
+use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::spans::Span;
 use crate::analysis::gpu::{GpuTrace, Kind};
 
@@ -145,11 +146,37 @@ impl CriticalPath {
         }
     }
 
+    /// The same path with each launch split at the end of its call, as gaps are in [`crate::analysis::gpu::gaps`]: up to there it
+    /// is time of the CPU. HTA counts all of it as the launch.
+    pub fn split_at_launches(mut self, gpu: &GpuTrace<'_>) -> CriticalPath {
+        let mut segments = Vec::with_capacity(self.segments.len());
+        for segment in self.segments {
+            let call = (segment.kind == EdgeKind::Launch).then(|| launch_of(gpu, segment.slice)).flatten();
+            let Some(call) = call else {
+                segments.push(segment);
+                continue;
+            };
+            let at = gpu.end_of(call).clamp(segment.start, segment.end);
+            let in_call =
+                Segment { end: at, kind: EdgeKind::Inside, bound: Bound::Cpu, slice: call, ..segment };
+            let delay = Segment { start: at, ..segment };
+            segments.extend([in_call, delay].into_iter().filter(|part| part.dur() > 0));
+        }
+        self.segments = segments;
+        self
+    }
+
     /// Time and number of the segments for which `is` holds.
     pub fn sum(&self, is: impl Fn(&Segment) -> bool) -> (i64, u64) {
         let some = self.segments.iter().filter(|segment| is(segment));
         some.fold((0, 0), |(ns, n), segment| (ns.saturating_add(segment.dur()), n + 1))
     }
+}
+
+/// The call that launched the work of a slice.
+fn launch_of(gpu: &GpuTrace<'_>, slice: u32) -> Option<u32> {
+    let at = gpu.work.binary_search_by_key(&slice, |work| work.slice).ok()?;
+    Some(gpu.work[at].launch).filter(|launch| *launch != NONE)
 }
 
 fn bound(gpu: &GpuTrace<'_>, graph: &Graph, kind: EdgeKind, owner: EventId) -> Bound {

@@ -68,7 +68,7 @@ pub fn bounds(named: &Named<'_, '_>, what: &str, path: &CriticalPath) -> Table {
     )
     .caption(format!(
         "Of {what}: all that starts on the CPU in it, and the work it launched. A launch counts where the stream had nothing else \
-         to do, else the pause after the work before. Dependencies and waits join parts of the path and take no time of \
+         to do, from the end of its call on; else the pause after the work before. Dependencies and waits join parts of the path and take no time of \
          their own."
     ))
     .if_empty("There is nothing on the path.")

@@ -2,8 +2,8 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
+use crate::analysis::gpu::gaps::{BETWEEN_KERNELS, HOST, ON_GPU, UNKNOWN};
 use crate::analysis::gpu::stats::{SumNs, percent, share};
-use crate::analysis::gpu_idle::{BETWEEN_KERNELS, HOST, OTHER, UNKNOWN};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Facts, Finding};
 
@@ -19,8 +19,8 @@ const MUCH_OF_WAITING: f64 = 0.1;
 /// Sums over GPUs of what the idle table has of a cause.
 struct OfCause {
     time: i64,
-    /// Of that, until the next work was launched; of [`HOST`] only.
-    until_launched: i64,
+    /// Of that, after a launch that came late; 0 of [`HOST`].
+    after_late_launch: i64,
     gaps: i64,
     /// Of the GPU with the most.
     p50: i64,
@@ -33,7 +33,7 @@ fn of_cause(evidence: &Evidence<'_>, cause: &str) -> Option<OfCause> {
     let sum = |column: &str| rows.iter().filter_map(|row| row.integer(column)).sum_ns();
     Some(OfCause {
         time: sum("time"),
-        until_launched: sum("until_launched"),
+        after_late_launch: sum("after_late_launch"),
         gaps: sum("gaps"),
         p50: most.integer("p50").unwrap_or(0),
     })
@@ -42,7 +42,7 @@ fn of_cause(evidence: &Evidence<'_>, cause: &str) -> Option<OfCause> {
 /// The next work was launched only after everything before had ended.
 pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(host) = of_cause(evidence, HOST) else { return };
-    let waited = host.until_launched;
+    let waited = host.time;
     if !evidence.is_worth_saying(waited) || !evidence.knows_launches() {
         return;
     }
@@ -54,11 +54,10 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     facts.push("p50", "p50", host.p50, Unit::Ns);
     let by_phase = reader.table("gpu-idle", "idle_by_phase");
     let phases = by_phase.iter().flat_map(|table| table.rows()).filter(|row| row.text("cause") == HOST);
-    if let Some(most) = phases.max_by_key(|row| row.integer("until_launched"))
-        && let (Some(of_time), Some(time)) = (most.float("share"), most.integer("time"))
-        && let Some(part) = share(most.integer("until_launched").unwrap_or(0), time)
+    if let Some(most) = phases.max_by_key(|row| row.integer("time"))
+        && let Some(of_time) = most.float("share")
     {
-        text.push_str(&format!(", {} of {} time", percent(of_time * part), most.text("phase")));
+        text.push_str(&format!(", {} of {} time", percent(of_time), most.text("phase")));
     }
     let mut rows = reader.table("gpu-idle", "gaps").map(|table| table.rows_of(HOST));
     let cpu = reader.table("gpu-cpu", "cpu");
@@ -87,7 +86,7 @@ pub fn waits_for_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) 
     let usual = |row: Row<'_>| row.integer("calls")?.checked_mul(row.integer("cpu_p50")?);
     let in_calls: i64 = table.rows().filter_map(usual).fold(0, i64::saturating_add);
     // Without any launches, the GPU would still wait for whatever else the host does.
-    let at_stake = host.until_launched.min(in_calls);
+    let at_stake = host.time.min(in_calls);
     if !evidence.is_worth_saying(at_stake) || work <= 0 || (short as f64) < MANY_SHORT * work as f64 {
         return;
     }
@@ -128,10 +127,8 @@ pub fn gaps_between_kernels(evidence: &Evidence<'_>, findings: &mut Vec<Finding>
 
 /// The next work had been launched, and did not start for long.
 pub fn waits_on_gpu(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
-    let after_launch =
-        of_cause(evidence, HOST).map_or(0, |host| host.time.saturating_sub(host.until_launched));
-    let other = of_cause(evidence, OTHER);
-    let time = after_launch.saturating_add(other.as_ref().map_or(0, |other| other.time));
+    let Some(other) = of_cause(evidence, ON_GPU) else { return };
+    let time = other.time;
     if !evidence.is_worth_saying(time) || !evidence.knows_launches() {
         return;
     }
@@ -142,10 +139,9 @@ pub fn waits_on_gpu(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     );
     let mut facts = Facts::default();
     facts.push("time", "together", time, Unit::Ns);
-    facts.push("after_launch", "of that in gaps before whose end it was launched", after_launch, Unit::Ns);
+    facts.push("after_late_launch", "of that after late launches", other.after_late_launch, Unit::Ns);
     let mut finding = evidence.finding("waits-on-gpu", text, Some(time));
-    let longest = if other.is_some_and(|other| other.time > after_launch) { OTHER } else { HOST };
-    finding.rows = evidence.reader.table("gpu-idle", "gaps").map(|table| table.rows_of(longest));
+    finding.rows = evidence.reader.table("gpu-idle", "gaps").map(|table| table.rows_of(ON_GPU));
     findings.push(with_facts(finding, facts));
 }
 

@@ -30,6 +30,9 @@ pub const INFO: ConclusionInfo = ConclusionInfo {
 /// What takes less of the time than this is not worth a sentence.
 const WORTH: f64 = 0.02;
 
+/// A finding that weighs less than this is none, whatever rule made it.
+const LEAST: f64 = 0.01;
+
 /// A share of kernel time whose launches have to be known before anything is said about waiting for the host.
 const ENOUGH_LAUNCHES: f64 = 0.5;
 
@@ -97,6 +100,7 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     if n_traces > 1 {
         worst_of_each(&mut findings);
     }
+    findings.retain(|finding| finding.share.is_none_or(|share| share >= LEAST));
     // What is at stake is not known of all; those come last.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
     findings.truncate(N_FINDINGS);

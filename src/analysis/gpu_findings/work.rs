@@ -116,7 +116,7 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     findings.push(with_facts(finding, facts));
 }
 
-/// Where most of the work is. No time is at stake by that alone.
+/// Where most of the work is: more than all of it cannot be gained.
 pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table("gpu-kernels", "operations") else { return };
     let Some(most) = table.rows().max_by_key(|row| row.integer("total")) else { return };
@@ -141,7 +141,9 @@ pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         }
     }
     text.push('.');
-    let mut finding = evidence.finding("largest-operation", text, None);
+    // Work of several streams runs at one time.
+    let total = most.integer("total").unwrap_or(0).min(evidence.time);
+    let mut finding = evidence.finding("largest-operation", text, Some(total).filter(|total| *total > 0));
     finding.rows = kernels.map(|table| table.rows_of(&operation));
     findings.push(with_facts(finding, facts));
 }

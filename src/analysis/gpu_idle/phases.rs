@@ -1,8 +1,9 @@
 //! Idle time by what the steps did.
 
-use super::{CAUSES, Cause, Gap, UNTIL_LAUNCHED_HINT};
+use super::{LATE_HINT, after_late_launch};
 use crate::analysis::gpu::Named;
 use crate::analysis::gpu::annotation::Phase;
+use crate::analysis::gpu::gaps::{Cause, Gap};
 use crate::analysis::gpu::parts::{StepWindow, step_windows};
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::timeline::{integers, texts};
@@ -13,7 +14,7 @@ struct Row {
     phase: Phase,
     cause: Cause,
     gaps: Durations,
-    until_launched: Option<i64>,
+    after_late_launch: Option<i64>,
     /// Time of all steps of the phase.
     time: i64,
 }
@@ -51,14 +52,15 @@ pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
     let mut rows: Vec<Row> = Vec::new();
     for phase in [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle] {
         let time = times.iter().filter(|of| of.0 == phase).map(|of| of.1).sum_ns();
-        for cause in CAUSES {
-            let all = || phases.iter().zip(by_device.iter().flatten());
-            let own = || all().filter(|of| *of.0 == Some(phase) && of.1.cause == cause).map(|of| of.1);
-            let gaps: Vec<i64> = own().map(|gap| gap.ns(gpu)).collect();
+        for cause in Cause::ALL {
+            let of_phase = || phases.iter().zip(by_device.iter().flatten()).filter(|of| *of.0 == Some(phase));
+            let own = || {
+                of_phase().flat_map(|of| of.1.stretches(gpu)).filter(move |stretch| stretch.cause == cause)
+            };
+            let gaps: Vec<i64> = own().map(|stretch| stretch.ns()).collect();
             if !gaps.is_empty() {
-                let until_launched =
-                    (cause == Cause::Host).then(|| own().map(|gap| gap.until_launched(gpu)).sum_ns());
-                rows.push(Row { phase, cause, gaps: Durations::new(gaps), until_launched, time });
+                let after_late_launch = after_late_launch(cause, own());
+                rows.push(Row { phase, cause, gaps: Durations::new(gaps), after_late_launch, time });
             }
         }
     }
@@ -81,12 +83,12 @@ pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
             )
             .hint("of the GPU time of its steps"),
             Column::integer(
-                "until_launched",
-                "until launched",
+                "after_late_launch",
+                "after a late launch",
                 Unit::Ns,
-                rows.iter().map(|row| row.until_launched).collect(),
+                rows.iter().map(|row| row.after_late_launch).collect(),
             )
-            .hint(UNTIL_LAUNCHED_HINT),
+            .hint(LATE_HINT),
             Column::integer("p50", "p50", Unit::Ns, rows.iter().map(|row| row.gaps.quantile(0.5)).collect()),
             Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.gaps.max()).collect()),
         ],

@@ -2,9 +2,10 @@
 
 use super::timeline::{self, integers, shown, texts};
 use super::{AnalysisInfo, Context};
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::report::{Column, Report, Table};
 use crate::trace::slices::{Class, UNFINISHED};
+use crate::trace::summaries::Summaries;
 use crate::trace::{Run, Trace};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -35,16 +36,22 @@ fn run(context: &Context<'_>) -> Report {
         (Class::State, "states", "Longest thread states"),
     ];
     let mut heaps: [BinaryHeap<Reverse<Rank>>; 3] = Default::default();
+    let mut n_summaries = 0;
     let spans: Vec<(i64, i64)> = run.traces.iter().map(|trace| trace.span().unwrap_or((0, 0))).collect();
     for (t, trace) in run.traces.iter().enumerate() {
         let slices = &trace.slices;
+        let summaries = Summaries::of(trace);
         for i in 0..slices.len() {
             let heap = match Class::of(slices.kind[i]) {
                 Class::Thread => &mut heaps[0],
                 Class::Async => &mut heaps[1],
                 Class::State => &mut heaps[2],
-                Class::Instant => continue,
+                Class::Instant | Class::Summary => continue,
             };
+            if summaries.has(slices.name[i], slices.track[i]) {
+                n_summaries += 1;
+                continue;
+            }
             let dur = slices.end(i, spans[t].1).saturating_sub(slices.ts[i]);
             let rank = (dur, Reverse(t), Reverse(i));
             if heap.len() < top {
@@ -79,6 +86,12 @@ fn run(context: &Context<'_>) -> Report {
             );
         }
         report.table(table(id, title, &rows));
+    }
+    if n_summaries > 0 {
+        let slices = counted(n_summaries, "slice", "slices");
+        report.info(format!(
+            "Left out: {slices} that sum up others. “Summaries” in Slices by name lists them."
+        ));
     }
     if run.traces.iter().any(|trace| trace.args.are_missing()) {
         report.warning("Arguments are missing: they are only in the trace that the index is of.");

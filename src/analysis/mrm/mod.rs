@@ -50,6 +50,9 @@ fn run(context: &Context<'_>) -> Report {
         add_trace(view, &kinds, &thresholds, context, &mut part);
         trust::mark(view.trace, &context.query.memory, &mut part);
         part.summary = headline(view, &kinds);
+        if let Some(warning) = trust::first_word(view.trace, &context.query.memory) {
+            part.summary = format!("{warning} {}", part.summary);
+        }
         append_part(part, number, views, &mut report);
     }
     report

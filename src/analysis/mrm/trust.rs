@@ -12,7 +12,8 @@ use crate::memory::telemetry::{RunValidity, StoredSummary, validity};
 use crate::memory::{Kind, View};
 use crate::memory_run::{check_beside, metadata};
 use crate::report::{Block, Facts, Mark, Note, NoteLevel, Report};
-use crate::trace::Trace;
+use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
+use crate::trace::{Position, Trace};
 
 /// Adds what stands at the top.
 pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
@@ -32,6 +33,11 @@ pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
     });
     if !reasons.is_empty() {
         facts.push("failure_reasons", "Because", reasons.join("; "), Unit::None);
+    }
+    let n_differing = n_differing(&check_beside(&view.trace.beside));
+    if n_differing > 0 {
+        let files = counted(n_differing as u64, "file differs", "files differ");
+        facts.push("manifest", "Manifest", files, Unit::None).mark(Some(Mark::Bad));
     }
     let coverage = &view.coverage;
     let collector = collector_of(view);
@@ -56,7 +62,6 @@ pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
     }
     report.facts(facts);
     tell_of_clock(view, report);
-    let n_differing = n_differing(&check_beside(&view.trace.beside));
     if n_differing > 0 {
         let files =
             counted(n_differing as u64, "file of the run directory is", "files of the run directory are");
@@ -80,6 +85,28 @@ pub fn contamination(trace: &Trace, query: &MemoryQuery) -> Option<&'static str>
     (run_validity(trace, query).0 == Some(RunValidity::Contaminated)).then_some(
         "Contaminated run: it was disturbed while it was watched, so mrm-trace would leave it out where runs are put together.",
     )
+}
+
+/// What comes before any number of a run that cannot be trusted.
+pub fn first_word(trace: &Trace, query: &MemoryQuery) -> Option<&'static str> {
+    if contamination(trace, query).is_some() {
+        Some("Contaminated run.")
+    } else if n_differing(&check_beside(&trace.beside)) > 0 {
+        Some("Files of the run differ from its manifest.")
+    } else {
+        None
+    }
+}
+
+/// Files in the ledger what makes a run untrustworthy, once all of it is read.
+pub fn file_issues(trace: &mut Trace) {
+    let n_differing = n_differing(&check_beside(&trace.beside));
+    let is_contaminated = contamination(trace, &MemoryQuery::default()).is_some();
+    for (kind, n) in [(&MANIFEST_DIFFERS, n_differing), (&RUN_CONTAMINATED, usize::from(is_contaminated))] {
+        if trace.ledger.count_of(kind.code) == 0 {
+            (0..n).for_each(|_| trace.ledger.file(kind, Position::default(), b""));
+        }
+    }
 }
 
 /// What the titles of pictures of such a run begin with, as pictures go on alone.

@@ -1,8 +1,10 @@
 //! What is in a trace: how much of what, which processes and threads, and what to know before reading on.
 
+mod findings;
+
 use super::timeline::{self, cut, integers, key_text, process_label, texts, with_left_out};
 use super::{AnalysisInfo, Context, slices};
-use crate::base::units::{Unit, counted, group_digits};
+use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Column, Facts, Report, Table};
 use crate::trace::folded::N_LONGEST;
 use crate::trace::sums::{Activity, Counts};
@@ -23,6 +25,9 @@ fn applies(run: &Run) -> bool {
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     let run = context.run;
+    if let Some(findings) = findings::of(run, context.sums()) {
+        report.findings(findings);
+    }
     let mut hottest = slices::hottest(context.sums(), context.query.top as usize);
     for trace in &run.traces {
         // What is slow is said once, for all traces together, right after what the first one is.
@@ -48,6 +53,7 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
         ("threads", "Threads", n_threads as u64, "threads that have a name or did something"),
         ("events", "Events", trace.ledger.n_records(), "records in the file, used or not"),
         ("slices", "Slices", counts.slices, "spans of time on threads"),
+        ("accesses", "Memory accesses", trace.accesses.len() as u64, ""),
         ("async_slices", "Async slices", counts.async_slices, "spans from an asynchronous begin to its end"),
         ("states", "Thread states", counts.states, ""),
         ("instants", "Instants", counts.instants, "points in time"),
@@ -69,16 +75,16 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
             facts.push(id, label, value, Unit::Count).hint(hint);
         }
     }
-    let span_text = span.map(|(start, end)| crate::base::units::format_ns(end.saturating_sub(start)));
+    let span_text = span.map(|(start, end)| format_ns(end.saturating_sub(start)));
     if report.summary.is_empty() {
         report.summary = match span_text {
-            Some(span) => format!(
+            Some(span) if counts.slices > 0 => format!(
                 "{} on {} in {}.",
                 counted(counts.slices, "slice", "slices"),
                 counted(n_threads as u64, "thread", "threads"),
                 span
             ),
-            None => "The trace is empty.".to_string(),
+            span => summary_without_slices(trace, &counts, span),
         };
     }
     report.facts(facts);
@@ -134,6 +140,27 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
     }
 }
 
+/// What there is, the most telling first.
+fn summary_without_slices(trace: &Trace, counts: &Counts, span: Option<String>) -> String {
+    let accesses = trace.accesses.span().map(|(start, end)| format_ns(end.saturating_sub(start)));
+    let all = [
+        (trace.accesses.len() as u64, "memory access", "memory accesses"),
+        (trace.samples.len() as u64, "sample", "samples"),
+        (counts.async_slices, "asynchronous slice", "asynchronous slices"),
+        (counts.states, "thread state", "thread states"),
+        (trace.counters.len() as u64, "counter value", "counter values"),
+        (counts.instants, "instant", "instants"),
+        (trace.objects.len() as u64, "object or marker", "objects and markers"),
+    ];
+    let told: Vec<String> =
+        all.into_iter().filter(|of| of.0 > 0).map(|(n, one, many)| counted(n, one, many)).collect();
+    match (told.is_empty(), span.or(accesses)) {
+        (true, _) => "The trace is empty.".to_string(),
+        (false, Some(span)) => format!("{} in {span}.", told.join(", ")),
+        (false, None) => format!("{}.", told.join(", ")),
+    }
+}
+
 fn number(n: u64) -> String {
     group_digits(i128::from(n))
 }
@@ -149,9 +176,10 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
         ));
     }
     let has_slices = counts.slices + counts.async_slices + counts.states > 0;
-    if trace.span().is_none() {
+    let has_others = !trace.accesses.is_empty() || !trace.beside.is_empty();
+    if trace.span().is_none() && !has_others {
         report.info("The trace is empty: nothing in it has a time.");
-    } else if !has_slices {
+    } else if trace.span().is_some() && !has_slices && trace.samples.is_empty() {
         report.info("The trace holds no slices, so no time can be attributed to names.");
     }
     if counts.unfinished > 0 {

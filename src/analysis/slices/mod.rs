@@ -47,8 +47,7 @@ pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
     let n_names = order.len();
     order.truncate(n_rows);
     let mut columns = name_columns(&order, rows, names);
-    let share = self_share_column(&order, rows, sums.inner_self_total());
-    columns.push(share.hint("share of the self time of all thread slices, but for those left out here"));
+    columns.push(self_share_column(&order, sums));
     let mut caption = String::new();
     if n_names > order.len() {
         caption = format!(
@@ -60,7 +59,7 @@ pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
     }
     if sums.n_outer > 0 {
         let slices = counted(sums.n_outer, "slice", "slices");
-        caption = format!("{caption} Left out: {slices} around nearly all of the trace or without an end.");
+        caption = format!("{caption} Left out: {slices} around nearly all of the trace, or without an end.");
     }
     // The first few of many are no total, and others may be first in another trace.
     let table = Table::new("hottest", "Most self time", columns).sorted_by("self", true).not_compared();
@@ -71,7 +70,6 @@ fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     let (run, sums) = (context.run, context.sums());
     let (names, rows) = (&sums.names, &sums.all);
-    let self_total = sums.self_total();
     let medians = sums.medians(run);
     let order = by_self_time(rows, names);
     let of_class = |class: Class| -> Vec<usize> {
@@ -86,10 +84,14 @@ fn run(context: &Context<'_>) -> Report {
     for class in TIMED {
         let of_class = of_class(class);
         if class == Class::Thread || !of_class.is_empty() {
-            report.table(slice_table(class, of_class, rows, &medians, names, self_total));
+            report.table(slice_table(class, of_class, sums, &medians));
         }
     }
-    report.table(category_table(&timed, rows, names, self_total));
+    report.table(category_table(&timed, sums));
+    let summaries = of_class(Class::Summary);
+    if !summaries.is_empty() {
+        report.table(slice_table(Class::Summary, summaries, sums, &medians).not_compared());
+    }
     if !instants.is_empty() {
         report.table(instant_table(instants, rows, names));
     }
@@ -130,14 +132,8 @@ const UNFINISHED_HINT: &str = "slices whose end is not in the file; counted up t
 /// Kinds of slices that have a duration, in the order of their tables.
 const TIMED: [Class; 3] = [Class::Thread, Class::State, Class::Async];
 
-fn slice_table(
-    class: Class,
-    mut order: Vec<usize>,
-    rows: &[Row],
-    medians: &[Option<i64>],
-    names: &Names<'_>,
-    self_total: i64,
-) -> Table {
+fn slice_table(class: Class, mut order: Vec<usize>, sums: &SliceSums<'_>, medians: &[Option<i64>]) -> Table {
+    let (rows, names) = (&sums.all, &sums.names);
     let n_left_out = cut(&mut order);
     let row = |index: &usize| &rows[*index];
     let column = |id, label: &str, get: &dyn Fn(&Row) -> i64| {
@@ -150,11 +146,16 @@ fn slice_table(
             "From begin to end across threads; they may overlap, so their sum can exceed the time that passed.",
         ),
         Class::State => ("states", "Thread states", "What threads were in; not work of their own."),
+        Class::Summary => (
+            "summaries",
+            "Summaries",
+            "Slices that sum up others: wrappers around the recording, totals, groups. They count in no other table.",
+        ),
         _ => ("slices", INFO.title, "A row is a name in a category. Durations are wall time."),
     };
     let mut columns = name_columns(&order, rows, names);
     if class == Class::Thread {
-        columns.push(self_share_column(&order, rows, self_total));
+        columns.push(self_share_column(&order, sums));
     }
     columns.extend([
         Column::float(
@@ -205,27 +206,35 @@ fn name_columns(order: &[usize], rows: &[Row], names: &Names<'_>) -> Vec<Column>
     ]
 }
 
-fn self_share_column(order: &[usize], rows: &[Row], self_total: i64) -> Column {
-    let share = |index: &usize| {
-        let row = &rows[*index];
-        (row.class == Class::Thread && self_total > 0).then(|| row.sums.self_ns as f64 / self_total as f64)
+const SELF_SHARE_HINT: &str = "share of the self time of thread slices, without those around nearly all of the trace and those without an end";
+
+/// The same share in all reports.
+fn self_share_column(order: &[usize], sums: &SliceSums<'_>) -> Column {
+    let total = sums.self_total();
+    let share = |row: &usize| {
+        let is_of_thread = sums.all[*row].class == Class::Thread;
+        (is_of_thread && total > 0).then(|| sums.self_in_total(*row) as f64 / total as f64)
     };
     Column::float("self_share", "self %", Unit::Ratio, order.iter().map(share).collect())
-        .hint("share of the self time of all thread slices")
+        .hint(SELF_SHARE_HINT)
 }
 
-fn category_table(order: &[usize], rows: &[Row], names: &Names<'_>, self_total: i64) -> Table {
-    let mut groups: Vec<Row> = Vec::new();
+fn category_table(order: &[usize], sums: &SliceSums<'_>) -> Table {
+    let names = &sums.names;
+    // A group, and its part of what shares are of.
+    let mut groups: Vec<(Row, i64)> = Vec::new();
     let mut by_key: HashMap<(u32, Class), usize> = HashMap::default();
-    for row in order.iter().map(|index| &rows[*index]) {
+    for (number, row) in order.iter().map(|number| (*number, &sums.all[*number])) {
         let next = groups.len();
         let group = *by_key.entry((row.category, row.class)).or_insert(next);
         if group == next {
-            groups.push(Row { name: 0, sums: Sums::default(), ..*row });
+            groups.push((Row { name: 0, sums: Sums::default(), ..*row }, 0));
         }
-        groups[group].sums.absorb(&row.sums);
+        let (group, in_total) = &mut groups[group];
+        group.sums.absorb(&row.sums);
+        *in_total = in_total.saturating_add(sums.self_in_total(number));
     }
-    groups.sort_by(|a, b| {
+    groups.sort_by(|(a, _), (b, _)| {
         let text = |row: &Row| (names.text(row.category), row.class);
         let place = |row: &Row| TIMED.iter().position(|class| *class == row.class);
         place(a)
@@ -235,7 +244,12 @@ fn category_table(order: &[usize], rows: &[Row], names: &Names<'_>, self_total: 
             .then_with(|| text(a).cmp(&text(b)))
     });
     let n_left_out = cut(&mut groups);
-    let all: Vec<usize> = (0..groups.len()).collect();
+    let total = sums.self_total();
+    let shares = groups.iter().map(|(row, in_total)| {
+        (row.class == Class::Thread && total > 0).then(|| *in_total as f64 / total as f64)
+    });
+    let shares = Column::float("self_share", "self %", Unit::Ratio, shares.collect()).hint(SELF_SHARE_HINT);
+    let groups: Vec<Row> = groups.into_iter().map(|(row, _)| row).collect();
     let table = Table::new(
         "categories",
         "Slices by category",
@@ -250,7 +264,7 @@ fn category_table(order: &[usize], rows: &[Row], names: &Names<'_>, self_total: 
                 .with_bar()
                 .hint(SELF_HINT)
                 .adds_up(),
-            self_share_column(&all, &groups, self_total),
+            shares,
             integers("max", "max", Unit::Ns, groups.iter().map(|row| row.sums.max_ns)),
             Column::counts(
                 "unfinished",

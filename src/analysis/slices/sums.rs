@@ -84,14 +84,26 @@ impl<'a> SliceSums<'a> {
         of_trace.rows.iter().map(number).collect()
     }
 
-    /// Self time of all slices of threads.
-    pub fn self_total(&self) -> i64 {
-        self_total(&self.all)
+    /// Of all slices of the name, category and class of one, in the trace of that number; `None` where slices were let go of.
+    pub fn of_slice(&self, trace: usize, slice: usize) -> Option<&Sums> {
+        let (numbers, rows) = self.rows.get(trace)?;
+        let row = numbers.get(*rows.get(slice)? as usize)?;
+        self.all.get(*row as usize).map(|row| &row.sums)
     }
 
-    /// The same without the slices that [`SliceSums::inner`] is without.
-    pub fn inner_self_total(&self) -> i64 {
-        self_total(&self.inner)
+    /// What shares of self time are of, in all reports: the self time of all slices of threads but for those that
+    /// [`SliceSums::inner`] is without; of all of them if there are no others.
+    pub fn self_total(&self) -> i64 {
+        match self_total(&self.inner) {
+            0 => self_total(&self.all),
+            total => total,
+        }
+    }
+
+    /// The part of [`SliceSums::self_total`] that a row has.
+    pub fn self_in_total(&self, row: usize) -> i64 {
+        let rows = if self_total(&self.inner) == 0 { &self.all } else { &self.inner };
+        rows[row].sums.self_ns
     }
 
     /// The lower median of the durations of each row; 0 for instants. Nothing where it takes single slices that are not held.

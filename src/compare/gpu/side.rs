@@ -3,6 +3,7 @@
 use super::super::PhaseFilter;
 use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::facts::Vendor;
+use crate::analysis::gpu::gaps::{self, Cause, Gap};
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::parts::{Activity, Parts, StepWindow, step_windows};
 use crate::analysis::gpu::stats::SumNs;
@@ -378,6 +379,7 @@ impl Builder {
             add_operation(by_step.entry((device, work.step)).or_default(), operation, work.dur(), 1);
             self.side.n_unlinked += u64::from(work.launch == NONE);
         }
+        let gaps = gaps::of_devices(gpu);
         for device in 0..gpu.devices.len() as u32 {
             let activity = Activity::new(gpu, device);
             let Some(whole) = activity.window else { continue };
@@ -390,7 +392,7 @@ impl Builder {
                 let window = if windows.is_empty() { whole } else { (whole.0, whole.0) };
                 windows.push(StepWindow::whole(NO_STEP, device, window));
             }
-            let waits = waits_for_host(gpu, device);
+            let waits = waits_for_host(gpu, &gaps, device);
             for window in windows.into_iter().filter(|window| !left_out.contains(&window.step)) {
                 let (start, end) = window.window;
                 let parts = activity.parts(window.window);
@@ -585,23 +587,10 @@ fn is_partial(gpu: &GpuTrace<'_>, step: u32) -> bool {
 
 /// Stretches in which a device had nothing to do, and in which what it did next was launched only after it had run out of
 /// work: starts and lengths, in order. No step of a device starts inside of one, as that would be work.
-fn waits_for_host(gpu: &GpuTrace<'_>, device: u32) -> Vec<(i64, i64)> {
-    let mut waits = Vec::new();
-    let mut last: Option<&Work> = None;
-    for work in gpu.work.iter().filter(|work| gpu.streams[work.stream as usize].device == device) {
-        if let Some(last) = last
-            && work.start > last.end
-            && work.timed_launch() != NONE
-            && gpu.trace.slices.ts[work.launch as usize] > last.end
-            && !gpu.may_have_worked(device, last, work)
-        {
-            waits.push((last.end, work.start.saturating_sub(last.end)));
-        }
-        if last.is_none_or(|last| work.end > last.end) {
-            last = Some(work);
-        }
-    }
-    waits
+fn waits_for_host(gpu: &GpuTrace<'_>, gaps: &[Vec<Gap>], device: u32) -> Vec<(i64, i64)> {
+    let of_device = gaps[device as usize].iter().flat_map(|gap| gap.stretches(gpu));
+    let waits = of_device.filter(|stretch| stretch.cause == Cause::Host);
+    waits.map(|stretch| (stretch.span.0, stretch.ns())).collect()
 }
 
 /// The operator and the innermost frame around a launch; the call itself where no operator is recorded.

@@ -13,13 +13,16 @@ mod cursor;
 pub mod decode;
 pub mod header;
 mod issues;
+mod live;
 mod records;
 
 use self::allocators::Allocator;
 use self::decode::{Allocation, Decoder, Next, Oddity};
 use self::header::{MAGIC, VERSIONS};
 use self::issues::*;
+use self::live::{Amount, Live};
 use super::{Confidence, FormatInfo, ImportError, Reader};
+use crate::base::json::write::push_string;
 use crate::base::strings::{StringId, StringTable};
 use crate::base::units::{counted, format_bytes};
 use crate::trace::accesses::{Access, Op};
@@ -63,6 +66,7 @@ struct MemrayReader {
     allocated_bytes: u64,
     largest_bytes: u64,
     max_rss: u64,
+    live: Live,
     is_closed: bool,
     /// Bytes that are no record have been met; nothing is read behind them.
     is_damaged: bool,
@@ -207,9 +211,23 @@ impl MemrayReader {
                 thread.allocated_bytes = thread.allocated_bytes.saturating_add(size);
             }
         }
-        match self.counts.iter_mut().find(|(other, _)| *other == allocator) {
-            Some((_, count)) => *count += 1,
-            None => self.counts.push((allocator, 1)),
+        let number = match self.counts.iter_mut().position(|(other, _)| *other == allocator) {
+            Some(at) => {
+                self.counts[at].1 += 1;
+                at
+            }
+            None => {
+                self.counts.push((allocator, 1));
+                self.counts.len() - 1
+            }
+        };
+        if allocator.is_free {
+            let is_part = !allocator.is_simple_free();
+            self.live.free(address, is_part.then_some(size));
+        } else {
+            let thread =
+                self.threads.iter().position(|thread| thread.tid == tid).unwrap_or(live::MAX_THREADS);
+            self.live.allocate(address, size, thread, number, ms);
         }
         let frame = if allocator.is_free { None } else { self.decoder.stack(tid).next().flatten() };
         let (symbol, dso) =
@@ -278,6 +296,29 @@ impl MemrayReader {
             ("largest_allocation_bytes", self.largest_bytes.to_string()),
             ("threads", threads),
         ];
+        let (at_peak, peak_ms) = self.live.peak();
+        let peak = at_peak.total();
+        // Times of records are since the start, or since 1970.
+        let after_ms = Some(peak_ms.saturating_sub(header.start_ms)).filter(|ms| *ms >= 0).unwrap_or(peak_ms);
+        let names = self.threads.iter().map(|thread| {
+            let name = thread.name.map(|name| out.trace.strings.get(name)).filter(|name| !name.is_empty());
+            name.map_or_else(|| thread.tid.to_string(), |name| format!("{} {name}", thread.tid))
+        });
+        let names: Vec<String> = names.chain(["other threads".to_string()]).collect();
+        let of_thread =
+            |at: usize| at_peak.of_thread(if at == self.threads.len() { live::MAX_THREADS } else { at });
+        let by_thread = names.iter().enumerate().map(|(at, name)| (name.as_str(), of_thread(at)));
+        let allocators = self.counts.iter().enumerate();
+        let by_allocator = allocators.map(|(at, (allocator, _))| (allocator.name, at_peak.of_allocator(at)));
+        facts.extend([
+            ("peak_live_bytes", peak.bytes.to_string()),
+            ("peak_live_allocations", peak.n.to_string()),
+            ("peak_after_ms", after_ms.to_string()),
+            ("live_at_end_bytes", self.live.now().bytes.to_string()),
+            ("frees_of_unknown_memory", self.live.n_unknown_frees.to_string()),
+            ("peak_by_thread", amounts_told(by_thread)),
+            ("peak_by_allocator", amounts_told(by_allocator)),
+        ]);
         if let Some(version) = header.python_version_text() {
             facts.insert(1, ("python_version", version));
         }
@@ -296,6 +337,17 @@ impl MemrayReader {
         });
         told.collect::<Vec<_>>().join("; ")
     }
+}
+
+/// As JSON, those that have any.
+fn amounts_told<'a>(amounts: impl Iterator<Item = (&'a str, Amount)>) -> String {
+    let told = amounts.filter(|(_, amount)| amount.n > 0).map(|(name, amount)| {
+        let mut quoted = Vec::new();
+        push_string(name, &mut quoted);
+        let name = String::from_utf8_lossy(&quoted);
+        format!(r#"{{"name":{name},"bytes":{},"allocations":{}}}"#, amount.bytes, amount.n)
+    });
+    format!("[{}]", told.collect::<Vec<_>>().join(","))
 }
 
 /// The first bytes, for an example.

@@ -31,6 +31,13 @@ issue_kinds! {
     OUTSIDE_RANGE = "outside-range", Note,
         "events outside of the stretch of time that was chosen while the file was read: read, and in no report",
         "open the file again for all of it";
+    /// Files beside a trace are others than its manifest lists.
+    MANIFEST_DIFFERS = "manifest-differs", Repaired,
+        "files of the run directory that differ from its manifest, or are missing: read as they are",
+        "copy the directory again, or find out who changed it";
+    /// The run was disturbed while it was measured.
+    RUN_CONTAMINATED = "run-contaminated", Repaired,
+        "the run was disturbed while it was measured, so its numbers don't count as valid", "measure it again";
     STRAY_ASYNC_END = "stray-async-end", Skipped,
         "asynchronous end without a matching begin, skipped", "recording probably started inside the slice";
     UNFINISHED_ASYNC = "unfinished-async", Note,

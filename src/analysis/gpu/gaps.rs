@@ -1,0 +1,160 @@
+//! Gaps between work of a GPU, and why nothing ran in them: one answer for all reports.
+//!
+//! ```text
+//! CPU      [schedule        ][launch]
+//! stream   [kernel ]                              [kernel ]
+//!                   ←─ waiting ────→←─ on the GPU ─→
+//! ```
+//! A gap that begins before its launch call and ends after it is split at the end of the call. Until then the GPU had nothing to
+//! run; from then on the work waited on the GPU.
+
+use super::model::NONE;
+use super::spans::Span;
+use super::{GpuTrace, Work};
+
+/// Shorter stretches are the time from one kernel to the next: HTA's limit (documented there in nanoseconds, applied to
+/// microseconds).
+const KERNEL_WAIT_NS: i64 = 30_000;
+
+/// Why nothing ran.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// The next work was not launched yet.
+    Host,
+    /// It was launched, and started within [`KERNEL_WAIT_NS`].
+    Kernel,
+    /// It was launched, and waited longer: for an event, another stream, or a resource.
+    OnGpu,
+    /// Its launch isn't recorded.
+    Unknown,
+    /// It starts before its own launch: clocks disagree.
+    Clocks,
+    /// Launches without a device record may have run then, so this is no idle time.
+    NotRecorded,
+}
+
+/// Causes as tables name them.
+pub const HOST: &str = "waiting for the host";
+pub const BETWEEN_KERNELS: &str = "between kernels";
+pub const ON_GPU: &str = "waiting on the GPU";
+pub const UNKNOWN: &str = "launch not recorded";
+pub const CLOCKS: &str = "clocks disagree";
+pub const NO_DEVICE_RECORD: &str = "work not recorded";
+
+impl Cause {
+    /// In the order of tables.
+    pub const ALL: [Cause; 6] =
+        [Cause::Host, Cause::Kernel, Cause::OnGpu, Cause::Unknown, Cause::Clocks, Cause::NotRecorded];
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Host => HOST,
+            Cause::Kernel => BETWEEN_KERNELS,
+            Cause::OnGpu => ON_GPU,
+            Cause::Unknown => UNKNOWN,
+            Cause::Clocks => CLOCKS,
+            Cause::NotRecorded => NO_DEVICE_RECORD,
+        }
+    }
+
+    /// Why work that was launched started only after `ns`.
+    fn of_launched(ns: i64) -> Cause {
+        if ns < KERNEL_WAIT_NS { Cause::Kernel } else { Cause::OnGpu }
+    }
+}
+
+/// Time in which nothing ran, before `next`. There may be hundreds of thousands, so they hold no more than they have to.
+#[derive(Clone, Copy, Debug)]
+pub struct Gap {
+    /// Numbers of the work before and after.
+    pub previous: u32,
+    pub next: u32,
+    /// Launches without a device record may have run in it.
+    pub may_hide_work: bool,
+}
+
+/// A gap, or the part of one that has a single cause.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    pub gap: Gap,
+    pub cause: Cause,
+    /// Nanoseconds on the trace's clock.
+    pub span: Span,
+    /// It is what remains of a gap whose launch came late.
+    pub is_after_late_launch: bool,
+}
+
+impl Stretch {
+    /// Nanoseconds.
+    pub fn ns(&self) -> i64 {
+        self.span.1.saturating_sub(self.span.0)
+    }
+}
+
+impl Gap {
+    /// Nanoseconds on the trace's clock.
+    pub fn start(&self, gpu: &GpuTrace<'_>) -> i64 {
+        gpu.work[self.previous as usize].end
+    }
+
+    /// Nanoseconds on the trace's clock.
+    pub fn end(&self, gpu: &GpuTrace<'_>) -> i64 {
+        gpu.work[self.next as usize].start
+    }
+
+    /// Nanoseconds.
+    pub fn ns(&self, gpu: &GpuTrace<'_>) -> i64 {
+        self.end(gpu).saturating_sub(self.start(gpu))
+    }
+
+    /// What it consists of, in order: one stretch, or two if its launch came late. They add up to the gap.
+    pub fn stretches(self, gpu: &GpuTrace<'_>) -> impl Iterator<Item = Stretch> + use<> {
+        let (start, end) = (self.start(gpu), self.end(gpu));
+        let next = &gpu.work[self.next as usize];
+        let launch = next.launch;
+        let stretch = |cause, span| Stretch { gap: self, cause, span, is_after_late_launch: false };
+        let of_launched = |span: Span| stretch(Cause::of_launched(span.1.saturating_sub(span.0)), span);
+        let (first, rest) = if self.may_hide_work {
+            (stretch(Cause::NotRecorded, (start, end)), None)
+        } else if next.is_before_launch {
+            (stretch(Cause::Clocks, (start, end)), None)
+        } else if launch == NONE {
+            (stretch(Cause::Unknown, (start, end)), None)
+        } else if gpu.trace.slices.ts[launch as usize] > start {
+            // Up to the end of the call: some load code first, or wait for room in a queue.
+            let launched = gpu.end_of(launch).min(end);
+            let rest = Stretch { is_after_late_launch: true, ..of_launched((launched, end)) };
+            (stretch(Cause::Host, (start, launched)), (launched < end).then_some(rest))
+        } else {
+            (of_launched((start, end)), None)
+        };
+        std::iter::once(first).chain(rest)
+    }
+}
+
+/// Gaps of each of `n` groups of work: between the end of everything before and the next start.
+pub fn gaps(gpu: &GpuTrace<'_>, n: usize, group: impl Fn(&Work) -> usize) -> Vec<Vec<Gap>> {
+    let mut out: Vec<Vec<Gap>> = vec![Vec::new(); n];
+    // The end of all so far, and which work ends there.
+    let mut last: Vec<Option<(i64, u32)>> = vec![None; n];
+    for (work, next) in gpu.work.iter().zip(0..) {
+        let group = group(work);
+        if let Some((end, previous)) = last[group]
+            && work.start > end
+        {
+            let device = gpu.streams[work.stream as usize].device;
+            let may_hide_work = gpu.may_have_worked(device, &gpu.work[previous as usize], work);
+            out[group].push(Gap { previous, next, may_hide_work });
+        }
+        if last[group].is_none_or(|(end, _)| work.end > end) {
+            last[group] = Some((work.end, next));
+        }
+    }
+    out
+}
+
+/// Gaps of each GPU, in which none of its streams ran anything.
+pub fn of_devices(gpu: &GpuTrace<'_>) -> Vec<Vec<Gap>> {
+    gaps(gpu, gpu.devices.len(), |work| gpu.streams[work.stream as usize].device as usize)
+}

@@ -1,0 +1,231 @@
+//! What stands out in a trace without GPU work: the largest consumer, and slices that take far longer than others of their name, with
+//! what took the time inside them.
+
+use crate::analysis::gpu;
+use crate::analysis::gpu::stats::percent;
+use crate::analysis::slices::{self, SliceSums};
+use crate::base::text::{IN_A_SENTENCE, shortened, visible};
+use crate::base::units::{Unit, counted, format_ns};
+use crate::report::{Facts, Finding, Findings, RowsOf, Stakes};
+use crate::trace::slices::{Class, SliceId, UNFINISHED};
+use crate::trace::summaries::Summaries;
+use crate::trace::sums::too_long;
+use crate::trace::{Run, Trace};
+
+/// A finding is at least this share of its whole.
+const WORTH: f64 = 0.01;
+/// A name is the largest consumer worth naming from this share of self time on.
+const LARGEST: f64 = 0.25;
+/// What "usual" is takes so many slices of a name to know.
+const MIN_COUNT: u64 = 5;
+/// So many times the median is unusual.
+const FAR: i64 = 4;
+/// More slices of a name than this share are not unusual.
+const RARE: f64 = 0.25;
+/// A slice inside explains another from this share of its excess on.
+const EXPLAINS: f64 = 0.5;
+/// At most so many unusual slices.
+const N_OUTLIERS: usize = 5;
+/// More candidates than this stand for a trace whose times say nothing.
+const MAX_CANDIDATES: usize = 10_000;
+
+/// `None` where nothing stands out, or where a GPU worked: of that there is a report of its own.
+pub fn of(run: &Run, sums: &SliceSums<'_>) -> Option<Findings> {
+    if run.traces.iter().any(|trace| gpu::has_work(trace) || trace.folded.is_some()) {
+        return None;
+    }
+    let mut findings: Vec<Finding> = largest(sums).into_iter().collect();
+    for (number, trace) in run.traces.iter().enumerate() {
+        let mut of_trace = outliers(number, trace, sums);
+        if run.traces.len() > 1 {
+            let file = visible(&trace.source.file_name);
+            of_trace.iter_mut().for_each(|finding| finding.text = format!("{file}: {}", finding.text));
+        }
+        findings.extend(of_trace);
+    }
+    findings.retain(|finding| finding.share.is_some_and(|share| share >= WORTH));
+    if findings.is_empty() {
+        return None;
+    }
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
+    Some(Findings {
+        title: "Findings".to_string(),
+        caption: "Times are upper bounds: the most that fixing one could save.".to_string(),
+        empty: String::new(),
+        stakes: Stakes::Gain,
+        findings,
+    })
+}
+
+fn quoted(name: &str) -> String {
+    format!("`{}`", visible(&shortened(name, IN_A_SENTENCE)))
+}
+
+fn rows_of(name: &str) -> RowsOf {
+    RowsOf {
+        report: slices::INFO.id.to_string(),
+        table: "slices".to_string(),
+        filter: name.to_string(),
+        label: slices::INFO.title.to_string(),
+    }
+}
+
+/// The name with the most self time.
+fn largest(sums: &SliceSums<'_>) -> Option<Finding> {
+    let of_threads = (0..sums.all.len()).filter(|row| sums.all[*row].class == Class::Thread);
+    let most = of_threads.max_by_key(|row| (sums.self_in_total(*row), std::cmp::Reverse(*row)))?;
+    let (own, total) = (sums.self_in_total(most), sums.self_total());
+    let share = (total > 0).then(|| own as f64 / total as f64).filter(|share| *share >= LARGEST)?;
+    let row = &sums.all[most];
+    let name = sums.names.text(row.name).unwrap_or("");
+    let text = format!(
+        "{} takes {} of all self time, in {}.",
+        quoted(name),
+        percent(share),
+        counted(row.sums.count, "slice", "slices")
+    );
+    let mut facts = Facts::default();
+    facts.push("self", "self time", own, Unit::Ns);
+    facts.push("count", "slices", row.sums.count, Unit::Count);
+    Some(Finding {
+        id: "largest-self-time".to_string(),
+        text,
+        time: Some(own),
+        share: Some(share),
+        evidence: facts.facts,
+        rows: Some(rows_of(name)),
+    })
+}
+
+/// A slice that takes far longer than others of its name.
+struct Outlier {
+    slice: usize,
+    dur: i64,
+    median: i64,
+    count: u64,
+    /// The innermost slice in it that explains the difference; itself if there is none.
+    leaf: usize,
+}
+
+fn outliers(number: usize, trace: &Trace, sums: &SliceSums<'_>) -> Vec<Finding> {
+    let slices = &trace.slices;
+    let span = trace.span().map_or(0, |(start, end)| end.saturating_sub(start));
+    let (limit, too_long) = ((span / 100).max(1), too_long(trace.span()));
+    let summaries = Summaries::of(trace);
+    let is_of_thread = |i: usize| Class::of(slices.kind[i]) == Class::Thread;
+    let is_candidate = |i: &usize| {
+        let dur = slices.dur.get(*i);
+        dur >= limit
+            && dur <= too_long
+            && is_of_thread(*i)
+            && !summaries.has(slices.name[*i], slices.track[*i])
+    };
+    // Means hold what is unusual as well, so half of what is asked for of medians is enough here.
+    let may_be = |i: &usize| {
+        sums.of_slice(number, *i).is_some_and(|row| {
+            let mean = row.total_ns / row.count.max(1) as i64;
+            row.count >= MIN_COUNT && slices.dur.get(*i) >= mean.saturating_mul(FAR / 2)
+        })
+    };
+    let candidates: Vec<usize> =
+        (0..slices.len()).filter(is_candidate).filter(may_be).take(MAX_CANDIDATES + 1).collect();
+    if candidates.is_empty() || candidates.len() > MAX_CANDIDATES {
+        return Vec::new();
+    }
+    let key = |i: usize| (slices.name[i], slices.category[i]);
+    let mut keys: Vec<_> = candidates.iter().map(|i| key(*i)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let mut durations: Vec<Vec<i64>> = vec![Vec::new(); keys.len()];
+    for i in (0..slices.len()).filter(|i| is_of_thread(*i) && slices.dur.get(*i) != UNFINISHED) {
+        if let Ok(at) = keys.binary_search(&key(i)) {
+            durations[at].push(slices.dur.get(i));
+        }
+    }
+    durations.iter_mut().for_each(|durations| durations.sort_unstable());
+    let mut found: Vec<Outlier> = Vec::new();
+    for slice in candidates {
+        let Ok(at) = keys.binary_search(&key(slice)) else { continue };
+        let (all, dur) = (&durations[at], slices.dur.get(slice));
+        let median = all.get(all.len().saturating_sub(1) / 2).copied().unwrap_or(0);
+        let is_far = |dur: i64| dur >= median.saturating_mul(FAR) && dur.saturating_sub(median) >= limit;
+        let n_far = all.len() - all.partition_point(|dur| !is_far(*dur));
+        if (all.len() as u64) < MIN_COUNT || !is_far(dur) || n_far as f64 > RARE * all.len() as f64 {
+            continue;
+        }
+        let mut outlier = Outlier { slice, dur, median, count: all.len() as u64, leaf: slice };
+        outlier.leaf = leaf(number, trace, sums, &outlier);
+        found.push(outlier);
+    }
+    // Of slices in each other that one slice explains, the innermost says the most.
+    found.sort_by_key(|outlier| (outlier.leaf, std::cmp::Reverse(outlier.slice)));
+    found.dedup_by_key(|outlier| outlier.leaf);
+    found.sort_by_key(|outlier| std::cmp::Reverse(outlier.dur.saturating_sub(outlier.median)));
+    found.truncate(N_OUTLIERS);
+    found.iter().map(|outlier| finding(trace, outlier, span)).collect()
+}
+
+/// Goes down to the slice that makes an outlier one: its longest child, as long as that explains the excess and is itself unusual or
+/// the only one of its name.
+fn leaf(number: usize, trace: &Trace, sums: &SliceSums<'_>, outlier: &Outlier) -> usize {
+    let slices = &trace.slices;
+    let excess = outlier.dur.saturating_sub(outlier.median);
+    let mut at = outlier.slice;
+    loop {
+        let end = slices.ts[at].saturating_add(slices.dur.get(at).max(0));
+        let inside = (at + 1..slices.len()).take_while(|i| slices.ts[*i] < end);
+        let children = inside.filter(|i| slices.parent[*i] == SliceId(at as u32));
+        let Some(longest) = children.max_by_key(|i| (slices.dur.get(*i), std::cmp::Reverse(*i))) else {
+            return at;
+        };
+        let dur = slices.dur.get(longest);
+        let is_unusual = sums.of_slice(number, longest).is_some_and(|row| {
+            let others = row.count.saturating_sub(1);
+            others == 0 || dur / 2 >= row.total_ns.saturating_sub(dur) / others as i64
+        });
+        if (dur as f64) < EXPLAINS * excess as f64 || !is_unusual {
+            return at;
+        }
+        at = longest;
+    }
+}
+
+fn finding(trace: &Trace, outlier: &Outlier, span: i64) -> Finding {
+    let slices = &trace.slices;
+    let name = |i: usize| trace.strings.get_opt(slices.name[i]).unwrap_or("");
+    let (outer, leaf) = (name(outlier.slice), name(outlier.leaf));
+    let mut facts = Facts::default();
+    let text = if outlier.leaf == outlier.slice {
+        format!(
+            "One {} takes {}; the median of {} is {}.",
+            quoted(outer),
+            format_ns(outlier.dur),
+            outlier.count,
+            format_ns(outlier.median)
+        )
+    } else {
+        let dur = slices.dur.get(outlier.leaf);
+        facts.push("inside", &format!("in {}", visible(leaf)), dur, Unit::Ns);
+        format!(
+            "{} takes {} in one {} of {}; the median of {} is {}.",
+            quoted(leaf),
+            format_ns(dur),
+            quoted(outer),
+            format_ns(outlier.dur),
+            outlier.count,
+            format_ns(outlier.median)
+        )
+    };
+    facts.push("duration", "duration", outlier.dur, Unit::Ns);
+    facts.push("median", "median", outlier.median, Unit::Ns);
+    facts.push("count", "slices of the name", outlier.count, Unit::Count);
+    let excess = outlier.dur.saturating_sub(outlier.median);
+    Finding {
+        id: "unusual-slice".to_string(),
+        text,
+        time: Some(excess),
+        share: Some(excess as f64 / span.max(1) as f64),
+        evidence: facts.facts,
+        rows: Some(rows_of(leaf)),
+    }
+}
