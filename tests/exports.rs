@@ -82,9 +82,9 @@ fn csv_is_rfc_4180_and_runs_nothing() {
     assert_same_text(
         "csv",
         &text,
-        "file\r\nname,value,unit\r\nfile_name,'@evil,\r\n\r\nReport: note\r\nnote\r\nlook out: <b>\r\n\r\nReport: Table\r\n\
+        "file\r\nname,value,unit\r\nfile_name,@evil,\r\n\r\nReport: note\r\nnote\r\nlook out: <b>\r\n\r\nReport: Table\r\n\
          name,total_ns,mean\r\n'=1+1,18446744073709551615,NaN\r\na|b,0,inf\r\n<script>alert(1)</script>,,\r\n\
-         \"\u{1b}[31m\nx\",1,-1.5\r\n\"say \"\"hi\"\", you\",2,100000000000000000000\r\n\
+         \"\\x1b[31m\nx\",1,-1.5\r\n\"say \"\"hi\"\", you\",2,100000000000000000000\r\n\
          [x](http://a),3,3\r\n(5 more rows were left out)\r\n",
     );
     let table = reports[0].tables().next().unwrap();

@@ -125,6 +125,8 @@ pub struct Query {
     pub memory: MemoryQuery,
     /// Which range the critical path is of, see [`gpu_critical_path::Wanted`]; mostly empty, for the longest step.
     pub path: String,
+    /// Passwords, tokens and keys are shown as they stand in the file.
+    pub show_secrets: bool,
 }
 
 impl Query {
@@ -143,6 +145,7 @@ impl Default for Query {
             peaks: String::new(),
             memory: Default::default(),
             path: String::new(),
+            show_secrets: false,
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod lines;
 pub mod pace;
 pub mod progress;
 pub mod python;
+pub mod secrets;
 pub mod strings;
 pub mod terminal_table;
 pub mod text;

@@ -5,7 +5,9 @@
 
 use super::hash::Secret;
 use bytemuck::{Pod, Zeroable};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Number of a string in a [`StringTable`].
@@ -164,6 +166,27 @@ impl StringTable {
     /// All of them in the order of their ids.
     pub fn all(&self) -> impl Iterator<Item = &str> {
         (0..self.spans.len() as u32).map(|id| self.get(StringId(id)))
+    }
+
+    /// Puts other texts in place of some, under the same numbers. None of them may be there already, or there would be two numbers for
+    /// one text. The texts that they replace are not held any longer.
+    pub fn replace(&mut self, others: &[(StringId, String)]) {
+        let others: FxHashMap<StringId, &str> =
+            others.iter().map(|(id, text)| (*id, text.as_str())).collect();
+        let mut table = StringTable::default();
+        for id in 1..self.len() as u32 {
+            let text = others.get(&StringId(id)).copied().unwrap_or_else(|| self.get(StringId(id)));
+            let mut text = Cow::Borrowed(text);
+            let slot = loop {
+                match table.probe(text.as_bytes(), hash_of(text.as_bytes())) {
+                    Err(slot) => break slot,
+                    // Numbers have to stay as they are.
+                    Ok(_) => text.to_mut().push(' '),
+                }
+            };
+            table.add(&text, hash_of(text.as_bytes()), slot);
+        }
+        *self = table;
     }
 
     /// Number of distinct strings.

@@ -1,7 +1,7 @@
 //! `tracedrop compare`: reads both sides, prints what changed, and holds it against limits.
 
 use crate::place::{self, Place};
-use crate::{Color, Format, InputArgs, LineEnd, ReportTables, pictures, read, terminal_width, usage};
+use crate::{Color, Format, InputArgs, LineEnd, ReportTables, output, pictures, read, terminal_width, usage};
 use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -145,7 +145,7 @@ fn write(args: &CompareArgs, compared: &mut Compared) -> io::Result<()> {
         return pictures::write(compared.reports(), folder, "", args.input.quiet);
     }
     let exporter = args.format.exporter();
-    let mut out = LineEnd { inner: io::BufWriter::new(io::stdout().lock()), last: b'\n' };
+    let mut out = LineEnd { inner: io::BufWriter::new(output::stdout()), last: b'\n' };
     compared.export(exporter, &options, &mut out)?;
     if out.last != b'\n' && exporter.is_text() {
         out.write_all(b"\n")?;
@@ -170,7 +170,7 @@ fn hold(limits: &[Limit], compared: &Compared) -> io::Result<ExitCode> {
 }
 
 fn list_measures() -> io::Result<ExitCode> {
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     let width = MEASURES.iter().map(|(id, _)| id.len()).max().unwrap_or(0).max(24);
     for (id, what) in MEASURES {
         writeln!(out, "{id:width$}  {what}")?;
@@ -187,7 +187,7 @@ fn list_measures() -> io::Result<ExitCode> {
 }
 
 fn list_measures_of(compared: &Compared) -> io::Result<ExitCode> {
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     let measures = &compared.comparison().measures;
     let width = measures.iter().map(|measure| measure.id.len()).max().unwrap_or(0);
     for measure in measures {

@@ -17,6 +17,8 @@ pub struct FileContent {
 impl FileContent {
     /// `None` for what can only be read once, such as a pipe.
     pub fn open(path: &Path) -> Option<FileContent> {
+        // A pipe is not opened twice: whoever writes into it would take the first end for the last.
+        std::fs::metadata(path).ok().filter(Metadata::is_file)?;
         let file = File::open(path).ok()?;
         let metadata = file.metadata().ok().filter(Metadata::is_file)?;
         let opened = (metadata.len(), metadata.modified().ok());

@@ -15,6 +15,7 @@ mod compare;
 mod content;
 mod crew;
 mod mrm;
+mod output;
 mod part;
 mod pictures;
 mod place;
@@ -140,6 +141,9 @@ struct ReportTables {
     /// From where on data suits memory of managed retention: ratio and seconds for high, the same for medium.
     #[arg(long, value_name = "R,S,R,S")]
     suitability: Option<String>,
+    /// Show passwords, tokens and keys that are in a trace, which are hidden otherwise.
+    #[arg(long)]
+    show_secrets: bool,
     /// Rules that tell whether a run was disturbed: those of mrm-trace 0.1.0, or of its later versions.
     #[arg(long, value_enum, default_value_t = ValidityRules::Seed)]
     validity_rules: ValidityRules,
@@ -326,13 +330,14 @@ fn main() -> ExitCode {
         Command::Mrm { command } => mrm::run(command),
         Command::Rules { table } => print_rules(*table),
     };
-    match outcome {
+    // What is left of it is written now, as nobody would hear of a failure later.
+    match outcome.and_then(|code| output::stdout().flush().map(|()| code)) {
         Ok(code) => code,
         // A reader such as `head` that has enough is no error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             say!("tracedrop: {error}");
-            ExitCode::from(1)
+            ExitCode::from(if output::is_of_output(&error) { 2 } else { 1 })
         }
     }
 }
@@ -426,7 +431,7 @@ fn report_together(
     if !keep_wanted(args, &mut session, "the traces together") {
         return Ok(ExitCode::from(1));
     }
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(output::stdout());
     if let Some(wrong) = write_report(args, &notes, &mut session, &mut out)? {
         return Ok(wrong);
     }
@@ -459,7 +464,7 @@ fn report_each(
     files: &[Place],
     open: &dyn Fn(&Place) -> Option<Opened>,
 ) -> io::Result<ExitCode> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(output::stdout());
     let mut code = ExitCode::SUCCESS;
     let several = files.len() > 1;
     // Several documents in one stream would be no JSON.
@@ -540,6 +545,7 @@ impl ReportTables {
             peaks: text(&self.peaks)?,
             memory,
             path: self.path_of.clone().unwrap_or_default(),
+            show_secrets: self.show_secrets,
         };
         // Whoever gives a table wants it to count.
         if let Err(problems) = kernels::Rules::builtin().with(&query.kernel_rules) {
@@ -552,7 +558,7 @@ impl ReportTables {
 }
 
 fn list_reports() -> io::Result<ExitCode> {
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     let reports = listed();
     let width = reports.iter().map(|report| report.0.len()).max().unwrap_or(0);
     for (id, title) in reports {
@@ -567,7 +573,7 @@ fn print_rules(table: RuleTable) -> io::Result<ExitCode> {
         RuleTable::Peaks => peaks::BUILTIN.into(),
         RuleTable::Memory => std::borrow::Cow::from(Rules::builtin_json()),
     };
-    io::stdout().lock().write_all(text.as_bytes())?;
+    output::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -694,7 +700,7 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     let session = opened.shown();
     let is_link = exporter.id == export::link::INFO.id;
     if !is_link && session.exporters().iter().all(|possible| possible.id != exporter.id) {
-        let why = session.why_not_exported();
+        let why = session.why_not_exported(exporter);
         say!("tracedrop: {}: {why}", read::shown(&args.file));
         return Ok(ExitCode::from(1));
     }
@@ -708,18 +714,28 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     if args.preview {
         return list_outgoing(session, exporter, &options);
     }
-    let mut out: Box<dyn Write> = match &args.output {
-        Some(path) => match std::fs::File::create(path) {
-            Ok(file) => Box::new(io::BufWriter::new(file)),
-            Err(error) => {
-                say!("tracedrop: cannot write {}: {error}", read::shown(path));
-                return Ok(ExitCode::from(2));
+    let left_out = match &args.output {
+        Some(path) => {
+            let written = output::Replacing::create(path).and_then(|mut file| {
+                let left_out = session.export(exporter, &options, &mut file)?;
+                file.finish().map(|()| left_out)
+            });
+            match written {
+                Ok(left_out) => left_out,
+                Err(error) if output::is_of_output(&error) => {
+                    output::say_cannot_write(path, &error);
+                    return Ok(ExitCode::from(2));
+                }
+                Err(error) => return Err(error),
             }
-        },
-        None => Box::new(io::BufWriter::new(io::stdout().lock())),
+        }
+        None => {
+            let mut out = io::BufWriter::new(output::stdout());
+            let left_out = session.export(exporter, &options, &mut out)?;
+            out.flush()?;
+            left_out
+        }
     };
-    let left_out = session.export(exporter, &options, &mut out)?;
-    out.flush()?;
     for what in &left_out.0 {
         say!("tracedrop: {}: note: not in the export: {what}", read::shown(&args.file));
     }
@@ -733,7 +749,7 @@ fn list_outgoing(
     options: &Options,
 ) -> io::Result<ExitCode> {
     let outgoing = session.outgoing(exporter, options)?;
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(output::stdout());
     for (sort, text, n) in &outgoing.texts {
         writeln!(out, "{}\t{n}\t{}", sort.name(), visible(text))?;
     }
@@ -759,14 +775,16 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
 }
 
 fn formats() -> io::Result<ExitCode> {
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     writeln!(out, "Read (plain, gzip or zstd, told by content):")?;
     for format in engine::formats() {
         writeln!(out, "  {:<16} {}; written by {}", format.id, format.title, format.producers)?;
     }
     writeln!(out, "\nWritten by `tracedrop export`:")?;
     for exporter in EXPORTERS {
-        writeln!(out, "  {:<16} {}", exporter.id, exporter.title)?;
+        let needs =
+            if exporter.needs.is_empty() { String::new() } else { format!("; needs {}", exporter.needs) };
+        writeln!(out, "  {:<16} {}{needs}", exporter.id, exporter.title)?;
     }
     writeln!(out, "  {:<16} {}", export::link::INFO.id, export::link::INFO.title)?;
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,6 @@
 //! `tracedrop mrm`: configurations of experiments; and run directories as an export.
 
-use crate::read;
+use crate::{output, read};
 use clap::Subcommand;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ fn validate(path: &Path) -> io::Result<ExitCode> {
     let Some(config) = valid else { return Ok(ExitCode::from(1)) };
     let (all, n) = config.n_runs();
     let (runs, warm_ups) = (counted(n, "run", "runs"), counted(all.saturating_sub(n), "warm-up", "warm-ups"));
-    writeln!(io::stdout(), "{}: valid; {} and {}", read::shown(path), runs, warm_ups)?;
+    writeln!(output::stdout(), "{}: valid; {} and {}", read::shown(path), runs, warm_ups)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -78,7 +78,7 @@ fn plan(path: &Path) -> io::Result<ExitCode> {
         return Ok(ExitCode::from(1));
     };
     let code = if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) };
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(output::stdout());
     writeln!(out, "model\tcontext\tbatch\toutput\twarm-up\trepetition\tdirectory")?;
     for run in config.plan() {
         writeln!(

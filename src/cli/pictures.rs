@@ -1,5 +1,6 @@
 //! Pictures of reports as files, one each.
 
+use crate::output;
 use std::io;
 use std::path::Path;
 use tracedrop::base::text;
@@ -14,7 +15,7 @@ pub fn write(reports: &[Report], folder: &Path, prefix: &str, is_quiet: bool) ->
     for report in reports {
         for chart in report.charts() {
             let path = folder.join(file_name(prefix, &report.id, &chart.id));
-            std::fs::write(&path, svg::picture(chart, svg::FILE_WIDTH))
+            output::write_file(&path, svg::picture(chart, svg::FILE_WIDTH).as_bytes())
                 .map_err(|error| in_place(&path, &error))?;
             if !is_quiet {
                 say!("tracedrop: wrote {}", path.display());
@@ -37,7 +38,7 @@ fn file_name(prefix: &str, report: &str, chart: &str) -> String {
 }
 
 fn in_place(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+    output::cannot_write(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
 #[cfg(test)]

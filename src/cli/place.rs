@@ -21,6 +21,9 @@ const MAX_DEPTH: usize = 4;
 /// Packed tables are unpacked into memory up to this size.
 const MAX_TABLE_BYTES: u64 = 4 << 30;
 
+/// So many files of an archive are opened though their names say nothing.
+const MAX_UNKNOWN: usize = 8;
+
 /// What is read at a time.
 const PIECE_BYTES: usize = 256 << 10;
 
@@ -237,11 +240,15 @@ fn in_archive(path: &Path, is_quiet: bool) -> Option<Vec<Place>> {
         let name = folder.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(&stem).to_string();
         packed(trace, Some(Run { name, folder, beside }))
     });
-    let traces = others.into_iter().filter(|file| {
-        let name = file.path.rsplit('/').next().unwrap_or_default();
-        folder::may_be_trace(name, &formats)
-    });
-    let places: Vec<Place> = runs.chain(traces.map(|trace| packed(trace, None))).collect();
+    let bare = |file: &Entry| file.path.rsplit('/').next().unwrap_or_default().to_string();
+    let (traces, unknown): (Vec<Entry>, Vec<Entry>) =
+        others.into_iter().partition(|file| folder::may_be_trace(&bare(file), &formats));
+    let mut places: Vec<Place> = runs.chain(traces.into_iter().map(|trace| packed(trace, None))).collect();
+    if places.is_empty() && tables.is_empty() && unknown.len() <= MAX_UNKNOWN {
+        // What they are is told by their content, in the refusal if they are no traces.
+        let visible = unknown.into_iter().filter(|file| !bare(file).starts_with('.'));
+        places.extend(visible.map(|trace| packed(trace, None)));
+    }
     if places.is_empty() {
         let what = match tables.is_empty() {
             true => "there are no traces in this archive",

@@ -4,7 +4,7 @@ use crate::place::{Input, Place};
 use crate::{InputArgs, crew};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sha2::{Digest, Sha256};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::rc::Rc;
@@ -205,7 +205,8 @@ fn unpacked(content: &dyn Content, entry: &Entry) -> Result<Rc<dyn Content>, Str
 
 /// SHA-256 of a file as hexadecimal digits. `None` of what is no file, or can not be read again.
 pub fn sha256(path: &Path) -> Option<String> {
-    let mut file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|it| it.is_file()))?;
+    std::fs::metadata(path).ok().filter(Metadata::is_file)?;
+    let mut file = File::open(path).ok()?;
     let mut hasher = Sha256::new();
     let mut chunk = Vec::new();
     while fill(&mut file, &mut chunk, CHUNK_BYTES).ok()? {

@@ -49,7 +49,9 @@ pub fn open_tracedrop_file(
 /// What the sender asked, with tables of their own, is asked again, where nothing else is asked.
 fn open_index(content: Rc<dyn Content>, asked: Option<&Query>) -> Result<Session, Failure> {
     let index = Index::open(content)?;
-    let query = asked.unwrap_or(&index.head.query).clone();
+    let mut query = asked.unwrap_or(&index.head.query).clone();
+    // Whoever opens it says whether to show them.
+    query.show_secrets = asked.is_some_and(|asked| asked.show_secrets);
     Ok(Session::of_index(index, None, query)?)
 }
 

@@ -144,7 +144,7 @@ impl Shown for Linked {
     ) -> io::Result<LeftOut> {
         let (run, query, document) = (Run::default(), self.query(), self.written());
         if !(exporter.applies)(&run) {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported()));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported(exporter)));
         }
         let options = &self.options(options);
         export::render(exporter, &Input { run: &run, document: &document, query: &query, options }, out)
@@ -164,8 +164,8 @@ impl Shown for Linked {
         EXPORTERS.iter().copied().filter(|exporter| (exporter.applies)(&run)).collect()
     }
 
-    fn why_not_exported(&self) -> &'static str {
-        "a report was handed on, and no trace"
+    fn why_not_exported(&self, exporter: &ExporterInfo) -> String {
+        format!("{} needs a trace, and this is a report without one", exporter.title)
     }
 
     fn export_file_name(&self, exporter: &ExporterInfo) -> String {

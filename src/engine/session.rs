@@ -23,7 +23,7 @@ use crate::trace::args::Content;
 use crate::trace::beside::FileBeside;
 use crate::trace::builder::TimeRange;
 use crate::trace::builder::issues::OUTSIDE_RANGE;
-use crate::trace::{Run, Trace};
+use crate::trace::{Run, Severity, Trace};
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -234,7 +234,13 @@ impl Session {
     /// Reads the tables from the index, if that has not been done.
     fn load(&mut self) -> Result<(), ImportError> {
         if let Some(index) = &self.index {
-            self.run = Run::single(index.trace(self.again.clone())?);
+            let mut trace = index.trace(self.again.clone())?;
+            // Whoever wrote it may have had them shown.
+            match self.query.show_secrets {
+                true => trace.args.hide_secrets(false),
+                false => trace.hide_secrets(),
+            }
+            self.run = Run::single(trace);
             self.index = None;
         }
         Ok(())
@@ -248,7 +254,7 @@ impl Session {
                 && trace.text.is_empty()
                 && trace.ledger.issue(OUTSIDE_RANGE.code).is_none()
         };
-        let is_read = !self.partial && self.index.is_none();
+        let is_read = !self.partial && self.index.is_none() && !self.query.show_secrets;
         matches!(&self.run.traces[..], [trace] if is_read && is_whole(trace))
     }
 
@@ -328,9 +334,17 @@ impl Session {
             && (ledger.skipped.records > 0 || ledger.content_bytes == 0 || unreadable.is_some());
         is_useless.then(|| {
             let noun = if ledger.record_noun.is_empty() { "records" } else { &ledger.record_noun };
-            let what = match unreadable {
-                Some(issue) => issue.example.clone(),
-                None => format!("no {noun} in it"),
+            let skipped = ledger.issues.iter().find(|issue| issue.kind.severity == Severity::Skipped);
+            let what = match (unreadable, skipped) {
+                (Some(issue), _) => issue.example.clone(),
+                (None, Some(issue)) => {
+                    let place = match issue.first.line {
+                        Some(line) => format!("line {line}"),
+                        None => format!("byte {}", issue.first.byte),
+                    };
+                    format!("no {noun} in it: {} (first at {place})", issue.kind.what)
+                }
+                (None, None) => format!("no {noun} in it"),
             };
             ImportError { code: "nothing-usable", what, hint: String::new() }
         })
@@ -460,6 +474,7 @@ impl Session {
                     files[0].n_bytes = trace.ledger.file_bytes;
                 }
                 trace.beside = files;
+                trace.hide_beside();
             }
             mrm::trust::file_issues(&mut trace);
             self.set_trace(trace, extent);
@@ -467,7 +482,10 @@ impl Session {
         Ok(())
     }
 
-    fn set_trace(&mut self, trace: Trace, extent: Extent) {
+    fn set_trace(&mut self, mut trace: Trace, extent: Extent) {
+        if self.query.show_secrets {
+            trace.show_secrets();
+        }
         self.run.traces.truncate(self.n_done.unwrap_or(0));
         self.run.traces.push(trace);
         match extent {
@@ -515,6 +533,14 @@ impl Session {
     pub fn set_query(&mut self, query: Query) -> Result<(), ImportError> {
         if query != self.query {
             self.load()?;
+            if query.show_secrets != self.query.show_secrets {
+                for trace in &mut self.run.traces {
+                    match query.show_secrets {
+                        true => trace.show_secrets(),
+                        false => trace.hide_secrets(),
+                    }
+                }
+            }
             self.query = query;
             if self.n_done.is_some() {
                 self.make_early_reports();
@@ -637,7 +663,7 @@ impl Shown for Session {
     ) -> io::Result<LeftOut> {
         self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
         if !(exporter.applies)(&self.run) {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported()));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported(exporter)));
         }
         let document = analysis::document(&self.run, &self.reports, &super::format_title);
         let options = &self.options(options);
@@ -659,13 +685,16 @@ impl Shown for Session {
         self.why_useless().map(|why| why.to_string()).or_else(|| self.unclassified.as_ref().map(stopped))
     }
 
-    fn why_not_exported(&self) -> &'static str {
+    fn why_not_exported(&self, exporter: &ExporterInfo) -> String {
         if self.run.traces.iter().any(|trace| trace.folded.is_some()) {
-            "the trace has more events than are held, so single ones are not there to be written"
+            "the trace has more events than are held, so single ones are not there to be written".to_string()
         } else if self.run.traces.len() > 1 {
-            "this format holds one trace, and these are several; export them one by one"
+            "this format holds one trace, and these are several; export them one by one".to_string()
         } else {
-            "there is nothing to write in this format"
+            let formats = self.run.traces.iter().map(|trace| super::format_title(trace.source.format));
+            let formats: Vec<String> = formats.collect();
+            let needs = if exporter.needs.is_empty() { "something to write" } else { exporter.needs };
+            format!("{} needs {needs}, and this file ({}) has none", exporter.title, formats.join(", "))
         }
     }
 

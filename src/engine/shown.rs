@@ -44,8 +44,9 @@ pub trait Shown {
     fn exporters(&self) -> Vec<&'static ExporterInfo>;
 
     /// Why an exporter has nothing to write.
-    fn why_not_exported(&self) -> &'static str {
-        "there is nothing to write in this format"
+    fn why_not_exported(&self, exporter: &ExporterInfo) -> String {
+        let needs = if exporter.needs.is_empty() { "something to write" } else { exporter.needs };
+        format!("{} needs {needs}, and there is none", exporter.title)
     }
 
     /// The table of that id, in the first report that has one, as CSV in its own order.

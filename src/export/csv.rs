@@ -1,10 +1,12 @@
 //! Tables as CSV by RFC 4180 (CRLF) and as tab-separated text, for machines: plain numbers, units in the header.
 //!
-//! A spreadsheet runs a cell that starts with `=`, `+`, `-`, `@`, a tab or a carriage return as a formula.
-//! A text cell that starts so gets an apostrophe in front, which spreadsheets take as "this is text".
-//! Numbers are never changed.
+//! A spreadsheet runs a cell that starts with `=`, `+`, `-` or `@` as a formula, blanks before it or not.
+//! A text cell that could run something gets an apostrophe in front, which spreadsheets take as "this is text". Names that merely
+//! start with a sign (`@property`, `-[NSView draw]`) stay as they are, so that tables can be joined by them.
+//! Numbers are never changed. Control characters are written as visible escapes.
 
 use super::{ExporterInfo, Input, LeftOut, always};
+use crate::base::text::{is_control, push_visible};
 use crate::base::units::Unit;
 use crate::report::{Block, Cells, Column, Findings, Report, RowsOf, Table, Value};
 use std::borrow::Cow;
@@ -16,6 +18,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "csv",
     media_type: "text/csv; charset=utf-8",
     in_menu: true,
+    needs: "",
     applies: always,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
@@ -196,10 +199,80 @@ fn value_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// Text that no spreadsheet runs.
+/// Text that no spreadsheet runs, with control characters visible but for tabs and line ends, which are quoted.
 fn guard(text: &str) -> Cow<'_, str> {
-    match text.as_bytes().first() {
-        Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r') => Cow::Owned(format!("'{text}")),
-        _ => Cow::Borrowed(text),
+    let is_odd = |c: char| is_control(c) && !matches!(c, '\t' | '\n' | '\r');
+    let text = match text.contains(is_odd) {
+        true => {
+            let mut out = String::with_capacity(text.len() + 8);
+            for c in text.chars() {
+                if is_odd(c) { push_visible(c, &mut out) } else { out.push(c) }
+            }
+            Cow::Owned(out)
+        }
+        false => Cow::Borrowed(text),
+    };
+    if is_formula(&text) { Cow::Owned(format!("'{text}")) } else { text }
+}
+
+/// Whether a spreadsheet would run a cell, also behind blanks and in full-width signs, as some take them.
+fn is_formula(text: &str) -> bool {
+    let is_blank = |c: char| c.is_whitespace() || c == '\u{3000}';
+    let bare = text.trim_start_matches(is_blank);
+    let mut chars = bare.chars();
+    match chars.next() {
+        Some('=' | '＝') => true,
+        // Names start so, and are left alone as long as they call nothing: `-[NSView draw]`, `@property`, `+load`.
+        Some('+' | '-' | '@' | '＋' | '－' | '＠') => {
+            let rest = chars.as_str();
+            let is_number = rest.parse::<f64>().is_ok();
+            let is_name = rest.trim_start_matches(['+', '-', '@']).starts_with(|c: char| {
+                c.is_alphabetic() || matches!(c, '_' | '[' | '<' | '/' | '.' | ':' | '>')
+            });
+            let is_bare = bare.len() == text.len();
+            !rest.is_empty() && !is_number && !(is_name && is_bare && !rest.contains(['(', '|', '!', '=']))
+        }
+        _ => text.starts_with(['\t', '\r']),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_are_guarded_and_names_stay() {
+        for text in [
+            "=1+1",
+            " =1+1",
+            "\t=cmd|'/c'!A1",
+            "\u{3000}=1",
+            "＝HYPERLINK(1)",
+            "+1+1",
+            "-2+3|x",
+            "@SUM(A1)",
+            "－(1)",
+            "-x(1)",
+            "\r@x",
+        ] {
+            assert_eq!(guard(text), format!("'{text}"));
+        }
+        for text in [
+            "@property",
+            "-[NSView draw]",
+            "+load",
+            "-1",
+            "+5",
+            "-",
+            "--api-key",
+            "a=b",
+            "1+1",
+            "",
+            "@plt",
+            "-O2 x",
+        ] {
+            assert_eq!(guard(text), text);
+        }
+        assert_eq!(guard("a\u{1b}[31m\u{7}\0\u{202e}b\tc"), "a\\x1b[31m\\x07\\x00\\u{202e}b\tc");
     }
 }

@@ -10,6 +10,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
     extension: index::EXTENSION,
     media_type: "application/octet-stream",
     in_menu: true,
+    needs: "one trace with all its events held",
     // What lies beside a trace is in no index.
     applies: |run| {
         run.traces.len() == 1

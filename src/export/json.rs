@@ -32,6 +32,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "report.json",
     media_type: "application/json",
     in_menu: true,
+    needs: "",
     applies: always,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: Some(|_| TextFormat::Json),

@@ -15,6 +15,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "md",
     media_type: "text/markdown; charset=utf-8",
     in_menu: true,
+    needs: "",
     applies: always,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: Some(|_| TextFormat::Markdown),

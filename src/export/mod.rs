@@ -23,6 +23,7 @@ pub mod terminal;
 pub mod tracedrop_file;
 
 use crate::analysis::{ANALYSES, Query, TextFormat};
+use crate::base::units::counted;
 use crate::report::{Document, Notes};
 use crate::trace::cut::Cut;
 use crate::trace::{Run, Trace};
@@ -61,6 +62,8 @@ pub struct ExporterInfo {
     pub media_type: &'static str,
     /// Offered on the page; the terminal layout is not.
     pub in_menu: bool,
+    /// There has to be something of this kind, in words; empty if it takes anything.
+    pub needs: &'static str,
     /// Whether there is anything to export.
     pub applies: fn(&Run) -> bool,
     /// Writes it all, without reference layouts; see [`render`].
@@ -167,6 +170,21 @@ pub fn find(id: &str) -> Option<&'static ExporterInfo> {
 /// Writes `input` with `exporter`. Where a report is laid out byte for byte as by the tool it comes from,
 /// that text alone is written.
 pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
+    let n_hidden = || input.run.traces.iter().map(|trace| trace.args.take_n_hidden()).sum::<u64>();
+    n_hidden();
+    let mut left_out = render_all(exporter, input, out)?;
+    match n_hidden() {
+        0 => {}
+        n => left_out.0.push(counted(
+            n,
+            "password, token or key in arguments",
+            "passwords, tokens and keys in arguments",
+        )),
+    }
+    Ok(left_out)
+}
+
+fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     let Options { cut, redact: classes, .. } = input.options;
     let timelines = chrome_trace::is_one(exporter)
         .then(|| chrome_trace::with_timelines(input.run, &input.query.memory))

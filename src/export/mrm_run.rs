@@ -31,6 +31,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "zip",
     media_type: "application/zip",
     in_menu: true,
+    needs: "memory accesses",
     applies,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,

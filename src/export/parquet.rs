@@ -18,6 +18,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "parquet.zip",
     media_type: "application/zip",
     in_menu: true,
+    needs: "",
     applies: always,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,

@@ -17,6 +17,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "svg",
     media_type: "image/svg+xml",
     in_menu: true,
+    needs: "",
     applies: always,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,

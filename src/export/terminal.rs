@@ -16,6 +16,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "txt",
     media_type: "text/plain; charset=utf-8",
     in_menu: false,
+    needs: "",
     applies: always,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: Some(|options| TextFormat::Terminal { width: options.width as usize }),

@@ -1,15 +1,18 @@
 //! From the bytes of a file to a [`Trace`]: unpacking, detection and a reader behind one push interface.
 
+use super::foreign::{self, Foreign};
 use super::parts::{Joins, Part, PartsInfo};
 use super::unpack::issues::TRAILING;
 use super::unpack::{Packing, Problem, Unpacker};
-use super::{FormatInfo, Reader, detect};
+use super::{Confidence, FormatInfo, Reader, detect};
 use crate::base::text;
 use crate::trace::args;
 use crate::trace::builder::TimeRange;
+use crate::trace::hidden::Known;
 use crate::trace::ledger::Position;
 use crate::trace::{SourceInfo, Trace, TraceBuilder};
 use issues::{READ_STOPPED, SIZE_CHANGED, UNACCOUNTED, UNREADABLE};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Why there is nothing to show for a file.
@@ -113,6 +116,10 @@ pub struct Import {
     /// See [`Import::keep_unreadable`].
     keeps_unreadable: bool,
     problem: Option<ImportError>,
+    /// Another kind of file that the content looks like.
+    foreign: Option<&'static Foreign>,
+    /// Which texts have been looked at for secrets.
+    secrets: RefCell<Known>,
 }
 
 enum Content {
@@ -159,6 +166,8 @@ impl Import {
             reserved: false,
             keeps_unreadable: false,
             problem: None,
+            foreign: None,
+            secrets: RefCell::default(),
         }
     }
 
@@ -347,9 +356,22 @@ impl Import {
             self.content = Content::no_head();
             return self.push(self.layers.len() - 1, &head);
         }
-        let Some(format) = self.forced.or_else(|| detect::detect(shown, &self.file_name)) else {
-            self.content = Content::Failed;
-            return Err(unknown_format(shown));
+        let format = match self.forced {
+            Some(format) => format,
+            None => {
+                let detected = detect::detect(shown, &self.file_name);
+                let is_certain = detected.is_some_and(|(_, confidence)| confidence == Confidence::Certain);
+                self.foreign = if is_certain { None } else { foreign::find(shown) };
+                // Where a format is fairly sure, it is tried first.
+                let is_tried = |confidence| confidence > Confidence::Possible || self.foreign.is_none();
+                match detected.filter(|(_, confidence)| is_tried(*confidence)) {
+                    Some((format, _)) => format,
+                    None => {
+                        self.content = Content::Failed;
+                        return Err(unknown_format(shown));
+                    }
+                }
+            }
         };
         self.builder.trace.source.format = format.id;
         if !format.has_events {
@@ -432,12 +454,18 @@ impl Import {
             return None;
         }
         let Content::Reading(_, reader) = &self.content else { return None };
-        Some(self.builder.snapshot(|so_far| {
+        // Those that follow are not there yet, or are those of what the reader has not handed over.
+        let n_strings = self.builder.trace.strings.len();
+        let mut trace = self.builder.snapshot(|so_far| {
             reader.snapshot(so_far);
             let ledger = &mut so_far.trace.ledger;
             ledger.file_bytes = self.file_bytes;
             ledger.file_bytes_read = self.progress.file_bytes;
-        }))
+        });
+        let mut secrets = self.secrets.borrow_mut();
+        trace.hide_secrets_after(&mut secrets);
+        secrets.keep(n_strings);
+        Some(trace)
     }
 
     /// The file is over.
@@ -450,7 +478,18 @@ impl Import {
         self.end(Some(why))
     }
 
-    fn end(mut self, why: Option<&str>) -> Result<Trace, ImportError> {
+    fn end(self, why: Option<&str>) -> Result<Trace, ImportError> {
+        let foreign = self.foreign.filter(|_| !self.keeps_unreadable && why.is_none());
+        let ended = self.end_as_told(why);
+        let is_of_use =
+            ended.as_ref().is_ok_and(|trace| trace.ledger.kept.records + trace.ledger.repaired.records > 0);
+        match foreign {
+            Some(kind) if !is_of_use => Err(refused(kind)),
+            _ => ended,
+        }
+    }
+
+    fn end_as_told(mut self, why: Option<&str>) -> Result<Trace, ImportError> {
         if self.problem.is_none() {
             self.problem = self.drain().err();
         }
@@ -502,7 +541,9 @@ impl Import {
                 ledger.file(&UNACCOUNTED, at, format!("{n_lost} bytes").as_bytes());
             }
         }
-        Ok(self.builder.finish())
+        let mut trace = self.builder.finish();
+        trace.hide_secrets_after(&mut self.secrets.borrow_mut());
+        Ok(trace)
     }
 
     /// What layers still hold, and content that was still waiting for its format to be known.
@@ -538,6 +579,9 @@ fn unknown_format(head: &[u8]) -> ImportError {
             hint: "check that the tool that writes it has finished".to_string(),
         };
     }
+    if let Some(kind) = foreign::find(head) {
+        return refused(kind);
+    }
     ImportError {
         code: "unknown-format",
         what: match detect::describe(head) {
@@ -549,6 +593,14 @@ fn unknown_format(head: &[u8]) -> ImportError {
         },
         hint: "see the list of formats for what is read and which tools write it".to_string(),
     }
+}
+
+fn refused(kind: &Foreign) -> ImportError {
+    let hint = match kind.instead {
+        "" => "see the list of formats for what is read and which tools write it",
+        instead => instead,
+    };
+    ImportError { code: "unknown-format", what: kind.refusal(), hint: hint.to_string() }
 }
 
 fn nothing_read(builder: &TraceBuilder, why: Option<&str>) -> ImportError {

@@ -12,6 +12,7 @@ pub mod chrome_trace;
 pub mod crew;
 pub mod detect;
 mod drive;
+pub mod foreign;
 pub mod memory_config;
 pub mod memray;
 pub mod mrm_parquet;
@@ -26,7 +27,7 @@ pub use drive::issues::UNREADABLE;
 pub use drive::{Import, ImportError, ImportProgress, MAX_EVENTS_32_BIT};
 
 use crate::trace::args::Content;
-use crate::trace::{IssueKind, TraceBuilder, builder};
+use crate::trace::{IssueKind, TraceBuilder, builder, hidden};
 use std::rc::Rc;
 
 /// The formats, in the order in which equal confidence is settled.
@@ -46,7 +47,7 @@ pub const FORMATS: &[&FormatInfo] = &[
 /// The kind of oddity of that code, from wherever it may come.
 pub fn issue_kind(code: &str) -> Option<&'static IssueKind> {
     let of_formats = FORMATS.iter().map(|format| format.issues);
-    let shared = [drive::issues::ALL, unpack::issues::ALL, builder::issues::ALL];
+    let shared = [drive::issues::ALL, unpack::issues::ALL, builder::issues::ALL, hidden::ALL];
     of_formats.chain(shared).flatten().copied().find(|kind| kind.code == code)
 }
 

@@ -29,7 +29,7 @@ use std::rc::Rc;
 use tables::Damaged;
 
 /// Number of the layout of sections and tables. To be raised when one of them changes.
-pub const LAYOUT: u32 = 12;
+pub const LAYOUT: u32 = 13;
 
 /// Name for the state of the sources that this program was built from.
 pub const SOURCES: &str = env!("TRACEDROP_SOURCES");

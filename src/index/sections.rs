@@ -109,6 +109,7 @@ impl Put for Nth<'_> {
     }
 
     fn args(&mut self, name: &str, args: &ArgsTable) -> Result<(), Damaged> {
+        let args = args.outgoing();
         self.section(
             || format!("{name}.place"),
             |out| {

@@ -5,9 +5,10 @@
 //! counters, names of processes) is kept here, or everything if the content can not be read again: it was packed, or
 //! came through a pipe.
 
+use crate::base::secrets::hide_json;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -84,6 +85,10 @@ pub struct ArgsTable {
     is_missing: bool,
     /// What is made of the arguments of events before anyone sees them.
     rewrite: Option<Rewrite>,
+    /// Secrets are hidden in what [`ArgsTable::get`] gives; how many that were.
+    hides: Option<Rc<Cell<u64>>>,
+    /// What is kept, without secrets, once somebody has asked; `None` where there are none in it.
+    kept_without: OnceCell<Option<Rc<ArgsTable>>>,
 }
 
 /// Makes other raw JSON of raw JSON.
@@ -174,10 +179,52 @@ impl ArgsTable {
             Some(raw) => Cow::Borrowed(raw),
             None => Cow::Owned(self.content.as_ref()?.read(place)?),
         };
+        let raw = match &self.hides {
+            Some(n_hidden) => match hide_json(&raw) {
+                Some((without, n)) => {
+                    n_hidden.set(n_hidden.get() + n);
+                    Cow::Owned(without)
+                }
+                None => raw,
+            },
+            None => raw,
+        };
         Some(match &self.rewrite {
             Some(rewrite) => Cow::Owned(rewrite(&raw)),
             None => raw,
         })
+    }
+
+    /// Whether passwords, tokens and keys in arguments are hidden from now on.
+    pub fn hide_secrets(&mut self, are_hidden: bool) {
+        self.hides = are_hidden.then(Rc::default);
+        self.kept_without = OnceCell::new();
+    }
+
+    /// How many secrets were hidden in what was read since this was asked last.
+    pub fn take_n_hidden(&self) -> u64 {
+        self.hides.as_ref().map_or(0, |n_hidden| n_hidden.take())
+    }
+
+    /// What is kept, as it may go out: with secrets hidden, if they are.
+    pub fn outgoing(&self) -> &ArgsTable {
+        if self.hides.is_none() {
+            return self;
+        }
+        let without = self.kept_without.get_or_init(|| {
+            if !self.all_kept().any(|(_, raw)| hide_json(raw).is_some()) {
+                return None;
+            }
+            let mut table = ArgsTable::default();
+            for (offset, raw) in self.all_kept() {
+                match hide_json(raw) {
+                    Some((without, _)) => table.keep(offset, &without),
+                    None => table.keep(offset, raw),
+                }
+            }
+            Some(Rc::new(table))
+        });
+        without.as_deref().unwrap_or(self)
     }
 
     /// The same of an event whose arguments its reader keeps if a report looks for them (see [`MAX_MARKED_BYTES`]): where

@@ -15,6 +15,7 @@ pub mod event_table;
 pub mod events;
 pub mod flows;
 pub mod folded;
+pub mod hidden;
 pub mod ledger;
 pub mod links;
 pub mod merge;
@@ -74,6 +75,8 @@ pub struct Trace {
     pub text: Vec<u8>,
     /// In place of slices that were too many to be held. [`Trace::slices`] has only the longest ones then.
     pub folded: Option<Box<folded::Folded>>,
+    /// What is hidden in the texts above.
+    pub hidden: hidden::Hidden,
     /// See [`Trace::span`].
     span: OnceCell<Option<(i64, i64)>>,
 }

@@ -8,6 +8,7 @@ use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_bytes};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Report, Table};
+use crate::trace::Trace;
 use crate::trace::builder::for_each_member;
 use crate::trace::tracks::{Key, ProcessId};
 
@@ -94,6 +95,11 @@ pub fn add(named: &Named<'_, '_>, report: &mut Report) {
             report.table(live_table(named, (*owner, &owners), changes, summary));
         }
     }
+}
+
+/// Whether a trace has events of the allocator.
+pub fn are_in(trace: &Trace) -> bool {
+    trace.folded.is_none() && trace.strings.find(NAME).is_some_and(|name| trace.slices.name.contains(&name))
 }
 
 fn changes(gpu: &GpuTrace<'_>) -> Vec<(Owner, Vec<Change>)> {

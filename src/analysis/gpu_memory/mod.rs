@@ -17,7 +17,8 @@ use crate::trace::links::LinkTable;
 pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "gpu-memory",
     title: "GPU memory",
-    applies: gpu::applies,
+    // Allocations are recorded without a GPU, too.
+    applies: |run| gpu::applies(run) || run.traces.iter().any(allocations::are_in),
     run,
     reference: None,
     is_late: true,
@@ -25,7 +26,18 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    Named::each(context.gpu(), &mut report, |named, report| {
+    let without_gpu: Vec<gpu::GpuTrace<'_>> = match gpu::applies(context.run) {
+        true => Vec::new(),
+        false => context
+            .run
+            .traces
+            .iter()
+            .filter(|trace| allocations::are_in(trace))
+            .map(gpu::GpuTrace::new)
+            .collect(),
+    };
+    let traces = if without_gpu.is_empty() { context.gpu() } else { &without_gpu };
+    Named::each(traces, &mut report, |named, report| {
         let copies = copies(named);
         let total: i64 = copies.iter().map(|row| row.durations.total()).sum_ns();
         let bytes: u64 = copies.iter().filter_map(|row| row.bytes).fold(0, u64::saturating_add);

@@ -45,6 +45,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "trace.json",
     media_type: "application/json",
     in_menu: true,
+    needs: "events with times",
     applies,
     write: write_checked,
     reference: None,
@@ -60,6 +61,7 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
     extension: "trace.json.gz",
     media_type: "application/gzip",
     in_menu: false,
+    needs: "slices",
     applies: has_times,
     write: |input: &Input<'_>, out: &mut dyn Write| {
         let mut packer = GzEncoder::new(out, Compression::fast());

@@ -17,6 +17,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "html",
     media_type: "text/html; charset=utf-8",
     in_menu: true,
+    needs: "",
     applies: always,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,

@@ -131,7 +131,9 @@ pub fn write(input: &Input<'_>) -> String {
         json.list(files(input), |file, json| write_file(&file, json));
         json.key("top");
         json.number(input.query.top);
-        if options.own_tables || *input.query != (Query { top: input.query.top, ..Query::default() }) {
+        let Query { top, show_secrets, .. } = *input.query;
+        let usual = Query { top, show_secrets, ..Query::default() };
+        if options.own_tables || *input.query != usual {
             json.key("own_tables");
             json.number(true);
         }

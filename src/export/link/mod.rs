@@ -36,6 +36,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
     extension: "link.txt",
     media_type: "text/plain; charset=utf-8",
     in_menu: false,
+    needs: "",
     applies: always,
     write: |input: &Input<'_>, out: &mut dyn Write| {
         let fragment = match input.options.link.is_short {

@@ -8,6 +8,7 @@ use super::{Classes, Redactor};
 use crate::base::hash::HashMap;
 use crate::base::json::write::push_string;
 use crate::base::json::{RawStr, unescape_to_string};
+use crate::base::secrets::HIDDEN;
 use crate::base::strings::StringId;
 use std::io::{self, Write};
 
@@ -231,7 +232,7 @@ fn sort_of(text: &str, judge: &mut Redactor) -> Sort {
         Sort::Host
     } else if is_new("[path ") {
         Sort::Path
-    } else if ["[path ", "[host ", "[symbol ", "[prompt ", "[example "]
+    } else if ["[path ", "[host ", "[symbol ", "[prompt ", "[example ", HIDDEN]
         .iter()
         .any(|token| text.contains(token))
     {

@@ -24,6 +24,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "firefox.json",
     media_type: "application/json",
     in_menu: true,
+    needs: "slices or samples with stacks",
     applies: |run| has_slices(run) || has_samples(run),
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,

@@ -37,6 +37,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
     extension: "json",
     media_type: "application/json",
     in_menu: false,
+    needs: "",
     applies: always,
     write: |input: &Input<'_>, out: &mut dyn Write| -> io::Result<LeftOut> {
         let charts = write(input.document.reports).unwrap_or_default();

@@ -54,6 +54,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
     extension: EXTENSION,
     media_type: "application/vnd.tracedrop",
     in_menu: false,
+    needs: "",
     applies: always,
     write: |input, out| write::write(input, out).map(LeftOut::nothing),
     reference: None,

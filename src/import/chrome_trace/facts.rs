@@ -1,6 +1,6 @@
 //! What a file says of itself: top-level members as facts, and which tool wrote it.
 
-use super::issues::{FTRACE_TEXT, LONG_VALUE, SECRET};
+use super::issues::{FTRACE_TEXT, LONG_VALUE};
 use super::rows::{PHASE_NAMES, Seen};
 use crate::base::json::{RawStr, unescape_to_string};
 use crate::trace::builder::{Ways, for_each_member};
@@ -100,97 +100,11 @@ fn push(name: String, value: &[u8], at: Position, out: &mut TraceBuilder) {
         let end = (0..=MAX_VALUE_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         text.truncate(end);
     }
-    let n_hidden = if is_secret(&name) { hide_whole(&mut text) } else { hide_members(&mut text) };
-    if n_hidden > 0 {
-        out.trace.ledger.file(&SECRET, at, name.as_bytes());
-    }
     out.trace.source.metadata.push((name, text));
-}
-
-const HIDDEN: &str = "(hidden)";
-
-/// Whether a setting of that name holds what opens doors. Profilers write the whole environment of a program into
-/// its trace, and reports are made to be passed on.
-fn is_secret(name: &str) -> bool {
-    const WORDS: [&str; 8] =
-        ["token", "secret", "password", "passwd", "api_key", "apikey", "credential", "private_key"];
-    // Counts of a model's tokens are no secrets.
-    const HARMLESS: [&str; 3] = ["tokens", "tokeniz", "token_id"];
-    let name = name.rsplit('.').next().unwrap_or(name).to_ascii_lowercase().replace('-', "_");
-    let harmless = HARMLESS.iter().any(|word| name.contains(word));
-    !harmless && (WORDS.iter().any(|word| name.contains(word)) || name.ends_with("access_key"))
-}
-
-fn hide_whole(text: &mut String) -> usize {
-    if text.is_empty() {
-        return 0;
-    }
-    HIDDEN.clone_into(text);
-    1
-}
-
-/// Hides the texts of secret members anywhere in JSON text; gives how many.
-fn hide_members(text: &mut String) -> usize {
-    if !text.starts_with(['{', '[']) {
-        return 0;
-    }
-    let string_end = |from: usize| {
-        let mut escaped = false;
-        text.as_bytes()[from..].iter().position(|byte| {
-            let ends = *byte == b'"' && !escaped;
-            escaped = *byte == b'\\' && !escaped;
-            ends
-        })
-    };
-    let mut out = String::with_capacity(text.len());
-    let mut n_hidden = 0;
-    let mut at = 0;
-    while let Some(quote) = text[at..].find('"') {
-        let start = at + quote + 1;
-        let Some(len) = string_end(start) else { break };
-        let end = start + len + 1;
-        out.push_str(&text[at..end]);
-        at = end;
-        let value = text[end..].trim_start().strip_prefix(':').map(str::trim_start);
-        if let Some(value) = value.filter(|value| value.starts_with('"'))
-            && is_secret(&text[start..end - 1])
-        {
-            let value_start = text.len() - value.len() + 1;
-            out.push_str(&text[end..value_start]);
-            out.push_str(HIDDEN);
-            n_hidden += 1;
-            // A text that was cut off is hidden to its end.
-            at = string_end(value_start).map_or(text.len(), |len| value_start + len);
-            if let Some(rest) = text[at..].strip_prefix('"') {
-                out.push('"');
-                at = text.len() - rest.len();
-            }
-        }
-    }
-    out.push_str(&text[at..]);
-    *text = out;
-    n_hidden
 }
 
 /// The inside of a raw string.
 fn text_of(value: &[u8]) -> RawStr<'_> {
     let bytes = value.get(1..value.len().saturating_sub(1)).unwrap_or(&[]);
     RawStr { bytes, escaped: bytes.contains(&b'\\') }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_are_hidden() {
-        let mut text = r#"{"HF_TOKEN": "hf_a\"b", "n_tokens":"7","env":{"AWS_SECRET_ACCESS_KEY":"x","PATH":"/bin"},"DB_PASSWORD":"cut"#
-            .to_string();
-        assert_eq!(hide_members(&mut text), 3);
-        assert_eq!(
-            text,
-            r#"{"HF_TOKEN": "(hidden)", "n_tokens":"7","env":{"AWS_SECRET_ACCESS_KEY":"(hidden)","PATH":"/bin"},"DB_PASSWORD":"(hidden)"#
-        );
-        assert!(is_secret("metadata.OPENAI_API_KEY") && !is_secret("metadata.max_tokens"));
-    }
 }

@@ -31,8 +31,6 @@ issue_kinds! {
     NOT_AN_ARRAY = "not-an-array", Skipped, "the member should be a list but is none, skipped", "";
     LONG_VALUE = "long-metadata", Note, "metadata value is very long, only its beginning kept", "";
     HUGE_MEMBER = "huge-member", Skipped, "value is too long to be held in memory, skipped", "";
-    SECRET = "secret-hidden", Note, "metadata holds a token, password or key, not shown and not exported",
-        "delete it from the file too before you pass that on";
     FTRACE_TEXT = "ftrace-text", Skipped, "systemTraceEvents holds ftrace text, which is not read", "";
     // Elements.
     NOT_AN_OBJECT = "element-not-object", Skipped, "list element is not an object, skipped", "";

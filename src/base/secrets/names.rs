@@ -1,0 +1,280 @@
+//! Names of settings that hold secrets, taken apart into words.
+
+/// How much a name tells of its value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Telling {
+    /// Nothing.
+    Not,
+    /// The value is a secret if it looks like one: a `token` may be one of a model's.
+    Weak,
+    /// The value is a secret whatever it looks like.
+    Strong,
+    /// The value is a list of names and values.
+    Cookie,
+}
+
+/// Words that stand for secrets wherever they stand in a name, but for [`TAILS`] and the like.
+const SECRETS: [&str; 22] = [
+    "secret",
+    "secrets",
+    "password",
+    "passwords",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "credential",
+    "credentials",
+    "apikey",
+    "apikeys",
+    "apitoken",
+    "authtoken",
+    "accesstoken",
+    "refreshtoken",
+    "bearertoken",
+    "secretkey",
+    "accesskey",
+    "privatekey",
+    "clientsecret",
+    "dbpassword",
+    "authorization",
+];
+/// Words that make a `key` behind them one that opens something.
+const OF_KEYS: [&str; 18] = [
+    "api",
+    "access",
+    "secret",
+    "private",
+    "signing",
+    "encryption",
+    "auth",
+    "account",
+    "shared",
+    "license",
+    "master",
+    "service",
+    "deploy",
+    "ssh",
+    "hmac",
+    "webhook",
+    "subscription",
+    "openai",
+];
+/// Words that make a `token` behind them one that opens something.
+const OF_TOKENS: [&str; 42] = [
+    "access",
+    "auth",
+    "api",
+    "refresh",
+    "bearer",
+    "session",
+    "csrf",
+    "xsrf",
+    "hf",
+    "hub",
+    "huggingface",
+    "hugging",
+    "github",
+    "gh",
+    "gitlab",
+    "slack",
+    "bot",
+    "npm",
+    "pypi",
+    "aws",
+    "azure",
+    "gcp",
+    "sas",
+    "security",
+    "oauth",
+    "jwt",
+    "user",
+    "admin",
+    "service",
+    "deploy",
+    "ci",
+    "job",
+    "personal",
+    "private",
+    "push",
+    "device",
+    "client",
+    "secret",
+    "vault",
+    "registry",
+    "login",
+    "wandb",
+];
+/// Tokens of a model.
+const OF_MODELS: [&str; 32] = [
+    "eos",
+    "bos",
+    "pad",
+    "unk",
+    "sep",
+    "cls",
+    "mask",
+    "image",
+    "audio",
+    "video",
+    "next",
+    "last",
+    "first",
+    "new",
+    "max",
+    "min",
+    "per",
+    "stop",
+    "special",
+    "draft",
+    "prompt",
+    "output",
+    "input",
+    "cached",
+    "generated",
+    "prefill",
+    "decode",
+    "each",
+    "every",
+    "num",
+    "n",
+    "accepted",
+];
+/// Words behind one of [`SECRETS`] after which the value is still the secret.
+const TAILS: [&str; 21] = [
+    "key",
+    "keys",
+    "value",
+    "val",
+    "text",
+    "str",
+    "string",
+    "prod",
+    "production",
+    "dev",
+    "test",
+    "staging",
+    "old",
+    "new",
+    "primary",
+    "secondary",
+    "default",
+    "main",
+    "backup",
+    "plain",
+    "raw",
+];
+/// Words behind one of [`SECRETS`] after which the value is something about it, also in names of variables.
+const ABOUT: [&str; 33] = [
+    "id",
+    "ids",
+    "file",
+    "files",
+    "path",
+    "paths",
+    "name",
+    "names",
+    "type",
+    "count",
+    "len",
+    "length",
+    "size",
+    "url",
+    "uri",
+    "endpoint",
+    "expiry",
+    "expires",
+    "expiration",
+    "ttl",
+    "index",
+    "dir",
+    "arn",
+    "version",
+    "policy",
+    "limit",
+    "enabled",
+    "required",
+    "provider",
+    "manager",
+    "store",
+    "helper",
+    "command",
+];
+
+/// What a name tells of its value: `AWS_SECRET_ACCESS_KEY`, `--api-key`, `metadata.dbPassword`.
+pub fn telling(name: &str) -> Telling {
+    if name.len() > 200 {
+        return Telling::Not;
+    }
+    let name = name.trim_matches('-');
+    let is_variable = name.contains('_') && !name.bytes().any(|byte| byte.is_ascii_lowercase());
+    let mut words: [&str; 16] = [""; 16];
+    let mut n_words = 0;
+    // Of what is longer the end counts.
+    let mut add = |word| {
+        if n_words == words.len() {
+            words.rotate_left(1);
+            n_words -= 1;
+        }
+        words[n_words] = word;
+        n_words += 1;
+    };
+    for part in name.split(['_', '-', '.', '/', ' ', '[', ']']).filter(|part| !part.is_empty()) {
+        // `dbPassword`, but not `HTTPServer` letter by letter.
+        let bytes = part.as_bytes();
+        let mut from = 0;
+        for at in 1..bytes.len() {
+            if bytes[at].is_ascii_uppercase() && bytes[at - 1].is_ascii_lowercase() {
+                add(&part[from..at]);
+                from = at;
+            }
+        }
+        add(&part[from..]);
+    }
+    let words = &words[..n_words];
+    let is_any = |word: &str, of: &[&str]| of.iter().any(|other| word.eq_ignore_ascii_case(other));
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let bare = |word: &str| -> usize { word.trim_end_matches(|c: char| c.is_ascii_digit()).len() };
+    let rest_allows = |rest: &[&str]| {
+        rest.iter()
+            .all(|word| is_number(word) || is_any(word, &TAILS) || is_variable && !is_any(word, &ABOUT))
+            || rest.len() <= 3 && matches!(rest, [.., last] if is_any(last, &["key", "token"]))
+    };
+    let Some(last) = words.last() else { return Telling::Not };
+    if is_any(last, &["cookie"])
+        && (words.len() == 1 || words.len() == 2 && is_any(words[0], &["set", "http"]))
+    {
+        return Telling::Cookie;
+    }
+    let mut strength = Telling::Not;
+    for (at, word) in words.iter().enumerate() {
+        let word = &word[..bare(word)];
+        let before = at.checked_sub(1).map(|before| words[before]);
+        let rest = &words[at + 1..];
+        let of_word = if is_any(word, &SECRETS)
+            || word.len() > 8 && is_any(&word[word.len() - 8..], &["password"])
+        {
+            Telling::Strong
+        } else if is_any(word, &["key", "keys"]) && before.is_some_and(|before| is_any(before, &OF_KEYS)) {
+            Telling::Strong
+        } else if is_any(word, &["pwd"]) && before.is_some_and(|before| !is_any(before, &["old"])) {
+            Telling::Strong
+        } else if is_any(word, &["token"]) {
+            match before {
+                Some(before) if is_any(before, &OF_TOKENS) => Telling::Strong,
+                Some(before) if is_variable && !is_any(before, &OF_MODELS) && rest.is_empty() => {
+                    Telling::Strong
+                }
+                Some(before) if is_any(before, &OF_MODELS) => Telling::Not,
+                _ => Telling::Weak,
+            }
+        } else if is_any(word, &["auth", "bearer"]) && rest.is_empty() {
+            Telling::Weak
+        } else {
+            Telling::Not
+        };
+        if of_word != Telling::Not && rest_allows(rest) && strength != Telling::Strong {
+            strength = of_word;
+        }
+    }
+    strength
+}

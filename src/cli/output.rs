@@ -1,0 +1,131 @@
+//! Where the command writes: standard output, or a file that is replaced once all of it is written.
+
+use crate::read::shown;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, StdoutLock, Write};
+use std::path::{Path, PathBuf};
+
+/// Writing failed, and not what was to be written.
+#[derive(Debug)]
+pub struct CannotWrite(io::Error);
+
+impl fmt::Display for CannotWrite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot write the output: {}", self.0)
+    }
+}
+
+impl std::error::Error for CannotWrite {}
+
+/// Marks an error as one of the output. Its kind stays.
+pub fn cannot_write(error: io::Error) -> io::Error {
+    match is_of_output(&error) {
+        true => error,
+        false => io::Error::new(error.kind(), CannotWrite(error)),
+    }
+}
+
+/// Whether an error is one of the output.
+pub fn is_of_output(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<CannotWrite>())
+}
+
+/// Tells errors of writing from those of what is written.
+pub struct Out<W>(W);
+
+impl<W: Write> Write for Out<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(cannot_write)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(cannot_write)
+    }
+}
+
+/// Standard output.
+pub fn stdout() -> Out<StdoutLock<'static>> {
+    Out(io::stdout().lock())
+}
+
+/// A file that is being written beside the one that it becomes, so that neither a full disk nor an interrupt harms what is there.
+pub struct Replacing {
+    out: Out<BufWriter<File>>,
+    /// The unfinished file, and what it is to be called; `None` for what is no file, such as a pipe or a device.
+    rename: Option<(PathBuf, PathBuf)>,
+    is_done: bool,
+}
+
+impl Replacing {
+    /// Starts writing what is going to be the file `path`.
+    pub fn create(path: &Path) -> io::Result<Replacing> {
+        let out = |file| Out(BufWriter::new(file));
+        // A link stays, and what it leads to is replaced.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let there = fs::metadata(&target).ok();
+        if let Some(there) = &there
+            && !there.is_file()
+        {
+            let file = fs::OpenOptions::new().write(true).open(&target).map_err(cannot_write)?;
+            return Ok(Replacing { out: out(file), rename: None, is_done: false });
+        }
+        // What may not be written may not be replaced either.
+        if there.is_some() {
+            fs::OpenOptions::new().append(true).open(&target).map_err(cannot_write)?;
+        }
+        let mut unfinished = target.as_os_str().to_owned();
+        unfinished.push(format!(".{}.part", std::process::id()));
+        let unfinished = PathBuf::from(unfinished);
+        let file = File::create(&unfinished).map_err(cannot_write)?;
+        if let Some(there) = there {
+            // Who may read it stays as it was, where that can be had.
+            let _ = fs::set_permissions(&unfinished, there.permissions());
+        }
+        Ok(Replacing { out: out(file), rename: Some((unfinished, target)), is_done: false })
+    }
+
+    /// All is written: the file is there from now on.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.out.flush()?;
+        if let Some((unfinished, target)) = &self.rename {
+            fs::rename(unfinished, target).map_err(cannot_write)?;
+        }
+        self.is_done = true;
+        Ok(())
+    }
+}
+
+impl Write for Replacing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl Drop for Replacing {
+    fn drop(&mut self) {
+        if let (Some((unfinished, _)), false) = (&self.rename, self.is_done) {
+            let _ = fs::remove_file(unfinished);
+        }
+    }
+}
+
+/// Writes a whole file, in place of what is there.
+pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = Replacing::create(path)?;
+    file.write_all(bytes)?;
+    file.finish()
+}
+
+/// Says why an output could not be written.
+pub fn say_cannot_write(path: &Path, error: &io::Error) {
+    let why = match error.get_ref().and_then(|inner| inner.downcast_ref::<CannotWrite>()) {
+        Some(CannotWrite(error)) => error.to_string(),
+        None => error.to_string(),
+    };
+    say!("tracedrop: cannot write {}: {why}", shown(path));
+}

@@ -1,0 +1,489 @@
+//! Files that are not read, told by their content: the name of each, and the way to get something that is read.
+//!
+//! The first row that matches counts. Nothing here keeps a format from reading a file: it only gives words to a refusal.
+
+/// How a kind of file is told.
+enum Sign {
+    /// These bytes at this place.
+    Magic(usize, &'static [u8]),
+    /// A JSON object or list, with all of these texts near its start.
+    Json(&'static [&'static str]),
+    /// Binary with this magic at its start, and one of these texts near its start.
+    With(&'static [u8], &'static [&'static str]),
+    /// Whatever the function says.
+    Judged(fn(&[u8]) -> bool),
+}
+
+/// A kind of file that is not read.
+pub struct Foreign {
+    /// With its article: `a speedscope profile`.
+    pub what: &'static str,
+    /// A recording that Tracedrop could read some day; others are no recordings.
+    pub is_recording: bool,
+    /// The way to something that is read; empty if there is none.
+    pub instead: &'static str,
+    sign: Sign,
+}
+
+const fn recording(what: &'static str, sign: Sign, instead: &'static str) -> Foreign {
+    Foreign { what, is_recording: true, instead, sign }
+}
+
+const fn other(what: &'static str, sign: Sign, instead: &'static str) -> Foreign {
+    Foreign { what, is_recording: false, instead, sign }
+}
+
+const RECORD_CHROME: &str = "open the trace it was made from, or record a Chrome trace (JSON)";
+const RECORD_TORCH: &str = "record with torch.profiler and export_chrome_trace instead";
+const CPU_SAMPLES: &str = "for Python, record JSONL with `python -m profiling.sampling`; CPU samples of other programs are not read yet";
+const UTF8: &str = "save it as UTF-8";
+const UNPACK: &str = "unpack it first";
+
+use Sign::{Json, Judged, Magic, With};
+
+/// What is told, the surest first.
+static KINDS: &[Foreign] = &[
+    // Captures of GPUs and frameworks.
+    recording(
+        "an Nsight Systems export (SQLite)",
+        With(b"SQLite format 3\0", &["CUPTI_ACTIVITY", "TARGET_INFO_", "NVTX_EVENTS", "C\0U\0P\0T\0I\0_\0A"]),
+        RECORD_TORCH,
+    ),
+    recording(
+        "a ROCm profile (rocpd, SQLite)",
+        With(b"SQLite format 3\0", &["rocpd_"]),
+        "write it as a Perfetto or JSON trace with `rocpd convert`, or record with torch.profiler",
+    ),
+    other(
+        "an SQLite database",
+        Magic(0, b"SQLite format 3\0"),
+        "if it is a capture, record with torch.profiler instead",
+    ),
+    recording("an Nsight Compute report", Magic(0, b"NVR\0"), RECORD_TORCH),
+    recording(
+        "an Nsight Systems report (.nsys-rep)",
+        Judged(is_nsys_report),
+        "record with torch.profiler; what `nsys export` writes is not read yet either",
+    ),
+    recording(
+        "an XPlane capture (JAX, TensorFlow)",
+        Judged(is_xplane),
+        "open the trace.json.gz that lies beside it in the profile folder",
+    ),
+    recording("a pprof profile", Judged(is_pprof), CPU_SAMPLES),
+    recording(
+        "a Perfetto trace (protobuf)",
+        Judged(is_perfetto),
+        "convert it with `traceconv json TRACE OUT.json`",
+    ),
+    recording(
+        "a memory snapshot of PyTorch (pickle)",
+        Judged(is_memory_snapshot),
+        "record with torch.profiler and profile_memory=True for allocations over time",
+    ),
+    other("a Python pickle", Judged(is_pickle), "a pickle can run code and is never loaded"),
+    // Profiles of programs.
+    recording("a Java Flight Recorder file", Magic(0, b"FLR\0"), RECORD_CHROME),
+    recording("a Java heap dump", Magic(0, b"JAVA PROFILE "), ""),
+    recording(
+        "a binary profile of Python's profiling.sampling",
+        Magic(0, b"HCAT"),
+        "record with --jsonl, or convert it with `python -m profiling.sampling replay --jsonl`",
+    ),
+    recording(
+        "a binary profile of Python's profiling.sampling",
+        Magic(0, b"TACH"),
+        "record with --jsonl, or convert it with `python -m profiling.sampling replay --jsonl`",
+    ),
+    recording(
+        "a cProfile dump (pstats)",
+        Judged(is_pstats),
+        "record with `python -m profiling.sampling --jsonl`",
+    ),
+    recording(
+        "a perf.data file",
+        Magic(0, b"PERFILE2"),
+        "convert it with `perf script`; samples of memory accesses are read, CPU samples not yet",
+    ),
+    recording(
+        "a trace-cmd recording",
+        Magic(0, b"\x17\x08\x44tracing"),
+        "convert it for Perfetto, then with `traceconv json`",
+    ),
+    recording("an LTTng trace (CTF)", Magic(0, b"\xc1\x1f\xfc\xc1"), RECORD_CHROME),
+    recording("gprof data (gmon.out)", Magic(0, b"gmon"), CPU_SAMPLES),
+    recording(
+        "ftrace text",
+        Magic(0, b"# tracer:"),
+        "record with Perfetto, then convert with `traceconv json`",
+    ),
+    recording(
+        "a callgrind profile",
+        Judged(|head| starts_with_any(head, &["# callgrind format", "version: 1\ncreator: callgrind"])),
+        CPU_SAMPLES,
+    ),
+    recording(
+        "a massif profile",
+        Judged(|head| starts_with_any(head, &["desc: --massif", "desc: --"]) && has(head, "\ncmd: ")),
+        "",
+    ),
+    recording("a speedscope profile", Json(&["speedscope.app/file-format-schema"]), RECORD_CHROME),
+    recording("a speedscope profile", Json(&["\"shared\"", "\"frames\"", "\"profiles\""]), RECORD_CHROME),
+    recording(
+        "a profile of the Firefox Profiler",
+        Json(&["\"meta\"", "\"preprocessedProfileVersion\""]),
+        RECORD_CHROME,
+    ),
+    recording(
+        "a profile of the Firefox Profiler (Gecko)",
+        Json(&["\"meta\"", "\"stackwalk\"", "\"threads\""]),
+        RECORD_CHROME,
+    ),
+    recording(
+        "a profile of the Firefox Profiler (Gecko)",
+        Json(&["\"libs\"", "\"frameTable\"", "\"stackTable\""]),
+        RECORD_CHROME,
+    ),
+    recording(
+        "a recording of Firefox's old performance tool",
+        Json(&["\"ticks\"", "\"allocations\"", "\"profile\""]),
+        RECORD_CHROME,
+    ),
+    recording("a profile of the old Firefox profiler", Json(&["\"profileJSON\""]), RECORD_CHROME),
+    recording(
+        "a V8 heap profile (.heapprofile)",
+        Json(&["\"head\"", "\"callFrame\"", "\"selfSize\""]),
+        "record a performance trace in DevTools instead",
+    ),
+    recording(
+        "a V8 CPU profile (.cpuprofile)",
+        Json(&["\"nodes\"", "\"callFrame\""]),
+        "record a performance trace in DevTools instead",
+    ),
+    recording(
+        "a V8 CPU profile (.cpuprofile)",
+        Json(&["\"functionName\"", "\"hitCount\"", "\"children\""]),
+        "record a performance trace in DevTools instead",
+    ),
+    recording(
+        "a V8 heap snapshot",
+        Json(&["\"snapshot\"", "\"node_fields\""]),
+        "record a performance trace in DevTools instead",
+    ),
+    recording(
+        "an HTTP archive (HAR)",
+        Json(&["\"log\"", "\"entries\"", "\"creator\""]),
+        "record a performance trace in DevTools instead",
+    ),
+    recording(
+        "an HTTP archive (HAR)",
+        Json(&["\"log\"", "\"entries\"", "\"startedDateTime\""]),
+        "record a performance trace in DevTools instead",
+    ),
+    recording("OpenTelemetry spans (OTLP JSON)", Json(&["\"resourceSpans\""]), "export a Chrome trace"),
+    recording(
+        "OpenTelemetry metrics or logs (OTLP JSON)",
+        Json(&["\"resourceMetrics\""]),
+        "export spans as a Chrome trace",
+    ),
+    recording(
+        "OpenTelemetry metrics or logs (OTLP JSON)",
+        Json(&["\"resourceLogs\""]),
+        "export spans as a Chrome trace",
+    ),
+    recording("a Jaeger trace", Json(&["\"traceID\"", "\"spans\""]), "export a Chrome trace"),
+    recording("a Zipkin trace", Json(&["\"traceId\"", "\"localEndpoint\""]), "export a Chrome trace"),
+    recording(
+        "a Lighthouse report",
+        Json(&["\"lighthouseVersion\"", "\"audits\""]),
+        "open the trace that Lighthouse saves with --save-assets",
+    ),
+    recording("CPU samples of `perf script`", Judged(is_perf_samples), CPU_SAMPLES),
+    recording("folded stacks", Judged(is_folded), CPU_SAMPLES),
+    other("a Jupyter notebook", Json(&["\"cells\"", "\"nbformat\""]), ""),
+    // Archives and packed files.
+    other("a zip archive", Magic(0, b"PK\x03\x04"), "open it as a file whose name ends in .zip"),
+    other("an empty zip archive", Magic(0, b"PK\x05\x06"), ""),
+    other("a bzip2 file", Magic(0, b"BZh"), UNPACK),
+    other("an xz file", Magic(0, b"\xfd7zXZ\0"), UNPACK),
+    other("a 7z archive", Magic(0, b"7z\xbc\xaf\x27\x1c"), UNPACK),
+    other("a RAR archive", Magic(0, b"Rar!\x1a\x07"), UNPACK),
+    other("a tar archive", Magic(257, b"ustar"), UNPACK),
+    // Programs, data and documents.
+    other("a program or library (ELF)", Magic(0, b"\x7fELF"), "record a run of it instead"),
+    other("a program or library (Mach-O)", Magic(0, b"\xcf\xfa\xed\xfe"), "record a run of it instead"),
+    other(
+        "a Windows program",
+        Judged(|head| head.starts_with(b"MZ") && head.len() > 64 && head.contains(&0)),
+        "record a run of it instead",
+    ),
+    other("a Java class file", Magic(0, b"\xca\xfe\xba\xbe"), ""),
+    other("a WebAssembly module", Magic(0, b"\0asm"), ""),
+    other("an array of numpy", Magic(0, b"\x93NUMPY"), ""),
+    other("an HDF5 file", Magic(0, b"\x89HDF"), ""),
+    other("an Arrow file", Magic(0, b"ARROW1"), "write it as Parquet"),
+    other("a model (GGUF)", Magic(0, b"GGUF"), ""),
+    other(
+        "a model (safetensors)",
+        Judged(|head| head.get(8..10) == Some(b"{\"") && head.get(4..8) == Some(&[0; 4])),
+        "",
+    ),
+    other("a PNG image", Magic(0, b"\x89PNG"), ""),
+    other("a JPEG image", Magic(0, b"\xff\xd8\xff"), ""),
+    other("a GIF image", Magic(0, b"GIF8"), ""),
+    other("a WebP image", Magic(8, b"WEBP"), ""),
+    other("a PDF document", Magic(0, b"%PDF"), ""),
+    other(
+        "an HTML page",
+        Judged(|head| starts_with_any(head, &["<!doctype html", "<html"])),
+        "save the data behind it instead",
+    ),
+    other(
+        "an SVG image",
+        Judged(|head| {
+            starts_with_any(head, &["<svg", "<?xml"]) && has(&head[..head.len().min(2000)], "<svg")
+        }),
+        "open what it was drawn from",
+    ),
+    other("an XML document", Judged(|head| starts_with_any(head, &["<?xml"])), ""),
+    other("UTF-32 text", Magic(0, b"\xff\xfe\0\0"), UTF8),
+    other("UTF-32 text", Magic(0, b"\0\0\xfe\xff"), UTF8),
+    other("UTF-16 text", Magic(0, b"\xff\xfe"), UTF8),
+    other("UTF-16 text", Magic(0, b"\xfe\xff"), UTF8),
+    other("UTF-16 text", Judged(is_utf16), UTF8),
+];
+
+/// The kind of the content that starts with `head`; `None` if it is none of those that are known.
+pub fn find(head: &[u8]) -> Option<&'static Foreign> {
+    KINDS.iter().find(|kind| match kind.sign {
+        Magic(at, magic) => head.get(at..).is_some_and(|rest| rest.starts_with(magic)),
+        Json(texts) => is_json(head) && texts.iter().all(|text| has(head, text)),
+        With(magic, texts) => head.starts_with(magic) && texts.iter().any(|text| has(head, text)),
+        Judged(judge) => judge(head),
+    })
+}
+
+impl Foreign {
+    /// A sentence fragment for a refusal.
+    pub fn refusal(&self) -> String {
+        match self.is_recording {
+            true => format!("this is {}, which Tracedrop does not read yet", self.what),
+            false => format!("this is {}, not a trace", self.what),
+        }
+    }
+}
+
+fn has(head: &[u8], text: &str) -> bool {
+    memchr::memmem::find(head, text.as_bytes()).is_some()
+}
+
+fn text_start(head: &[u8]) -> &[u8] {
+    head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start()
+}
+
+fn is_json(head: &[u8]) -> bool {
+    text_start(head).first().is_some_and(|byte| b"{[".contains(byte))
+}
+
+/// In any case.
+fn starts_with_any(head: &[u8], texts: &[&str]) -> bool {
+    let head = text_start(head);
+    texts
+        .iter()
+        .any(|text| head.get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text.as_bytes())))
+}
+
+/// Whether every other byte of the beginning is 0, and the others are not, as in UTF-16 of Latin text without a byte order mark.
+fn is_utf16(head: &[u8]) -> bool {
+    let (pairs, _) = head[..head.len().min(64)].as_chunks::<2>();
+    pairs.len() >= 4
+        && (pairs.iter().all(|[low, high]| low.is_ascii() && *low != 0 && *high == 0)
+            || pairs.iter().all(|[high, low]| low.is_ascii() && *low != 0 && *high == 0))
+}
+
+fn is_nsys_report(head: &[u8]) -> bool {
+    head.contains(&0)
+        && ["NsightSystems", "Nsight Systems", "QuadDAnalysis", "QDSTRM"]
+            .iter()
+            .any(|text| has(&head[..head.len().min(4096)], text))
+}
+
+/// A field of a message: its number, and its bytes where it has a length.
+struct Field<'a> {
+    number: u64,
+    bytes: Option<&'a [u8]>,
+}
+
+fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
+    let mut value = 0u64;
+    for shift in (0..64).step_by(7) {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// The fields of a protobuf message, the last one cut where the bytes end; `None` if they are no message.
+fn fields(bytes: &[u8]) -> Option<Vec<Field<'_>>> {
+    const MAX_FIELDS: usize = 2000;
+    let (mut fields, mut at) = (Vec::new(), 0);
+    while at < bytes.len() && fields.len() < MAX_FIELDS {
+        let start = at;
+        let Some(key) = varint(bytes, &mut at) else { return (bytes.len() - start < 10).then_some(fields) };
+        let number = key >> 3;
+        if number == 0 || number > 1 << 20 {
+            return None;
+        }
+        let taken = match key & 7 {
+            0 => match varint(bytes, &mut at) {
+                Some(_) => None,
+                None => return Some(fields),
+            },
+            1 => {
+                at += 8;
+                None
+            }
+            5 => {
+                at += 4;
+                None
+            }
+            2 => {
+                let Some(len) = varint(bytes, &mut at) else { return Some(fields) };
+                let end = usize::try_from(len)
+                    .ok()
+                    .and_then(|len| at.checked_add(len))
+                    .filter(|end| *end < 1 << 31)?;
+                let taken = &bytes[at.min(bytes.len())..end.min(bytes.len())];
+                at = end;
+                Some(taken)
+            }
+            _ => return None,
+        };
+        fields.push(Field { number, bytes: taken });
+    }
+    (!fields.is_empty()).then_some(fields)
+}
+
+/// Binary content that may be a message with others in its first field.
+fn message(head: &[u8]) -> Option<Vec<Field<'_>>> {
+    let is_binary = head.first() == Some(&0x0a)
+        && head.len() > 2
+        && head[1..].iter().any(|byte| *byte < 9 || *byte >= 0x80);
+    if is_binary { fields(head) } else { None }
+}
+
+fn is_xplane(head: &[u8]) -> bool {
+    let Some(fields) = message(head) else { return false };
+    let first = fields.first().and_then(|field| field.bytes).unwrap_or_default();
+    let is_plane = ["/host:", "/device:", "Task Environment"]
+        .iter()
+        .any(|name| has(&first[..first.len().min(200)], name));
+    is_plane
+        || fields.iter().all(|field| field.number <= 6)
+            && ["/host:CPU", "/device:GPU:", "/device:TPU:"].iter().any(|name| has(head, name))
+}
+
+fn is_pprof(head: &[u8]) -> bool {
+    // Samples of the C++ profiler: words of the machine.
+    let word = |n: usize| head.get(n * 8..n * 8 + 8)?.try_into().ok().map(u64::from_le_bytes);
+    if (word(0), word(1), word(2)) == (Some(0), Some(3), Some(0)) && word(4) == Some(0) {
+        return true;
+    }
+    if !head.iter().any(|byte| *byte < 9 || *byte >= 0x80) {
+        return false;
+    }
+    let Some(fields) = fields(head) else { return false };
+    // Value types are short, and there are samples, places and names; other messages have packets alone.
+    let is_type = |field: &Field<'_>| field.number != 1 || field.bytes.is_some_and(|bytes| bytes.len() <= 8);
+    let has =
+        |number: u64| usize::from(fields.iter().any(|field| field.number == number && field.bytes.is_some()));
+    let n_known = fields.iter().filter(|field| field.number <= 16).count();
+    has(2) + has(3) + has(4) + has(5) + has(6) >= 2
+        && n_known * 4 >= fields.len() * 3
+        && fields.iter().all(is_type)
+}
+
+fn is_perfetto(head: &[u8]) -> bool {
+    message(head).is_some_and(|fields| {
+        fields.iter().all(|field| field.number == 1 && field.bytes.is_some())
+            && fields
+                .first()
+                .and_then(|field| field.bytes)
+                .is_some_and(|packet| packet.is_empty() || self::fields(packet).is_some())
+    })
+}
+
+fn is_pickle(head: &[u8]) -> bool {
+    matches!(
+        head,
+        [0x80, 2..=5, b'\x95' | b'}' | b']' | b'(' | b'c' | b'K' | b'X' | b'\x8c' | b'q' | b'.', ..]
+    ) || head.starts_with(b"(dp0\n")
+        || head.starts_with(b"(lp0\n")
+}
+
+fn is_memory_snapshot(head: &[u8]) -> bool {
+    is_pickle(head)
+        && ["device_traces", "segments", "total_size"].iter().filter(|text| has(head, text)).count() >= 1
+}
+
+/// A dict as marshal writes it.
+fn is_pstats(head: &[u8]) -> bool {
+    matches!(head, [b'{', b'(' | 0xa9, ..]) && head.contains(&0)
+}
+
+/// Lines without those that a cut head ends in.
+fn lines(head: &[u8]) -> impl Iterator<Item = &str> {
+    let end = head.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(head.len(), |end| end + 1);
+    let cut = if head.len() < super::detect::HEAD_BYTES { head } else { &head[..end] };
+    cut.split(|byte| matches!(byte, b'\n' | b'\r'))
+        .filter_map(|line| std::str::from_utf8(line).ok())
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+}
+
+/// Headers with a time and an event, and below them frames with an address and the file it is in.
+fn is_perf_samples(head: &[u8]) -> bool {
+    if head.contains(&0) {
+        return false;
+    }
+    let is_header = |line: &str| {
+        !line.starts_with(char::is_whitespace)
+            && line.split_whitespace().any(|word| {
+                word.strip_suffix(':').is_some_and(|time| time.contains('.') && time.parse::<f64>().is_ok())
+            })
+    };
+    let is_frame = |line: &str| {
+        let mut words = line.split_whitespace();
+        line.starts_with(char::is_whitespace)
+            && words.next().is_some_and(|address| address.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            && line.ends_with(')')
+    };
+    let (mut n_headers, mut n_frames) = (0, 0);
+    for line in lines(head).filter(|line| !line.starts_with('#')).take(200) {
+        n_headers += usize::from(is_header(line));
+        n_frames += usize::from(is_frame(line));
+    }
+    n_headers > 0 && n_frames > 0
+}
+
+/// Frames with semicolons between them, and a weight behind a blank.
+fn is_folded(head: &[u8]) -> bool {
+    if head.contains(&0) || is_json(head) {
+        return false;
+    }
+    let (mut n_stacks, mut n_deep, mut n_others) = (0, 0, 0);
+    for line in lines(head).filter(|line| !line.starts_with('#')).take(200) {
+        match line.rsplit_once([' ', '\t']) {
+            Some((stack, weight)) if weight.parse::<f64>().is_ok() && !stack.is_empty() => {
+                n_stacks += 1;
+                n_deep += usize::from(stack.contains(';'));
+            }
+            _ => n_others += 1,
+        }
+    }
+    n_deep > 0 && n_stacks > n_others
+}

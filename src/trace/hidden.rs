@@ -1,0 +1,213 @@
+//! Passwords, tokens and keys that a trace holds are hidden in all its texts, and can be shown again.
+//!
+//! Each distinct text is looked at once, when the trace is put together; arguments of events are looked through when they are read
+//! from the file. What was hidden is kept beside the trace, in memory only: an index and every export hold the trace without.
+
+use super::Trace;
+use super::ledger::{Position, issue_kinds};
+use crate::base::secrets::{HIDDEN, Without, hide, hide_json, hide_value};
+use crate::base::strings::{StringId, StringTable};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+issue_kinds! {
+    SECRET = "secret-hidden", Note, "a password, token or key was hidden in the reports and exports",
+        "delete it from the file too before you share that; --show-secrets shows it", 3;
+}
+
+/// Texts as they stand in the file, of which others are shown.
+#[derive(Clone, Default)]
+pub struct Hidden {
+    strings: Vec<(StringId, String)>,
+    /// By their numbers.
+    metadata: Vec<(usize, String)>,
+    file_name: Option<String>,
+    producer: Option<String>,
+    /// By the numbers of the profiles.
+    run_ids: Vec<(usize, String)>,
+    /// By their codes.
+    examples: Vec<(&'static str, String)>,
+    /// By their numbers.
+    beside: Vec<(usize, Vec<u8>)>,
+    text: Option<Vec<u8>>,
+}
+
+/// Which texts of a file that is still being read have been looked at, for several traces of more and more of it.
+#[derive(Clone, Default)]
+pub struct Known {
+    n_strings: usize,
+    /// Those that hold secrets. Invariant: ascending, below `n_strings`.
+    found: Vec<StringId>,
+}
+
+impl Known {
+    /// Only the first `n_strings` texts will have the same numbers later.
+    pub fn keep(&mut self, n_strings: usize) {
+        self.n_strings = self.n_strings.min(n_strings);
+        self.found.retain(|id| (id.0 as usize) < n_strings);
+    }
+
+    fn look_at(&mut self, strings: &StringTable) {
+        for id in self.n_strings as u32..strings.len() as u32 {
+            if hide(strings.get(StringId(id))).is_some() {
+                self.found.push(StringId(id));
+            }
+        }
+        self.n_strings = strings.len();
+    }
+}
+
+/// Where secrets were found, in the words of a note, and how many.
+#[derive(Default)]
+struct Places(Vec<(String, u64)>);
+
+impl Places {
+    fn add(&mut self, place: impl Into<String>, n: u64) {
+        let place = place.into();
+        match self.0.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, count)) => *count += n,
+            None => self.0.push((place, n)),
+        }
+    }
+}
+
+impl Trace {
+    /// Hides secrets in all texts, and counts them in the ledger. What has been hidden before stays so.
+    pub fn hide_secrets(&mut self) {
+        self.hide_secrets_after(&mut Known::default());
+    }
+
+    /// The same, of which `known` says what has been looked at before.
+    pub fn hide_secrets_after(&mut self, known: &mut Known) {
+        let mut places = Places::default();
+        known.look_at(&self.strings);
+        self.hide_strings(&known.found, &mut places);
+        for (number, (name, value)) in self.source.metadata.iter_mut().enumerate() {
+            if let Some(without) = hide_value(name, value) {
+                places.add(name.clone(), without.n);
+                self.hidden.metadata.push((number, std::mem::replace(value, without.text)));
+            }
+        }
+        if let Some(Without { text, n }) = hide(&self.source.file_name) {
+            places.add("file name", n);
+            self.hidden.file_name = Some(std::mem::replace(&mut self.source.file_name, text));
+        }
+        if let Some(producer) = &mut self.source.producer
+            && let Some(Without { text, n }) = hide(producer)
+        {
+            places.add("producer", n);
+            self.hidden.producer = Some(std::mem::replace(producer, text));
+        }
+        for (number, profile) in self.profiles.iter_mut().enumerate() {
+            if let Some(Without { text, n }) = hide(&profile.run_id) {
+                places.add("run id", n);
+                self.hidden.run_ids.push((number, std::mem::replace(&mut profile.run_id, text)));
+            }
+        }
+        if let Some((text, n)) = hide_file("", &self.text) {
+            places.add("text of the file", n);
+            self.hidden.text = Some(std::mem::replace(&mut self.text, text));
+        }
+        for issue in &mut self.ledger.issues {
+            if let Some(Without { text, n }) = hide_value("", &issue.example) {
+                places.add("example of an issue", n);
+                self.hidden.examples.push((issue.kind.code, std::mem::replace(&mut issue.example, text)));
+            }
+        }
+        self.args.hide_secrets(true);
+        self.count_hidden(places);
+        self.hide_beside();
+    }
+
+    /// The same of files that lie beside the trace, which may have come later.
+    pub fn hide_beside(&mut self) {
+        let mut places = Places::default();
+        for (number, file) in self.beside.iter_mut().enumerate() {
+            let Some(content) = &mut file.content else { continue };
+            if let Some((without, n)) = hide_file(&file.name, content) {
+                places.add(file.name.clone(), n);
+                self.hidden.beside.push((number, std::mem::replace(content, without)));
+            }
+        }
+        self.count_hidden(places);
+    }
+
+    /// Shows what is hidden, as far as this trace has been read from its own file.
+    pub fn show_secrets(&mut self) {
+        let hidden = std::mem::take(&mut self.hidden);
+        if !hidden.strings.is_empty() {
+            self.strings.replace(&hidden.strings);
+        }
+        for (number, text) in hidden.metadata {
+            if let Some((_, value)) = self.source.metadata.get_mut(number) {
+                *value = text;
+            }
+        }
+        if let Some(name) = hidden.file_name {
+            self.source.file_name = name;
+        }
+        self.source.producer = hidden.producer.or_else(|| self.source.producer.take());
+        for (number, run_id) in hidden.run_ids {
+            if let Some(profile) = self.profiles.get_mut(number) {
+                profile.run_id = run_id;
+            }
+        }
+        for (code, example) in hidden.examples {
+            if let Some(issue) = self.ledger.issues.iter_mut().find(|issue| issue.kind.code == code) {
+                issue.example = example;
+            }
+        }
+        for (number, content) in hidden.beside {
+            if let Some(file) = self.beside.get_mut(number) {
+                file.content = Some(content);
+            }
+        }
+        if let Some(text) = hidden.text {
+            self.text = text;
+        }
+        self.args.hide_secrets(false);
+        self.ledger.issues.retain(|issue| issue.kind.code != SECRET.code);
+    }
+
+    fn hide_strings(&mut self, found: &[StringId], places: &mut Places) {
+        if found.is_empty() {
+            return;
+        }
+        let (mut others, mut taken) = (Vec::new(), FxHashSet::default());
+        let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
+        for id in found {
+            let text = self.strings.get(*id);
+            let Some(without) = hide(text) else { continue };
+            places.add("names", without.n);
+            // What was told apart still is, so that rows stay as they are.
+            let number = numbers.entry(without.text.clone()).or_insert(0);
+            let mut other = without.text.clone();
+            while self.strings.find(&other).is_some() || taken.contains(&other) {
+                *number += 1;
+                let numbered = format!("{} {})", HIDDEN.trim_end_matches(')'), *number + 1);
+                other = without.text.replacen(HIDDEN, &numbered, 1);
+            }
+            self.hidden.strings.push((*id, text.to_string()));
+            taken.insert(other.clone());
+            others.push((*id, other));
+        }
+        self.strings.replace(&others);
+    }
+
+    fn count_hidden(&mut self, places: Places) {
+        for (place, n) in places.0 {
+            self.ledger.file(&SECRET, Position::default(), place.as_bytes());
+            if let Some(issue) = self.ledger.issues.iter_mut().find(|issue| issue.kind.code == SECRET.code) {
+                issue.count += n.saturating_sub(1);
+            }
+        }
+    }
+}
+
+/// A short file without its secrets, as JSON or as text; `None` if there are none, or it is neither.
+fn hide_file(name: &str, content: &[u8]) -> Option<(Vec<u8>, u64)> {
+    let text = std::str::from_utf8(content).ok()?;
+    if text.trim_start().starts_with(['{', '[']) || name.ends_with(".json") {
+        return hide_json(content);
+    }
+    hide(text).map(|without| (without.text.into_bytes(), without.n))
+}

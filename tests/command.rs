@@ -1,0 +1,159 @@
+//! What the command leaves behind when something goes wrong, and how it ends.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const TRACE: &str = r#"[{"name":"=1+1","cat":"c","ph":"X","ts":1,"dur":5,"pid":1,"tid":1},{"name":"a\u001b[31m\u0007\u0000b","cat":"c","ph":"X","ts":9,"dur":3,"pid":1,"tid":1},{"name":"@property","cat":"c","ph":"X","ts":19,"dur":2,"pid":1,"tid":1}]"#;
+
+fn folder(name: &str) -> PathBuf {
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&dir);
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("a.json"), TRACE).unwrap();
+    dir
+}
+
+fn tracedrop(dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tracedrop"));
+    command.current_dir(dir).stdin(Stdio::null());
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn an_output_is_replaced_once_all_of_it_is_written() {
+    let dir = folder("replaced");
+    fs::write(dir.join("out.json"), "before").unwrap();
+    std::os::unix::fs::symlink("out.json", dir.join("link.json")).unwrap();
+    let export = |to: &str, out: &str| {
+        tracedrop(&dir).args(["export", "a.json", "--to", to, "-o", out]).output().unwrap()
+    };
+    // What can't be exported leaves the old file.
+    assert_eq!(export("collapsed-samples", "out.json").status.code(), Some(1));
+    assert_eq!(fs::read_to_string(dir.join("out.json")).unwrap(), "before");
+    assert!(export("chrome-trace", "link.json").status.success());
+    assert!(fs::read_to_string(dir.join("out.json")).unwrap().contains("traceEvents"));
+    assert!(fs::symlink_metadata(dir.join("link.json")).unwrap().is_symlink());
+    let refused = export("chrome-trace", "no/such/folder.json");
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert_eq!(names(&dir), ["a.json", "link.json", "out.json"]);
+}
+
+/// Of a limited file size, as of a full disk, only the output that failed is gone.
+#[test]
+fn a_full_disk_leaves_what_was_there() {
+    let dir = folder("full");
+    fs::write(dir.join("out.html"), "before").unwrap();
+    let program = env!("CARGO_BIN_EXE_tracedrop");
+    let limited = format!("trap '' XFSZ; ulimit -f 1; exec '{program}' export a.json --to html -o out.html");
+    let output = Command::new("sh").current_dir(&dir).args(["-c", &limited]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("cannot write out.html"), "{}", said(&output));
+    assert_eq!(fs::read_to_string(dir.join("out.html")).unwrap(), "before");
+    assert_eq!(names(&dir), ["a.json", "out.html"]);
+}
+
+#[test]
+fn output_that_cannot_be_written_ends_with_2() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let dir = folder("devfull");
+    for args in [
+        &["report", "a.json"][..],
+        &["report", "a.json", "--format", "csv"],
+        &["report", "--list"],
+        &["export", "a.json", "--to", "chrome-trace"],
+        &["export", "a.json", "--to", "chrome-trace", "-o", "/dev/full"],
+        &["formats"],
+        &["rules", "kernels"],
+        &["compare", "a.json", "a.json"],
+    ] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = tracedrop(&dir).args(args).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", said(&output));
+        assert!(said(&output).contains("cannot write"), "{args:?}: {}", said(&output));
+    }
+    let missing = tracedrop(&dir).args(["report", "missing.json"]).output().unwrap();
+    assert_eq!(missing.status.code(), Some(1));
+}
+
+#[test]
+fn a_named_pipe_is_read_once() {
+    let dir = folder("pipe");
+    for args in [
+        &["report", "pipe"][..],
+        &["export", "pipe", "--to", "link"],
+        &["export", "pipe", "--to", "tracedrop"],
+        &["export", "pipe", "--to", "chrome-trace"],
+    ] {
+        let pipe = dir.join("pipe");
+        let _ = fs::remove_file(&pipe);
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let child = tracedrop(&dir).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let writer = std::thread::spawn(move || {
+            fs::OpenOptions::new().write(true).open(pipe).unwrap().write_all(TRACE.as_bytes()).unwrap();
+        });
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", said(&output));
+        assert!(!output.stdout.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn control_characters_and_formulas_of_names_do_nothing() {
+    let dir = folder("controls");
+    for format in ["csv", "markdown", "terminal", "html"] {
+        let output = tracedrop(&dir).args(["report", "a.json", "--format", format]).output().unwrap();
+        assert!(output.status.success());
+        assert!(!output.stdout.iter().any(|byte| matches!(byte, 0x1b | 7 | 0)), "{format}");
+    }
+    let csv =
+        tracedrop(&dir).args(["report", "a.json", "--format", "csv", "--table", "slices"]).output().unwrap();
+    let csv = String::from_utf8(csv.stdout).unwrap();
+    assert!(csv.contains("\r\n'=1+1,") && csv.contains("\r\n@property,"), "{csv}");
+}
+
+#[test]
+fn an_export_that_has_nothing_to_write_says_what_it_needs() {
+    let dir = folder("needs");
+    let output = tracedrop(&dir).args(["export", "a.json", "--to", "collapsed-samples"]).output().unwrap();
+    assert!(said(&output).contains("needs samples with stacks"), "{}", said(&output));
+    let formats = tracedrop(&dir).arg("formats").output().unwrap();
+    assert!(String::from_utf8_lossy(&formats.stdout).contains("needs memory accesses"));
+}
+
+#[test]
+fn secrets_are_shown_on_request_only() {
+    let dir = folder("secrets");
+    fs::write(dir.join("s.json"), r#"{"metadata":{"argv":["x","--api-key","FAKE0001"]},"traceEvents":[{"name":"a","ph":"X","ts":1,"dur":1,"args":{"url":"http://a:FAKE0002@b"}}]}"#).unwrap();
+    let run = |more: &[&str]| {
+        let output =
+            tracedrop(&dir).args(["export", "s.json", "--to", "chrome-trace"]).args(more).output().unwrap();
+        (String::from_utf8_lossy(&output.stdout).matches("FAKE").count(), said(&output))
+    };
+    let (n, words) = run(&[]);
+    assert_eq!(n, 0);
+    assert!(
+        words.contains("was hidden") && words.contains("1 password, token or key in arguments"),
+        "{words}"
+    );
+    assert_eq!(run(&["--show-secrets"]).0, 2);
+}

@@ -1,0 +1,129 @@
+//! Files that are not read are named, and what is read is never taken for one of them.
+
+mod support;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use support::{files, import};
+use tracedrop::analysis::Query;
+use tracedrop::engine::Session;
+
+fn refusal(name: &str, bytes: &[u8]) -> String {
+    let mut session = Session::new(name, 0, None, Query::default());
+    session.feed(bytes);
+    match session.finish() {
+        Err(error) => error.to_string(),
+        Ok(()) => session.why_useless().map_or_else(|| "read".to_string(), |why| why.to_string()),
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(bytes).unwrap();
+    packer.finish().unwrap()
+}
+
+/// Files of one system beside the checkout; none where it stands alone.
+fn corpus(system: &str) -> Vec<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").join(system);
+    if dir.is_dir() { files(&dir, &[""]) } else { Vec::new() }
+}
+
+#[test]
+fn each_kind_is_named_also_inside_gzip() {
+    let perf =
+        "app 7/8 [000]   100.000000:    1000000 cpu-clock:u: \n\t            1000 main+0x0 (app.py)\n\n"
+            .repeat(3);
+    let cases: &[(&[u8], &str)] = &[
+        (perf.as_bytes(), "CPU samples of `perf script`"),
+        (b"main 1\nmain;parse 1\nmain;parse;token 2\n", "folded stacks"),
+        (br#"{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[]}"#, "speedscope"),
+        (br#"{"shared":{"frames":[]},"profiles":[]}"#, "speedscope"),
+        (br#"{"meta":{"version":24,"stackwalk":1},"libs":[],"threads":[]}"#, "Gecko"),
+        (br#"{"meta":{"preprocessedProfileVersion":50},"threads":[]}"#, "Firefox Profiler"),
+        (
+            br#"{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"}}],"samples":[1],"timeDeltas":[0]}"#,
+            ".cpuprofile",
+        ),
+        (
+            br#"{"head":{"callFrame":{"functionName":"(root)"},"selfSize":0,"id":1,"children":[]}}"#,
+            ".heapprofile",
+        ),
+        (br#"{"log":{"version":"1.2","creator":{"name":"x"},"entries":[]}}"#, "HAR"),
+        (br#"{"resourceSpans":[{"scopeSpans":[]}]}"#, "OTLP"),
+        (br#"{"data":[{"traceID":"a","spans":[]}]}"#, "Jaeger"),
+        (b"SQLite format 3\0....CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL", "Nsight Systems"),
+        (b"SQLite format 3\0....CREATE TABLE rocpd_api", "rocpd"),
+        (b"SQLite format 3\0....CREATE TABLE t", "an SQLite database, not a trace"),
+        (b"\x80\x04\x95\x18\0\0\0\0\0\0\0}\x94\x8c\x08segments\x94]", "memory snapshot"),
+        (b"\x80\x04\x95\x18\0\0\0\0\0\0\0}\x94.", "a Python pickle"),
+        (b"FLR\0\0\x02\0\0", "Java Flight Recorder"),
+        (b"\x0a\x04\x08\x01\x10\x02\x12\x05\x0a\x01\x01\x12\0\x22\x02\x08\x01\x32\0\x32\x01a", "pprof"),
+        (b"\x0a\x10\x08\x01\x12\x09/host:CPU\x1a\x01\0", "XPlane"),
+        (b"\x0a\x06\x40\x80\x01\x50\x81\x02\x0a\x03\x40\x90\x05", "Perfetto"),
+        (b"HCAT\x02\0\0\0\x03\x0f", "profiling.sampling"),
+        (b"\x7fELF\x02\x01\x01\0", "ELF"),
+        (b"%PDF-1.7\n", "PDF"),
+        (b"\x89PNG\r\n\x1a\n", "PNG"),
+        (b"\xff\xd8\xff\xe0", "JPEG"),
+        (b"\n <!DOCTYPE HTML><html></html>", "an HTML page"),
+        (b"# tracer: nop\n#\n", "ftrace text"),
+        (b"GIF89a", "GIF"),
+        (b"PK\x03\x04rest", "zip"),
+    ];
+    for (bytes, wanted) in cases {
+        for bytes in [bytes.to_vec(), gzip(bytes)] {
+            let said = refusal("unknown", &bytes);
+            assert!(said.contains(wanted), "{wanted}: {said}");
+        }
+        // In pieces, too.
+        let mut session = Session::new("unknown", 0, None, Query::default());
+        bytes.chunks(1).for_each(|piece| session.feed(piece));
+        assert!(session.finish().is_err_and(|error| error.to_string().contains(wanted)), "{wanted}");
+    }
+}
+
+/// What each folder of the corpus holds; odd files may be named otherwise, but none is read as a trace or taken for text.
+#[test]
+fn recordings_of_other_tools_are_named() {
+    let is_one = |path: &PathBuf, endings: &[&str]| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        endings.iter().any(|ending| name.trim_end_matches(".gz").ends_with(ending))
+    };
+    for (system, endings, wanted) in [
+        ("perfetto", &[".pftrace"][..], "Perfetto"),
+        ("nsys", &[".sqlite"], "SQLite"),
+        ("rocpd", &[".db", ".rpd"], "rocpd"),
+        ("memsnapshot", &[".pickle"], "pickle"),
+        ("xplane", &[".pb"], "XPlane"),
+        ("stacks", &[".cpuprofile"], ".cpuprofile"),
+        ("stacks", &[".heapprofile"], ".heapprofile"),
+        ("stacks", &[".speedscope.json"], "speedscope"),
+        ("stacks", &[".pb", ".prof"], "pprof"),
+        ("stacks", &[".bin"], "profiling.sampling"),
+        ("stacks", &[".perf.txt", "pid_cpu.txt", "perf_gzip.txt", "two_events.txt"], "perf script"),
+    ] {
+        for path in corpus(system).into_iter().filter(|path| is_one(path, endings)) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            // Too broken to be told, or of another kind on purpose.
+            if ["odd_one_byte", "odd_fields", "odd_text_converted"].iter().any(|odd| name.starts_with(odd)) {
+                continue;
+            }
+            let said = refusal(name, &std::fs::read(&path).unwrap());
+            assert!(said.contains(wanted), "{system}/{name}: {said}");
+        }
+    }
+}
+
+/// Tries what is read under each file's own name.
+#[test]
+fn what_was_read_is_still_read() {
+    for (name, bytes) in [
+        ("a.json", &br#"{"traceEvents":[{"ph":"X","name":"nodes","ts":1,"dur":1,"args":{"callFrame":1,"nodes":2}}]}"#[..]),
+        ("b.json", br#"[{"ph":"X","name":"a","ts":1,"dur":1,"args":{"resourceSpans":1,"traceID":"x","spans":[]}}]"#),
+    ] {
+        assert!(import(name, bytes, None).is_ok(), "{name}");
+    }
+}

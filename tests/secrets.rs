@@ -1,0 +1,138 @@
+//! Secrets are nowhere in what goes out unless somebody asks for them, and nothing else is hidden.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use support::{data_dirs, files, import};
+use tracedrop::analysis::Query;
+use tracedrop::engine::{Session, Shown};
+use tracedrop::export::{self, Options};
+use tracedrop::index::Index;
+use tracedrop::trace::beside::FileBeside;
+
+/// Texts of recordings that are secrets, by the words before them.
+const REAL: [&str; 1] = ["HF_TOKEN"];
+
+/// The corpus holds a token that its recorder had set; every other text stays as it is.
+#[test]
+fn nothing_else_is_hidden_in_the_recordings() {
+    let mut n_files = 0;
+    for system in ["chrome", "pytorch", "pysampling", "sway", "mrm"] {
+        for path in data_dirs(system).iter().flat_map(|dir| files(dir, &[""])) {
+            let bytes = std::fs::read(&path).unwrap();
+            let name = path.file_name().unwrap().to_str().unwrap().to_string();
+            if bytes.len() > 1_000_000 {
+                continue;
+            }
+            let Ok(trace) = import(&name, &bytes, None) else { continue };
+            n_files += 1;
+            let is_hidden = |text: &str| text.contains("(hidden");
+            for text in trace.strings.all() {
+                assert!(!is_hidden(text), "{name}: {text}");
+            }
+            for (key, value) in &trace.source.metadata {
+                if is_hidden(value) {
+                    let around: Vec<&str> = value.lines().chain([key.as_str()]).collect();
+                    let is_real = |line: &&&str| REAL.iter().any(|real| line.contains(real));
+                    assert!(around.iter().any(|line| is_real(&line)), "{name}: {key}: {value}");
+                    assert_eq!(value.matches("(hidden").count(), 1, "{name}: {key}: {value}");
+                }
+            }
+            for slice in 0..trace.slices.len().min(20_000) {
+                let Some(raw) = trace.args.get(trace.slices.args_of(slice)) else { continue };
+                assert!(
+                    !is_hidden(&String::from_utf8_lossy(&raw)),
+                    "{name}: {}",
+                    String::from_utf8_lossy(&raw)
+                );
+            }
+            assert_eq!(trace.args.take_n_hidden(), 0, "{name}");
+        }
+    }
+    assert!(n_files > 20, "{n_files}");
+}
+
+const TRACE: &[u8] = include_bytes!("data/situations/secrets-in-a-trace.json");
+
+fn open(query: Query) -> Session {
+    let mut session = Session::new("a.json", TRACE.len() as u64, None, query);
+    session.can_read_again(Rc::new(TRACE.to_vec()));
+    session.feed(TRACE);
+    session.finish().unwrap();
+    session
+}
+
+fn written(session: &mut Session, id: &str) -> (Vec<u8>, Vec<String>) {
+    let mut out = Vec::new();
+    let left_out = session.export(export::find(id).unwrap(), &Options::default(), &mut out).unwrap();
+    (out, left_out.0)
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[test]
+fn every_export_is_without_and_one_switch_shows_them() {
+    let mut session = open(Query::default());
+    for exporter in session.exporters() {
+        let (bytes, left_out) = written(&mut session, exporter.id);
+        assert!(!holds(&bytes, "FAKE"), "{}", exporter.id);
+        if exporter.id == "chrome-trace" {
+            assert_eq!(left_out, ["3 passwords, tokens and keys in arguments"]);
+        }
+    }
+    // There and back.
+    let shown = Query { show_secrets: true, ..Query::default() };
+    session.set_query(shown.clone()).unwrap();
+    let (bytes, left_out) = written(&mut session, "chrome-trace");
+    let numbers: BTreeSet<usize> = (1..=12)
+        .filter(|n| holds(&bytes, &format!("FAKE{n:04}")) || holds(&bytes, &format!("FAKE {n:04}")))
+        .collect();
+    assert_eq!((numbers.len(), left_out), (12, Vec::new()));
+    assert!(!session.can_be_kept());
+    session.set_query(Query::default()).unwrap();
+    assert!(!holds(&written(&mut session, "chrome-trace").0, "FAKE"));
+    assert!(holds(&written(&mut open(shown), "json").0, "FAKE0005"));
+}
+
+#[test]
+fn partial_reports_and_the_index_are_without() {
+    for cut in (200..TRACE.len()).step_by(97) {
+        let mut session = Session::new("a.json", 0, None, Query::default());
+        session.feed(&TRACE[..cut]);
+        if session.make_partial() {
+            assert!(!holds(&written(&mut session, "json").0, "FAKE"), "{cut}");
+        }
+        session.feed(&TRACE[cut..]);
+        session.finish().unwrap();
+        let (index, _) = written(&mut session, "index");
+        assert!(!holds(&index, "FAKE"));
+        // All arguments are in it, as the file can not be read again.
+        let index = Index::open(Rc::new(index)).unwrap();
+        let mut again =
+            Session::of_index(index, None, Query { show_secrets: true, top: 3, ..Query::default() }).unwrap();
+        assert!(!holds(&written(&mut again, "chrome-trace").0, "FAKE"), "{cut}");
+    }
+}
+
+#[test]
+fn files_beside_a_trace_are_looked_through() {
+    let mut session = open(Query::default());
+    let mut trace = session.run().traces[0].clone();
+    let content =
+        br#"{"run_id":"r","command":["serve","--api-key","FAKE0099"],"environment":{"HF_TOKEN":"FAKE0098"}}"#;
+    trace.beside = vec![FileBeside {
+        name: "metadata.json".to_string(),
+        n_bytes: content.len() as u64,
+        sha256: String::new(),
+        content: Some(content.to_vec()),
+    }];
+    trace.hide_beside();
+    let hidden = String::from_utf8(trace.beside[0].content.clone().unwrap()).unwrap();
+    assert!(!hidden.contains("FAKE") && hidden.contains("--api-key"), "{hidden}");
+    trace.show_secrets();
+    assert_eq!(trace.beside[0].content.as_deref(), Some(&content[..]));
+    assert!(!session.reports().is_empty() && session.document().is_some());
+}
