@@ -31,7 +31,11 @@ pub enum Event {
 
 /// What a request with a ticket leads to.
 pub enum Answer {
-    Rows(TableRows),
+    Rows {
+        /// Revision of the document that they are from.
+        revision: u32,
+        rows: TableRows,
+    },
     Copied {
         text: String,
         n_rows: u64,
@@ -101,6 +105,11 @@ impl Client {
         self.mail.dead.get()
     }
 
+    /// Whether nobody waits for an answer.
+    pub fn is_idle(&self) -> bool {
+        self.mail.waiting.borrow().is_empty()
+    }
+
     pub fn send(&self, request: &Request) {
         self.send_with(request, &[], Vec::new());
     }
@@ -162,8 +171,10 @@ impl Mail {
             Some(Response::Progress(progress)) => self.tell(Event::Progress(progress)),
             Some(Response::Document(document)) => self.tell(Event::Document(Arc::new(*document))),
             Some(Response::Failed(failure)) => self.tell(Event::Failed(failure)),
-            Some(Response::Rows { ticket, rows, .. }) => self.answer(ticket, Answer::Rows(rows)),
-            Some(Response::Copied { ticket, text, n_rows }) => {
+            Some(Response::Rows { ticket, revision, rows, .. }) => {
+                self.answer(ticket, Answer::Rows { revision, rows });
+            }
+            Some(Response::Copied { ticket, text, n_rows, .. }) => {
                 self.answer(ticket, Answer::Copied { text, n_rows });
             }
             Some(Response::ExportProgress { ticket, bytes }) => {
