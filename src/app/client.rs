@@ -25,8 +25,13 @@ pub enum Event {
     Digests(Vec<Option<String>>),
     /// The index that the document came from does not fit the file any more.
     Stale(Failure),
-    /// It will not answer any more; the browser's words, maybe empty.
-    Died(String),
+    /// It will not answer any more.
+    Died {
+        /// The browser's words; empty where it just ended the worker.
+        why: String,
+        /// Nobody waited for an answer.
+        was_idle: bool,
+    },
 }
 
 /// What a request with a ticket leads to.
@@ -149,8 +154,8 @@ impl Mail {
 
     fn die(&self, why: String) {
         if !self.dead.replace(true) {
-            self.waiting.borrow_mut().clear();
-            self.tell(Event::Died(why));
+            let was_idle = self.waiting.take().is_empty();
+            self.tell(Event::Died { why, was_idle });
         }
     }
 

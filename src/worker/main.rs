@@ -382,7 +382,7 @@ impl Given {
         for (NamedFile { name, n_bytes }, blob) in &self.beside {
             let n_bytes = *n_bytes;
             let content = match is_read_in_run(name, n_bytes) {
-                true => source::whole(blob).await.ok(),
+                true => source::within(source::PATIENCE_MS, source::whole(blob)).await.and_then(Result::ok),
                 false => None,
             };
             files.push(match content {
