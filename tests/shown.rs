@@ -42,12 +42,12 @@ fn a_copy_is_of_the_table_clicked_while_late_reports_are_inserted() {
     let shown = shown_tables(&session);
     let first = session.revision();
     assert_eq!(session.document().unwrap().revision, first);
-    let mut n_moved = 0;
+    let mut n_moved = 0u32;
     loop {
-        let before: Vec<String> = session.reports().iter().map(|report| report.id.to_string()).collect();
+        let place = |session: &Session| session.reports().iter().position(|it| it.id == "overview");
+        let before = place(&session);
         let has_more = session.make_next_report();
-        let now: Vec<String> = session.reports().iter().map(|report| report.id.to_string()).collect();
-        n_moved += usize::from(before.first() != now.first());
+        n_moved += u32::from(place(&session) != before);
         for (report, view) in &shown {
             let ask = TableAsk::whole(report, &view.id);
             let right = table(&session, report, &view.id);
@@ -61,8 +61,8 @@ fn a_copy_is_of_the_table_clicked_while_late_reports_are_inserted() {
         }
     }
     // Reports did come in before those that were there, and each change has a revision of its own.
-    assert!(n_moved > 1, "{n_moved}");
-    assert!(session.revision() > first + n_moved as u32);
+    assert!(n_moved > 3, "{n_moved}");
+    assert!(session.revision() >= first + n_moved);
     assert_eq!(session.document().unwrap().revision, session.revision());
 }
 
@@ -81,7 +81,7 @@ fn a_table_that_is_gone_is_said_to_be_gone() {
 fn rows_are_sorted_by_the_column_clicked_wherever_it_stands() {
     let mut session = early();
     let (report, view) = shown_tables(&session).into_iter().find(|(report, _)| report == "overview").unwrap();
-    let at = view.columns.iter().position(|column| column.id == "total_ns").unwrap() as u32;
+    let at = view.columns.iter().position(|column| column.id == "total").unwrap() as u32;
     let by = |column, sort_by: Option<&str>| TableAsk {
         query: TableQuery { sort: Some(Sort { column, descending: true }), filter: String::new() },
         sort_by: sort_by.map(str::to_string),
@@ -90,8 +90,8 @@ fn rows_are_sorted_by_the_column_clicked_wherever_it_stands() {
     let right = session.rows(&by(at, None), 0, 60);
     assert_ne!(right.rows, view.first.rows);
     // The position is that of a document with other columns.
-    assert_eq!(session.rows(&by(at + 3, Some("total_ns")), 0, 60), right);
-    assert_eq!(session.rows(&by(0, Some("total_ns")), 0, 60), right);
+    assert_eq!(session.rows(&by(at + 3, Some("total")), 0, 60), right);
+    assert_eq!(session.rows(&by(0, Some("total")), 0, 60), right);
     // A column that is gone sorts nothing.
     assert_eq!(session.rows(&by(at, Some("gone")), 0, 60).rows, view.first.rows);
 }
