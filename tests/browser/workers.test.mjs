@@ -38,7 +38,7 @@ async function withWorkersThat(page, inWorker) {
   await waitUntilReady(page);
 }
 
-pageTest('a worker that the browser ends without an event is noticed, while it reads and later', async (page) => {
+pageTest('a worker that the browser ends without an event while it reads is noticed', async (page) => {
   await withWorkersThat(page, () => {
     const { read } = ReadableStreamBYOBReader.prototype;
     // Whoever reads ends, as a worker does for which there is no memory.
@@ -51,6 +51,17 @@ pageTest('a worker that the browser ends without an event is noticed, while it r
   const problem = panel(page).getByRole('alert');
   await problem.getByRole('heading', { name: 'The reader stopped' }).waitFor();
   await problem.getByRole('button', { name: 'Start again' }).waitFor();
+});
+
+pageTest('a worker that the browser ends later comes back when the report is asked something', async (page) => {
+  await choose(page, file('made.json', trace(40)));
+  await head(page);
+  await Promise.all(page.workers().map((worker) => worker.evaluate(() => close())));
+  while (page.workers().length > 0) await page.waitForTimeout(20);
+  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Slices by name', exact: true }).click();
+  await report(page).getByRole('columnheader', { name: 'name', exact: true }).getByRole('button').click();
+  await report(page).locator('section.table:not(.table-stale) tbody td').first().filter({ hasText: /^op 0$/ }).waitFor();
+  assert.match(await panel(page).locator('.verdict p').textContent(), /40 events/);
 });
 
 pageTest('a helper that the browser ends without an event costs time and nothing else', async (page) => {
