@@ -9,7 +9,7 @@ SITE_SOURCES := $(shell find src www -not -name '.*') index.html Trunk.toml Carg
 	$(wildcard tools/*.sh) tools/bin/wasm-opt tools/finish-site.mjs tools/build-hash.mjs \
 	tools/make-package.mjs tools/package-lock.json $(wildcard embed/*)
 
-.PHONY: help setup setup-site serve quick dist zip screenshots check test test-native test-browser test-big test-fuzz readers bench bench-peers fuzz clean
+.PHONY: help setup setup-site serve quick dist zip screenshots check test test-all test-native test-browser test-big test-fuzz readers bench bench-peers fuzz clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,14 +45,21 @@ screenshots: dist/index.html ## write pictures of the page to tests/browser/outp
 check: ## formatting, lints, documentation
 	@tools/check.sh
 
-test: check test-native test-browser test-fuzz ## everything that CI runs
+# Two at a time: compilers and browser tests keep one processor busy for most of their time. What takes longest starts first.
+# Each prints as a whole once it is done, where make can do that.
+test: ## everything that CI runs
+	@+$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) test-all
+
+test-all: test-browser check test-native test-fuzz
 
 test-native:
 	@cargo test --no-fail-fast
 
+# Some tests hold the page against the command.
 test-browser: dist/index.html
 	@tools/setup.sh all
 	@tools/sizes.sh
+	@cargo build --quiet
 	@. target/env.sh; export TRACEDROP_CHROME TRACEDROP_MKDOCS; node tests/browser/run.mjs $(ONLY)
 
 test-big: dist/index.html ## a trace of 2.5 GB in the page (GIGABYTES=2.5)

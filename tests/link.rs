@@ -9,7 +9,7 @@ use tracedrop::analysis::{self, Query};
 use tracedrop::base::text;
 use tracedrop::base::units::Unit;
 use tracedrop::compare::CompareQuery;
-use tracedrop::engine::protocol::{CopyFormat, TableId};
+use tracedrop::engine::protocol::{BlockView, CopyFormat, TableAsk};
 use tracedrop::engine::{Compared, Linked, Session, Shown, format_title};
 use tracedrop::export::link::{
     self, LinkOptions, LinkedFile, LinkedSide, MAX_SHORT_FRAGMENT_BYTES, Refusal, TableSpot,
@@ -372,8 +372,10 @@ fn version_1_stays_what_it_is() {
                 let mut linked = Linked::open(fragment).unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
                 let shown = linked.document().unwrap();
                 assert!(!shown.reports.is_empty(), "{name}");
-                let (csv, _) =
-                    linked.copy(TableId { report: 0, block: 1 }, &TableQuery::default(), CopyFormat::Csv);
+                let report = &shown.reports[0];
+                let BlockView::Table(table) = &report.blocks[1] else { panic!("{name}: no table") };
+                let ask = TableAsk::whole(&report.id, &table.id);
+                let (csv, _) = linked.copy(&ask, CopyFormat::Csv).unwrap();
                 assert_eq!(csv.replace("\r\n", "|"), member("table"), "{name}");
                 let side = |file: &LinkedFile| Some(format!("{} {}", file.name, file.side?.letter()));
                 let sides: Vec<String> = linked.report().files.iter().filter_map(side).collect();

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every target in fuzz/fuzz_targets/ for some seconds: tools/fuzz.sh [SECONDS, 60 if not given]
 #
-# An input that breaks a target stays in fuzz/artifacts/; the line cargo-fuzz prints runs it again.
+# An input that breaks a target stays in fuzz/artifacts/; the line that is printed runs it again.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 . "$root/tools/versions.sh"
@@ -28,16 +28,46 @@ if [ "$seconds" -le 10 ]; then
   flags=(--codegen-units 16)
   export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_DEBUG=0
 fi
-failed=()
+host=$(rustc -vV | sed -n 's/^host: //p')
+"$dir/cargo-fuzz" build "${flags[@]}"
+
+# Small files from the tests are a good start. Whoever runs the targets for seconds has no time to read all of them with a sanitizer,
+# so a target gets those of its formats (its line `// seeds:`) and the smallest of the others.
+seeds_of() { # target
+  local folder
+  for folder in $(sed -n 's,^// seeds: ,,p' "fuzz/fuzz_targets/$1.rs"); do
+    find "tests/data/$folder" -type f -size -8192c
+  done
+  find tests/data -type f -size -512c
+}
+
+run() { # target
+  local name=$1 log=$logs/$1.log seeds=(tests/data)
+  mkdir -p "fuzz/corpus/$name" "fuzz/artifacts/$name"
+  if [ "$seconds" -le 10 ]; then
+    seeds_of "$name" | sort -u | paste -sd , - >"$logs/$name.seeds"
+    seeds=("-seed_inputs=@$logs/$name.seeds")
+  fi
+  if "fuzz/target/$host/release/$name" "fuzz/corpus/$name" "${seeds[@]}" -artifact_prefix="fuzz/artifacts/$name/" \
+    -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 >"$log" 2>&1; then
+    echo "fuzz: $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, nothing found"
+  else
+    cat "$log"
+    echo "fuzz: $name: failed; run the input again: cargo fuzz run $name fuzz/artifacts/$name/FILE"
+    touch "$logs/$name.failed"
+  fi
+}
+
+# A target keeps one processor busy.
+logs=$root/target/fuzz-logs
+rm -rf "$logs"
+mkdir -p "$logs"
+n_processors=$(nproc 2>/dev/null || echo 1)
 for target in "${targets[@]}"; do
-  name=$(basename "$target" .rs)
-  echo "fuzz: $name, $seconds s"
-  mkdir -p "fuzz/corpus/$name"
-  # Small files from the tests are a good start.
-  seeds=()
-  [ -d tests/data ] && seeds=(tests/data)
-  "$dir/cargo-fuzz" run "${flags[@]}" "$name" "fuzz/corpus/$name" "${seeds[@]}" -- \
-    -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=0 || failed+=("$name")
+  while [ "$(jobs -rp | wc -l)" -ge "$n_processors" ]; do wait -n || true; done
+  run "$(basename "$target" .rs)" &
 done
+wait
+failed=("$logs"/*.failed)
 [ ${#failed[@]} = 0 ] || { echo "fuzz: ${#targets[@]} targets, failed: ${failed[*]}"; exit 1; }
 echo "fuzz: ${#targets[@]} targets, nothing found"

@@ -15,7 +15,7 @@ flags+=" --remap-path-prefix=$root=. --remap-path-prefix=${CARGO_HOME:-$HOME/.ca
 flags+=" --remap-path-prefix=$(rustc --print sysroot)/lib/rustlib/src/rust=/rust"
 [ -z "$TRACEDROP_STD" ] || flags+=" --sysroot $TRACEDROP_STD"
 
-export CARGO_TARGET_DIR=$root/target/wasm
+export CARGO_TARGET_DIR=${TRACEDROP_WASM_TARGET:-$root/target/wasm}
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$flags ${TRACEDROP_WASM_EXTRA_RUSTFLAGS:-}"
 if [ -n "${TRACEDROP_QUICK:-}" ]; then
   # For trying things out: built in seconds instead of minutes, bigger and slower.

@@ -15,7 +15,8 @@
 //     version,        // of the package, as in Cargo.toml
 //     build,          // which build this is: SHA-256 as hexadecimal digits
 //     startWorker(),  // a new Worker that is already compiling; post to it at once, nothing gets lost.
-//                     // Whatever stops it arrives as its `error` event, also a failed start and a lost promise.
+//                     // Whatever stops it arrives as its `error` event, also a failed start, a lost promise, and an end
+//                     // that the browser tells nobody of, for instance for lack of memory.
 //     samples,        // [{ id, title, description, format, name, blob }], as listed in www/samples/index.json
 //     given,          // [File]: shared with the installed page, or named by `src` in the address of a frame
 //     lost,           // why some of that is missing: '', or words of the browser
@@ -138,7 +139,7 @@ async function describeApp() {
 async function takeShared(id) {
   const folder = new URL('./', document.baseURI).pathname;
   const shelf = `tracedrop-shared ${folder}`;
-  if (!(await caches.has(shelf))) return [];
+  if (!(await Promise.race([caches.has(shelf), later(KEEPING_MS)]))) return [];
   const cache = await caches.open(shelf);
   const taken = [];
   for (const request of await cache.keys()) {
@@ -247,6 +248,9 @@ function workerStart() {
   const hold = (event) => waiting.push(event);
   const start = async ({ data }) => {
     addEventListener('message', hold);
+    // Held for as long as this worker lives.
+    const live = () => (postMessage(data.life), new Promise(() => {}));
+    navigator.locks?.request(data.life, live).catch(() => {});
     await wasm_bindgen({ module_or_path: data.module });
     removeEventListener('message', hold);
     for (const event of waiting) dispatchEvent(event);
@@ -259,6 +263,22 @@ function workerStart() {
       throw event.reason;
     });
   });
+}
+
+/**
+ * Starts the worker. Browsers may end one without an event; they let go of its locks then, so whoever is given the lock it held
+ * knows that it is gone. Pages without locks (no https, no origin of their own) do not learn of it.
+ */
+function watch(worker, module) {
+  const life = `tracedrop-worker-${Date.now()}-${Math.random()}`;
+  worker.addEventListener('message', function hear(event) {
+    if (event.data !== life) return;
+    event.stopImmediatePropagation();
+    worker.removeEventListener('message', hear);
+    const tell = () => worker.dispatchEvent(new ErrorEvent('error', { message: '' }));
+    navigator.locks?.request(life, tell).catch(() => {});
+  });
+  worker.postMessage({ module, life });
 }
 
 async function main() {
@@ -295,7 +315,7 @@ async function main() {
     openPerfetto: () => (navigator.userActivation?.isActive === false ? null : openWindow(PERFETTO, '_blank')),
     startWorker() {
       const worker = new Worker(workerUrl);
-      worker.postMessage({ module: workerModule });
+      watch(worker, workerModule);
       return worker;
     },
   });

@@ -1,2 +1,3 @@
+// seeds: sway
 #![no_main]
 libfuzzer_sys::fuzz_target!(|data: &[u8]| check::reader(&tracedrop::import::sway::INFO, data));

@@ -1,2 +1,3 @@
+// seeds: archives
 #![no_main]
 libfuzzer_sys::fuzz_target!(|data: &[u8]| check::tracedrop_file(data));

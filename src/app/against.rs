@@ -225,7 +225,7 @@ impl Tab {
     fn compare_again(self, phase: PhaseFilter, is_swapped: bool) {
         let app = self.app;
         self.ask(
-            |ticket| Request::CompareAgain { ticket, query: CompareQuery { phase }, is_swapped },
+            move |ticket| Request::CompareAgain { ticket, query: CompareQuery { phase }, is_swapped },
             move |answer| {
                 if let Answer::Refused(failure) = answer {
                     app.refuse(&failure);

@@ -62,7 +62,7 @@ impl App {
         if self.unpacker.with_value(|client| client.as_ref().is_none_or(Client::is_dead)) {
             self.n_unpacking.set_value(0);
             let on_event = move |event| {
-                if let Event::Died(why) = event {
+                if let Event::Died { why, .. } = event {
                     self.alert((words().archive_died)(&why));
                     // The archive is lost, and nothing that came with it.
                     let works = self.unpacking.try_update_value(std::mem::take).unwrap_or_default();

@@ -25,13 +25,22 @@ pub enum Event {
     Digests(Vec<Option<String>>),
     /// The index that the document came from does not fit the file any more.
     Stale(Failure),
-    /// It will not answer any more; the browser's words, maybe empty.
-    Died(String),
+    /// It will not answer any more.
+    Died {
+        /// The browser's words; empty where it just ended the worker.
+        why: String,
+        /// Nobody waited for an answer.
+        was_idle: bool,
+    },
 }
 
 /// What a request with a ticket leads to.
 pub enum Answer {
-    Rows(TableRows),
+    Rows {
+        /// Revision of the document that they are from.
+        revision: u32,
+        rows: TableRows,
+    },
     Copied {
         text: String,
         n_rows: u64,
@@ -101,6 +110,11 @@ impl Client {
         self.mail.dead.get()
     }
 
+    /// Whether nobody waits for an answer.
+    pub fn is_idle(&self) -> bool {
+        self.mail.waiting.borrow().is_empty()
+    }
+
     pub fn send(&self, request: &Request) {
         self.send_with(request, &[], Vec::new());
     }
@@ -140,8 +154,8 @@ impl Mail {
 
     fn die(&self, why: String) {
         if !self.dead.replace(true) {
-            self.waiting.borrow_mut().clear();
-            self.tell(Event::Died(why));
+            let was_idle = self.waiting.take().is_empty();
+            self.tell(Event::Died { why, was_idle });
         }
     }
 
@@ -162,8 +176,10 @@ impl Mail {
             Some(Response::Progress(progress)) => self.tell(Event::Progress(progress)),
             Some(Response::Document(document)) => self.tell(Event::Document(Arc::new(*document))),
             Some(Response::Failed(failure)) => self.tell(Event::Failed(failure)),
-            Some(Response::Rows { ticket, rows, .. }) => self.answer(ticket, Answer::Rows(rows)),
-            Some(Response::Copied { ticket, text, n_rows }) => {
+            Some(Response::Rows { ticket, revision, rows, .. }) => {
+                self.answer(ticket, Answer::Rows { revision, rows });
+            }
+            Some(Response::Copied { ticket, text, n_rows, .. }) => {
                 self.answer(ticket, Answer::Copied { text, n_rows });
             }
             Some(Response::ExportProgress { ticket, bytes }) => {

@@ -13,6 +13,7 @@ mod landing;
 mod own_table;
 mod pool;
 mod ranges;
+mod rest;
 mod screens;
 mod shelf;
 mod shortcuts;

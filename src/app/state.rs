@@ -7,12 +7,14 @@ use super::client::{Answer, Client, Event};
 use super::embed::{self, Embed};
 use super::landing::Landing;
 use super::pool::{Helper, Pool};
+use super::rest::{Rest, Waiting};
 use super::screens::Way;
 use super::shelf::Shelf;
 use super::words::words;
 use super::writing::Writing;
 use crate::app::own_table::{OwnTable, first_query};
 use leptos::prelude::*;
+use std::rc::Rc;
 use std::sync::Arc;
 use tracedrop::analysis::Query;
 use tracedrop::base::pace::Pace;
@@ -242,9 +244,14 @@ pub struct Tab {
     pub app: App,
     pace: StoredValue<Paces>,
     /// When reading was stopped by hand.
-    stopped_ms: StoredValue<f64>,
+    pub stopped_ms: StoredValue<f64>,
+    /// When it was shown last.
+    pub seen_ms: StoredValue<f64>,
     pub source: Local<Option<Source>>,
-    client: Local<Option<Client>>,
+    pub client: Local<Option<Client>>,
+    pub rest: StoredValue<Rest>,
+    /// What is asked of a worker that is not back yet.
+    pub waiting: Local<Vec<Waiting>>,
     /// Workers that help this tab's with reading.
     helpers: Local<Vec<Helper>>,
 }
@@ -343,6 +350,7 @@ impl App {
     pub fn show(self, id: Option<u32>) {
         if let Some(tab) = self.active_tab() {
             tab.top_px.set_value(browser::window_top());
+            tab.seen_ms.set_value(browser::now_ms());
         }
         self.tip.set(None);
         self.privacy.set(false);
@@ -441,6 +449,7 @@ impl App {
     fn settled(self, tab: Tab) {
         self.look_at_batch(tab);
         self.compare_what_is_read();
+        self.let_idle_rest();
     }
 
     pub fn say(self, text: String) {
@@ -520,8 +529,11 @@ impl Tab {
             app,
             pace: StoredValue::default(),
             stopped_ms: StoredValue::new(0.0),
+            seen_ms: StoredValue::new(browser::now_ms()),
             source: StoredValue::new_local(Some(source)),
             client: StoredValue::new_local(None),
+            rest: StoredValue::default(),
+            waiting: StoredValue::new_local(Vec::new()),
             helpers: StoredValue::new_local(Vec::new()),
         }
     }
@@ -581,6 +593,13 @@ impl Tab {
         let progress = Progress { file_bytes: source.file_bytes(), ..Progress::default() };
         self.reading.set(Reading { progress, ..Reading::default() });
         self.phase.set(Phase::Reading);
+        self.stopped_ms.set_value(0.0);
+        self.rest.set_value(Rest::Awake);
+        self.start_worker(source, query, afresh);
+    }
+
+    /// Starts a worker that opens the source.
+    pub fn start_worker(self, source: Source, query: Query, afresh: bool) {
         // The old worker ends before the new one takes memory.
         self.client.set_value(None);
         let spare = self.app.spare.try_update_value(Option::take).flatten().filter(|spare| !spare.is_dead());
@@ -602,12 +621,18 @@ impl Tab {
                 }
                 self.client.set_value(Some(client));
             }
-            Err(why) => self.hear(Event::Died(why)),
+            Err(why) => self.hear(Event::Died { why, was_idle: false }),
         }
     }
 
     fn open_file(self, client: &Client, file: Picked, query: Query, afresh: bool) {
-        let Picked { ref blob, modified_ms, ref beside, .. } = file;
+        let keep = self.kept_as(&file).map(|modified_ms| Keep { modified_ms, afresh });
+        self.send_files(client, vec![file], keep, query);
+    }
+
+    /// The time of the last change of a file whose index may be kept, in milliseconds since the Unix epoch.
+    fn kept_as(self, file: &Picked) -> Option<u64> {
+        let Picked { blob, modified_ms, beside, .. } = file;
         // An index would not have what lies beside the file.
         // In a frame nothing is kept either: what another page shows is its own.
         let is_large = self.app.embed.is_none()
@@ -616,9 +641,15 @@ impl Tab {
             && self.app.shelf.keeps.get_untracked();
         // An index is of what everybody reads in the file.
         let is_usual = self.format.with_value(Option::is_none);
-        let keep =
-            modified_ms.filter(|_| is_large && is_usual).map(|modified_ms| Keep { modified_ms, afresh });
-        self.send_files(client, vec![file], keep, query);
+        modified_ms.filter(|_| is_large && is_usual)
+    }
+
+    /// Whether an index of its file may be kept.
+    pub fn may_be_kept(self) -> bool {
+        self.source.with_value(|source| match source {
+            Some(Source::File(file)) => self.kept_as(file).is_some(),
+            _ => false,
+        })
     }
 
     /// Files that are read one after the other, with the same helpers, and put together.
@@ -673,6 +704,12 @@ impl Tab {
     }
 
     pub fn send(self, request: &Request) {
+        // A tab whose worker is not there has nothing to stop and keeps nothing.
+        if matches!(request, Request::SetQuery(_) | Request::WantDigests)
+            && self.keep_waiting(Waiting::Told(request.clone())).is_none()
+        {
+            return;
+        }
         self.client.with_value(|client| {
             if let Some(client) = client {
                 client.send(request);
@@ -684,7 +721,7 @@ impl Tab {
         let is_read = match &event {
             Event::Document(document) => !document.partial,
             Event::Progress(progress) => progress.finishing,
-            Event::Failed(_) | Event::Died(_) => true,
+            Event::Failed(_) | Event::Died { .. } => true,
             Event::Ready { .. } | Event::KeptChanged | Event::Digests(_) | Event::Stale(_) => false,
         };
         if is_read {
@@ -693,10 +730,27 @@ impl Tab {
         if !matches!(event, Event::Progress(_)) && self.made_again.with_untracked(Option::is_some) {
             self.made_again.set(None);
         }
+        if self.rest.get_value() == Rest::Waking {
+            match &event {
+                // What shows is whole already.
+                Event::Document(document) if document.partial => return,
+                Event::Failed(failure) => return self.stays_asleep(failure),
+                Event::Died { .. } => {
+                    let what = words().died_what.to_string();
+                    let failure = Failure { code: String::new(), what, hint: String::new() };
+                    return self.stays_asleep(&failure);
+                }
+                _ => {}
+            }
+        }
         match event {
             Event::Ready { formats } => self.app.formats.set(formats),
             Event::Progress(progress) if self.phase.get_untracked() == Phase::Done => {
-                self.made_again.set(progress.made_percent);
+                let Progress { file_bytes_read, file_bytes, .. } = progress;
+                let is_waking = self.rest.get_value() == Rest::Waking && file_bytes > 0;
+                let read_percent =
+                    is_waking.then(|| (file_bytes_read as f64 / file_bytes as f64 * 100.0) as u8);
+                self.made_again.set(progress.made_percent.or(read_percent));
             }
             Event::Progress(progress) => {
                 let now = browser::now_ms();
@@ -742,12 +796,15 @@ impl Tab {
                     self.app.land(self);
                 }
                 if is_whole {
+                    self.woke_up();
                     self.app.settled(self);
                 }
             }
             Event::Failed(failure) => {
                 self.document.set(None);
+                self.refuse_waiting(&failure);
                 self.phase.set(Phase::Failed(failure));
+                self.end_worker();
                 self.app.settled(self);
             }
             Event::KeptChanged => self.app.shelf.has_changed(),
@@ -770,9 +827,14 @@ impl Tab {
                     self.app.alert((words().refused)(&failure.what, &failure.hint));
                 }
             }
-            Event::Died(why) => {
+            // The report stays, and another worker comes when it is asked something.
+            Event::Died { why, was_idle: true } if why.is_empty() && self.can_come_back() => {
+                self.rest.set_value(Rest::Asleep);
+            }
+            Event::Died { why, .. } => {
                 self.exporting.set(None);
                 self.phase.set(Phase::Died(why));
+                self.end_worker();
                 self.app.settled(self);
             }
         }
@@ -833,11 +895,13 @@ impl Tab {
         self.send(&Request::SetQuery(query));
     }
 
-    /// Asks the worker; a tab without one gives no answer.
-    pub fn ask(self, request: impl FnOnce(u32) -> Request, answer: impl Fn(Answer) + 'static) {
+    /// Asks the worker, which comes back where it has ended; a tab without one gives no answer.
+    pub fn ask(self, request: impl FnOnce(u32) -> Request + 'static, answer: impl Fn(Answer) + 'static) {
+        let asked = Waiting::Asked { request: Box::new(request), answer: Rc::new(answer) };
+        let Some(Waiting::Asked { request, answer }) = self.keep_waiting(asked) else { return };
         self.client.with_value(|client| {
             if let Some(client) = client {
-                client.ask(request, answer);
+                client.ask(request, move |it| answer(it));
             }
         });
     }
@@ -890,6 +954,7 @@ impl Tab {
     fn drop_contents(self) {
         self.let_helpers_go();
         self.client.set_value(None);
+        self.waiting.set_value(Vec::new());
         self.source.set_value(None);
         self.document.set(None);
     }

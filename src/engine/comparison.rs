@@ -1,7 +1,7 @@
 //! Two sides that were read, as one document: reports on what changed, exports, limits.
 
 use super::protocol::{
-    DocumentView, Failure, FileAccount, FileView, LeftOutView, RangeView, SideView, SidesView, TableId,
+    DocumentView, Failure, FileAccount, FileView, LeftOutView, RangeView, SideView, SidesView, TableAsk,
 };
 use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, report_view, stem_of, together};
@@ -10,7 +10,6 @@ use crate::compare::{self, CompareQuery, Comparison, Digest, PhaseFilter, Proble
 use crate::export::link::{LinkOptions, LinkedFile, LinkedSide};
 use crate::export::redact::Outgoing;
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, LeftOut, Options};
-use crate::report::view::TableQuery;
 use crate::report::{Document, Report};
 use crate::trace::Run;
 use serde::{Deserialize, Serialize};
@@ -55,7 +54,7 @@ impl Compared {
             self.is_swapped = !self.is_swapped;
         }
         self.query = query.clone();
-        self.order = RowOrder::default();
+        self.order.changed();
         Ok(())
     }
 
@@ -95,6 +94,7 @@ impl Shown for Compared {
             |phase: &PhaseFilter| [&self.a, &self.b].iter().any(|side| side.digest.has_steps_of(*phase));
         let phases = [PhaseFilter::All, PhaseFilter::Prefill, PhaseFilter::Decode];
         Some(DocumentView {
+            revision: self.order.revision(),
             file: all.file,
             ledger: all.ledger,
             files,
@@ -118,8 +118,12 @@ impl Shown for Compared {
         })
     }
 
-    fn table(&mut self, id: TableId, query: &TableQuery) -> Option<TableRef<'_>> {
-        self.order.table(&self.comparison.reports, id, query)
+    fn table(&mut self, ask: &TableAsk) -> Option<TableRef<'_>> {
+        self.order.table(&self.comparison.reports, ask)
+    }
+
+    fn revision(&self) -> u32 {
+        self.order.revision()
     }
 
     fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing> {
@@ -159,7 +163,7 @@ impl Shown for Compared {
 
     fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {
         self.comparison.reports.retain(|report| is_wanted(&report.id));
-        self.order = RowOrder::default();
+        self.order.changed();
     }
 
     /// Layouts of other tools are of single runs.

@@ -1,6 +1,6 @@
 //! A report that came with a link, or as a file without its trace: read, sorted, filtered and exported as others, with nothing behind it.
 
-use super::protocol::{DocumentView, FileView, LedgerView, LinkView, RangeView, TableId};
+use super::protocol::{DocumentView, FileView, LedgerView, LinkView, RangeView, TableAsk};
 use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, report_view, stem_of};
 use crate::analysis::Query;
@@ -8,7 +8,6 @@ use crate::base::units::Unit;
 use crate::export::link::{self, LinkedReport, Refusal};
 use crate::export::redact::Outgoing;
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, LeftOut, Options};
-use crate::report::view::TableQuery;
 use crate::report::{Document, Facts, Report};
 use crate::trace::Run;
 use std::io::{self, Write};
@@ -99,6 +98,7 @@ impl Shown for Linked {
             index: None,
         };
         Some(DocumentView {
+            revision: self.order.revision(),
             file,
             ledger: LedgerView::default(),
             files: Vec::new(),
@@ -125,8 +125,12 @@ impl Shown for Linked {
         })
     }
 
-    fn table(&mut self, id: TableId, query: &TableQuery) -> Option<TableRef<'_>> {
-        self.order.table(&self.report.reports, id, query)
+    fn table(&mut self, ask: &TableAsk) -> Option<TableRef<'_>> {
+        self.order.table(&self.report.reports, ask)
+    }
+
+    fn revision(&self) -> u32 {
+        self.order.revision()
     }
 
     fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing> {
@@ -156,7 +160,7 @@ impl Shown for Linked {
 
     fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {
         self.report.reports.retain(|report| is_wanted(&report.id));
-        self.order = RowOrder::default();
+        self.order.changed();
     }
 
     fn exporters(&self) -> Vec<&'static ExporterInfo> {

@@ -3,6 +3,9 @@
 //! A message is a [`Request`] or [`Response`] as postcard bytes, so that 64-bit integers and NaN arrive as they left.
 //! A file goes beside a request, and a finished export beside a response, as a browser `Blob`, which is passed by
 //! reference and not copied.
+//!
+//! Postcard writes variants as their position, so new requests and responses go to the end: `tests/browser/protocol.mjs` sends
+//! and reads some of them by number, and the test below holds those numbers.
 
 use crate::analysis::Query;
 use crate::base::units::Unit;
@@ -30,9 +33,9 @@ pub enum Request {
     /// Compute the reports again.
     SetQuery(Query),
     /// A window of rows of one table.
-    Rows { ticket: u32, table: TableId, query: TableQuery, offset: u64, limit: u64 },
-    /// All rows that match, as text for the clipboard.
-    Copy { ticket: u32, table: TableId, query: TableQuery, format: CopyFormat },
+    Rows { ticket: u32, ask: TableAsk, offset: u64, limit: u64 },
+    /// All rows that match, as text for the clipboard. Refused if the document no longer has the table.
+    Copy { ticket: u32, ask: TableAsk, format: CopyFormat },
     /// The whole report, or the trace, in an exporter's format.
     Export { ticket: u32, exporter: String },
     /// Help the worker behind the port that comes with this message, and no other one any more.
@@ -164,13 +167,31 @@ pub enum HelperResponse {
     },
 }
 
-/// A table by its place in the document; stays the same while only the numbers change.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+/// A table by name. Positions would not do: reports are inserted while people click.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct TableId {
-    /// Index of the report.
-    pub report: u32,
-    /// Index of the block in the report.
-    pub block: u32,
+    /// `id` of the report.
+    pub report: String,
+    /// `id` of the table, unique in its report.
+    pub table: String,
+}
+
+/// A question about one table. It names everything, because the document may change before the question arrives.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TableAsk {
+    pub table: TableId,
+    /// The position of its sort column counts only while `sort_by` is `None`.
+    pub query: TableQuery,
+    /// `id` of the column to sort by; rows are in the table's own order if it has no such column.
+    pub sort_by: Option<String>,
+}
+
+impl TableAsk {
+    /// Asks for all rows of the table in its own order.
+    pub fn whole(report: &str, table: &str) -> TableAsk {
+        let table = TableId { report: report.to_string(), table: table.to_string() };
+        TableAsk { table, query: TableQuery::default(), sort_by: None }
+    }
 }
 
 /// Ways to put a table on the clipboard.
@@ -197,10 +218,15 @@ pub enum Response {
     Rows {
         ticket: u32,
         table: TableId,
+        /// [`DocumentView::revision`] of the document that the rows are from.
+        revision: u32,
         rows: TableRows,
     },
     Copied {
         ticket: u32,
+        table: TableId,
+        /// [`DocumentView::revision`] of the document that the text is from.
+        revision: u32,
         text: String,
         n_rows: u64,
     },
@@ -372,6 +398,8 @@ pub struct ExporterView {
 /// A document without the cells of its tables, which the page asks for as it shows them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentView {
+    /// Counts up whenever the reports change; answers say which one they are from.
+    pub revision: u32,
     /// What was read; of several files, what they have in common and their sizes added up.
     pub file: FileView,
     /// The account of all files.
@@ -672,13 +700,46 @@ mod tests {
             ]],
             column_max: vec![0.1 + 0.2],
         };
-        let table = TableId { report: 1, block: 2 };
-        let sent = Response::Rows { ticket: 7, table, rows: rows.clone() };
+        let table = TableId { report: "slices".to_string(), table: "names".to_string() };
+        let sent = Response::Rows { ticket: 7, table, revision: 3, rows: rows.clone() };
         match decode(&encode(&sent)) {
             Some(Response::Rows { ticket: 7, rows: got, .. }) => assert_eq!(got, rows),
             other => panic!("{other:?}"),
         }
         assert!(decode::<Request>(b"\xff\xff\xff").is_none());
+    }
+
+    /// `tests/browser/protocol.mjs` has these numbers.
+    #[test]
+    fn variants_keep_their_numbers() {
+        let ticket = 7;
+        let open = Request::Open { files: Vec::new(), query: Query::default() };
+        let requests = [
+            (open, 0),
+            (Request::Copy { ticket, ask: TableAsk::whole("r", "t"), format: CopyFormat::Csv }, 4),
+            (Request::Export { ticket, exporter: String::new() }, 5),
+            (Request::Help, 6),
+        ];
+        for (request, number) in requests {
+            assert_eq!(encode(&request)[0], number, "{request:?}");
+        }
+        let failure = || Failure { code: String::new(), what: String::new(), hint: String::new() };
+        let (file_name, left_out) = (String::new(), Vec::new());
+        let finishing = Progress { finishing: true, ..Progress::default() };
+        let table = TableId { report: "r".to_string(), table: "t".to_string() };
+        let responses = [
+            (Response::Progress(finishing.clone()), 1),
+            (Response::Failed(failure()), 3),
+            (Response::Copied { ticket, table, revision: 0, text: String::new(), n_rows: 0 }, 5),
+            (Response::Exported { ticket, file_name, bytes: 0, left_out }, 7),
+            (Response::Refused { ticket, failure: failure() }, 8),
+        ];
+        for (response, number) in responses {
+            assert_eq!(encode(&response)[0], number, "{response:?}");
+        }
+        // That it is finishing stands last.
+        assert_eq!(encode(&Response::Progress(finishing)).last(), Some(&1));
+        assert_eq!(encode(&Response::Progress(Progress::default())).last(), Some(&0));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::Side;
 use super::protocol::{
     BudgetView, DocumentView, FileAccount, FileView, HeldView, IndexView, LeftOutView, LimitView, RangeView,
-    RankView, SentView, TableId,
+    RankView, SentView, TableAsk,
 };
 use super::shown::{RowOrder, Shown, TableRef};
 use super::views::{exporter_views, ledger_view, report_view, stem_of, together};
@@ -18,7 +18,6 @@ use crate::import::{FormatInfo, Import, ImportError, ImportProgress, UNREADABLE}
 use crate::index::{self, Head, Identity, Index};
 use crate::memory_run::manifest::Checksum;
 use crate::report::Report;
-use crate::report::view::TableQuery;
 use crate::trace::args::Content;
 use crate::trace::beside::FileBeside;
 use crate::trace::builder::TimeRange;
@@ -431,7 +430,7 @@ impl Session {
         if !self.partial || self.import.is_some() || self.n_done.is_some() {
             return false;
         }
-        self.order = RowOrder::default();
+        self.order.changed();
         if analysis::add_late_report(&self.run, &self.query, &mut self.reports, &mut self.found) {
             return true;
         }
@@ -501,7 +500,7 @@ impl Session {
 
     fn make_early_reports(&mut self) {
         self.partial = true;
-        self.order = RowOrder::default();
+        self.order.changed();
         let (reports, found) = analysis::early_reports(&self.run, &self.query);
         self.reports = reports;
         self.unclassified = found.unclassified().map(ToString::to_string);
@@ -521,7 +520,7 @@ impl Session {
     }
 
     fn make_reports(&mut self) {
-        self.order = RowOrder::default();
+        self.order.changed();
         self.found = Found::default();
         let (reports, found) = analysis::reports_of(&self.run, &self.query, self.wanted.as_deref());
         self.reports = reports;
@@ -626,6 +625,7 @@ impl Shown for Session {
         let files = self.accounts();
         let all = together(&files)?;
         Some(DocumentView {
+            revision: self.order.revision(),
             file: all.file,
             ledger: all.ledger,
             files: if files.len() == 1 { Vec::new() } else { files },
@@ -643,8 +643,12 @@ impl Shown for Session {
         })
     }
 
-    fn table(&mut self, id: TableId, query: &TableQuery) -> Option<TableRef<'_>> {
-        self.order.table(&self.reports, id, query)
+    fn table(&mut self, ask: &TableAsk) -> Option<TableRef<'_>> {
+        self.order.table(&self.reports, ask)
+    }
+
+    fn revision(&self) -> u32 {
+        self.order.revision()
     }
 
     fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing> {
@@ -677,7 +681,7 @@ impl Shown for Session {
 
     fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {
         self.reports.retain(|report| is_wanted(&report.id));
-        self.order = RowOrder::default();
+        self.order.changed();
     }
 
     fn shortfall(&self) -> Option<String> {

@@ -1,10 +1,10 @@
 //! What answers of a document are made from: a trace, or two sides held against each other.
 
-use super::protocol::{CopyFormat, DocumentView, TableId};
+use super::protocol::{CopyFormat, DocumentView, TableAsk, TableId};
 use crate::export::redact::Outgoing;
 use crate::export::{self, ExporterInfo, LeftOut, Options};
 use crate::report::view::{self, TableQuery, TableRows};
-use crate::report::{Block, Report, Table};
+use crate::report::{Report, Sort, Table};
 use std::io::{self, Write};
 
 /// A document that a page shows, asks for rows of, and exports.
@@ -12,8 +12,11 @@ pub trait Shown {
     /// What the page shows. `None` before there is anything.
     fn document(&self) -> Option<DocumentView>;
 
-    /// A table with its rows in the order of `query`. `None` if there is no such table.
-    fn table(&mut self, id: TableId, query: &TableQuery) -> Option<TableRef<'_>>;
+    /// The table that is asked for, with its rows in the order asked for. `None` if there is no such table.
+    fn table(&mut self, ask: &TableAsk) -> Option<TableRef<'_>>;
+
+    /// [`DocumentView::revision`] of the document as it is now.
+    fn revision(&self) -> u32;
 
     /// Writes the reports or the trace in an exporter's format, chunk by chunk, and says what is not in it.
     /// An error of `out` is passed on; [`io::ErrorKind::InvalidData`] if what is to be written can not be had any more,
@@ -60,22 +63,22 @@ pub trait Shown {
     fn export_file_name(&self, exporter: &ExporterInfo) -> String;
 
     /// A window of rows; empty if there is no such table.
-    fn rows(&mut self, id: TableId, query: &TableQuery, offset: u64, limit: u64) -> TableRows {
-        match self.table(id, query) {
+    fn rows(&mut self, ask: &TableAsk, offset: u64, limit: u64) -> TableRows {
+        match self.table(ask) {
             Some(TableRef { table, order }) => view::window(table, order, offset, limit),
             None => TableRows::default(),
         }
     }
 
-    /// All rows that match, as text, and their number.
-    fn copy(&mut self, id: TableId, query: &TableQuery, format: CopyFormat) -> (String, u64) {
-        let Some(TableRef { table, order }) = self.table(id, query) else { return (String::new(), 0) };
+    /// All rows that match, as text, and their number. `None` if there is no such table.
+    fn copy(&mut self, ask: &TableAsk, format: CopyFormat) -> Option<(String, u64)> {
+        let TableRef { table, order } = self.table(ask)?;
         let text = match format {
             CopyFormat::Markdown => export::markdown::table_markdown(table, order),
             CopyFormat::Csv => export::csv::table_csv(table, order),
             CopyFormat::Tsv => export::csv::table_tsv(table, order),
         };
-        (text, order.len() as u64)
+        Some((text, order.len() as u64))
     }
 }
 
@@ -85,25 +88,40 @@ pub struct TableRef<'a> {
     pub order: &'a [u32],
 }
 
-/// Row order of the table looked at last, so that scrolling does not sort again.
+/// Row order of the table looked at last, so that scrolling does not sort again, and which revision of the reports it is of.
 #[derive(Default)]
-pub(super) struct RowOrder(Option<(TableId, TableQuery, Vec<u32>)>);
+pub(super) struct RowOrder {
+    revision: u32,
+    last: Option<(TableId, TableQuery, Vec<u32>)>,
+}
 
 impl RowOrder {
-    /// The table at that place of `reports`, which are the same as the last time.
-    pub fn table<'a>(
-        &'a mut self,
-        reports: &'a [Report],
-        id: TableId,
-        query: &TableQuery,
-    ) -> Option<TableRef<'a>> {
-        let report = reports.get(id.report as usize)?;
-        let Block::Table(table) = report.blocks.get(id.block as usize)? else { return None };
-        let known = self.0.as_ref().is_some_and(|(of, with, _)| *of == id && with == query);
-        if !known {
-            self.0 = Some((id, query.clone(), view::row_order(table, query)));
+    /// The reports are no longer the same.
+    pub fn changed(&mut self) {
+        self.revision = self.revision.wrapping_add(1);
+        self.last = None;
+    }
+
+    pub fn revision(&self) -> u32 {
+        self.revision
+    }
+
+    /// The table of that name in `reports`, which are the same since [`RowOrder::changed`].
+    pub fn table<'a>(&'a mut self, reports: &'a [Report], ask: &TableAsk) -> Option<TableRef<'a>> {
+        let TableAsk { table: id, query, sort_by } = ask;
+        let report = reports.iter().find(|report| report.id == id.report)?;
+        let table = report.tables().find(|table| table.id == id.table)?;
+        let mut query = query.clone();
+        if let (Some(sort), Some(id)) = (query.sort, sort_by) {
+            let at = table.columns.iter().position(|column| column.id == *id);
+            query.sort = at.map(|at| Sort { column: at as u32, ..sort });
         }
-        let (_, _, order) = self.0.as_ref()?;
+        let known = self.last.as_ref().is_some_and(|(of, with, _)| of == id && *with == query);
+        if !known {
+            let order = view::row_order(table, &query);
+            self.last = Some((id.clone(), query, order));
+        }
+        let (_, _, order) = self.last.as_ref()?;
         Some(TableRef { table, order })
     }
 }

@@ -170,7 +170,7 @@ impl ArgsTable {
     }
 
     /// The raw JSON object, read from the content if need be. `None` for [`ArgsPlace::NONE`], and if it can not be
-    /// read any more; [`ArgsTable::take_problem`] then says why.
+    /// read any more; [`ArgsTable::take_problem`] then says why, and until then nothing more is read from the content.
     pub fn get(&self, place: ArgsPlace) -> Option<Cow<'_, [u8]>> {
         if place.is_none() {
             return None;
@@ -283,6 +283,10 @@ impl ReadBack {
     }
 
     fn read(&self, place: ArgsPlace) -> Option<Vec<u8>> {
+        // One failure is enough: trying each event of a file that is gone takes minutes in a browser.
+        if self.problem.borrow().is_some() {
+            return None;
+        }
         let problem = match self.try_read(place) {
             // A file that was written anew has something else there.
             Ok(raw) if matches!((raw.first(), raw.last()), (Some(b'{' | b'['), Some(b'}' | b']'))) => {
@@ -344,6 +348,7 @@ pub const CHANGED: &str = "the file has changed since it was read";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     /// Objects of many lengths, also across pages and longer than one; and the places of them.
     fn objects() -> (Vec<u8>, Vec<ArgsPlace>) {
@@ -374,6 +379,34 @@ mod tests {
         assert_eq!(table.kept(places[7]), Some(of(&places[7])));
         assert_eq!(table.get(ArgsPlace::NONE), None);
         assert_eq!(table.take_problem(), None);
+    }
+
+    /// A file that was deleted after it was read: each read takes its time and fails.
+    struct Gone(Cell<u32>);
+
+    impl Content for Gone {
+        fn read_at(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
+            self.0.set(self.0.get() + 1);
+            Err(io::Error::other("it is gone"))
+        }
+
+        fn n_bytes(&self) -> u64 {
+            u64::MAX
+        }
+    }
+
+    #[test]
+    fn content_that_is_gone_is_tried_once() {
+        let (_, places) = objects();
+        let gone = Rc::new(Gone(Cell::new(0)));
+        let mut table = ArgsTable::default();
+        table.set_content(gone.clone());
+        for n_tries in 1..3 {
+            assert!(places.iter().all(|place| table.get(*place).is_none()));
+            assert_eq!(gone.0.get(), n_tries);
+            // It may be back the next time somebody asks.
+            assert_eq!(table.take_problem().as_deref(), Some("it is gone"));
+        }
     }
 
     #[test]

@@ -19,6 +19,8 @@ use tracedrop::index::{self, DIGEST_BYTES, Identity, Index, SectionWriter};
 use tracedrop::trace::args::Content;
 use web_sys::Blob;
 
+/// Storage that has not answered by then is done without: in some browsers, it never does.
+const STORAGE_MS: i32 = 4_000;
 /// The page has drawn the report by then.
 const KEEP_AFTER_MS: i32 = 400;
 /// Messages of the page are let in this often.
@@ -54,7 +56,8 @@ pub async fn open(blob: &Blob, file_name: &str, query: Query, keep: Option<Keep>
         })));
     }
     let keep = keep.filter(|keep| !keep.afresh)?;
-    let mut index = kept::find(&kept::key(content.n_bytes(), keep.modified_ms)).await?;
+    let key = kept::key(content.n_bytes(), keep.modified_ms);
+    let mut index = source::within(STORAGE_MS, kept::find(&key)).await??;
     let identity = Identity::of(&*content, keep.modified_ms).ok()?;
     if index.head.identity != Some(identity) {
         return None;
@@ -68,11 +71,18 @@ pub async fn open(blob: &Blob, file_name: &str, query: Query, keep: Option<Keep>
 
 /// Opens the index of that key, without its file.
 pub async fn open_kept(key: &str, query: Query) -> Result<Session, Failure> {
-    let index = kept::find(key).await.ok_or_else(|| Failure {
-        code: "index-gone".to_string(),
-        what: "the browser no longer has the index of this file".to_string(),
+    let failure = |code: &str, what: &str| Failure {
+        code: code.to_string(),
+        what: what.to_string(),
         hint: "open the file itself".to_string(),
-    })?;
+    };
+    let index = match source::within(STORAGE_MS, kept::find(key)).await {
+        Some(Some(index)) => index,
+        Some(None) => {
+            return Err(failure("index-gone", "the browser no longer has the index of this file"));
+        }
+        None => return Err(failure("no-storage", "the browser's storage does not answer")),
+    };
     Session::of_index(index, None, query).map_err(Failure::from)
 }
 

@@ -213,13 +213,21 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
                 }
             }
         }
-        Request::Rows { ticket, table, query, offset, limit } => with_shown(state, |shown| {
-            let rows = shown.rows(table, &query, offset, limit);
-            post(&Response::Rows { ticket, table, rows });
+        Request::Rows { ticket, ask, offset, limit } => with_shown(state, |shown| {
+            let rows = shown.rows(&ask, offset, limit);
+            let (table, revision) = (ask.table, shown.revision());
+            post(&Response::Rows { ticket, table, revision, rows });
         }),
-        Request::Copy { ticket, table, query, format } => with_shown(state, |shown| {
-            let (text, n_rows) = shown.copy(table, &query, format);
-            post(&Response::Copied { ticket, text, n_rows });
+        Request::Copy { ticket, ask, format } => with_shown(state, |shown| {
+            let copied = shown.copy(&ask, format);
+            let (table, revision) = (ask.table, shown.revision());
+            post(&match copied {
+                Some((text, n_rows)) => Response::Copied { ticket, table, revision, text, n_rows },
+                None => {
+                    let what = "the report no longer has this table";
+                    Response::Refused { ticket, failure: failure("no-table", what, "copy another table") }
+                }
+            });
         }),
         Request::ListArchive { ticket } => archive::list(ticket, data.get(1).dyn_ref()),
         Request::Export { ticket, exporter } => {
@@ -374,7 +382,7 @@ impl Given {
         for (NamedFile { name, n_bytes }, blob) in &self.beside {
             let n_bytes = *n_bytes;
             let content = match is_read_in_run(name, n_bytes) {
-                true => source::whole(blob).await.ok(),
+                true => source::within(source::PATIENCE_MS, source::whole(blob)).await.and_then(Result::ok),
                 false => None,
             };
             files.push(match content {

@@ -9,7 +9,10 @@
 use js_sys::{Array, ArrayBuffer, Function, Object, Promise, Reflect, Uint8Array};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::ops::Range;
+use std::pin::pin;
+use std::task::Poll;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, DedicatedWorkerGlobalScope, ReadableStreamByobReader};
@@ -21,7 +24,7 @@ const VIEWS_AHEAD: usize = 2;
 /// Buffers kept for streams to come.
 const MAX_SPARE: usize = 3 * VIEWS_AHEAD;
 /// A stream that gives nothing for so long is given up.
-const PATIENCE_MS: i32 = 10_000;
+pub const PATIENCE_MS: i32 = 10_000;
 /// Slices below 4 MiB are slow in Chromium.
 const SLICE_BYTES: u64 = 16 << 20;
 /// Slices asked for ahead of the one in use.
@@ -241,6 +244,16 @@ pub async fn wait(ms: i32) {
     if let Some((promise, _)) = timeout(ms) {
         let _ = JsFuture::from(promise).await;
     }
+}
+
+/// What comes of `work`, unless that takes longer than `ms`.
+pub async fn within<T>(ms: i32, work: impl Future<Output = T>) -> Option<T> {
+    let (mut work, mut late) = (pin!(work), pin!(wait(ms)));
+    poll_fn(|context| match work.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => late.as_mut().poll(context).map(|()| None),
+    })
+    .await
 }
 
 /// Lets messages of the page come in between.

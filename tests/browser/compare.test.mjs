@@ -21,7 +21,7 @@ const pick = (page, files) => page.getByTestId('file-input').setInputFiles(files
 const file = (name, text) => ({ name, mimeType: 'application/octet-stream', buffer: Buffer.from(text) });
 const slices = (names, dur) => JSON.stringify(names.map((name, i) => ({ name, ph: 'X', ts: 100 * i, dur, pid: 1, tid: 1 })));
 const names = (page) => page.locator('.tab-name').allTextContents();
-const wait = (page, title) => page.locator(`[role=tab][title="${title}"][aria-selected=true]`).waitFor({ timeout: 60_000 });
+const wait = (page, title) => page.locator(`[role=tab][title="${title}"][aria-selected=true]`).waitFor({ timeout: 120_000 });
 
 /** Lets files go at a place of the window. */
 function drop(page, files, y) {
@@ -134,7 +134,7 @@ pageTest('a side that can not be read is no side', async (page) => {
 test('on a phone the sides stand one below the other and nothing is cut off', async () => {
   const page = await openPage(given.browser, given.site.url, { viewport: NARROW, colorScheme: 'dark' });
   await pick(page, [A, B]);
-  await page.getByTestId('sides').waitFor({ timeout: 60_000 });
+  await page.getByTestId('sides').waitFor({ timeout: 120_000 });
   const boxes = await Promise.all(['a', 'b'].map((letter) => panel(page).getByTestId(`side-${letter}`).boundingBox()));
   assert.ok(boxes[0].y + boxes[0].height <= boxes[1].y);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));

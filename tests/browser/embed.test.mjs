@@ -58,13 +58,13 @@ async function hostPage(name, body, head = '') {
 const ELEMENT = '<script type="module" src="vendor/trace-drop.js"></script>';
 /** Waits until the page was told something of that kind, and gives the last of it. */
 async function told(page, kind) {
-  await page.waitForFunction((kind) => globalThis.told.some(([name]) => name === kind), kind, { timeout: 30_000 });
+  await page.waitForFunction((kind) => globalThis.told.some(([name]) => name === kind), kind, { timeout: 120_000 });
   return page.evaluate((kind) => globalThis.told.findLast(([name]) => name === kind)[1], kind);
 }
 /** The document in the only frame. */
 const inside = (page) => page.frames().find((frame) => frame.url().includes('mode=embed'));
 
-test('the element shows the report that was asked for, as high as it is, in a sandbox', { timeout: 60_000 }, async () => {
+test('the element shows the report that was asked for, as high as it is, in a sandbox', { timeout: 300_000 }, async () => {
   const page = await hostPage('element', '<trace-drop src="traces/serving.json" report="slices" theme="dark" label="Slices"><p>not yet</p></trace-drop>', ELEMENT);
   assert.equal(await page.getByText('not yet').isVisible(), true);
   const { name, reports } = await told(page, 'read');
@@ -105,7 +105,7 @@ test('the element shows the report that was asked for, as high as it is, in a sa
   await page.context().close();
 });
 
-test('where a server takes .html off the address, and the question with it, the element works', { timeout: 60_000 }, async () => {
+test('where a server takes .html off the address, and the question with it, the element works', { timeout: 300_000 }, async () => {
   writeFileSync(join(folder, 'site/clean.html'), `<!doctype html><title>clean</title><link rel="icon" href="data:,">${ELEMENT}<trace-drop src="traces/serving.json" report="slices" theme="dark"></trace-drop>`);
   const files = staticServer(join(folder, 'site'));
   const server = createServer((request, response) => {
@@ -117,7 +117,7 @@ test('where a server takes .html off the address, and the question with it, the 
   const url = `http://127.0.0.1:${await listen(server)}`;
   const page = await openPage(browser, `${url}/clean`, { ready: false });
   const frame = page.frameLocator('iframe');
-  await frame.locator('.report:not([hidden])').getByRole('heading', { level: 2, name: 'Slices by name' }).waitFor({ timeout: 30_000 });
+  await frame.locator('.report:not([hidden])').getByRole('heading', { level: 2, name: 'Slices by name' }).waitFor({ timeout: 120_000 });
   await frame.locator('html[data-theme=dark][data-mode=embed]').waitFor();
   assert.equal(await frame.locator('.header, .report-list').count(), 0);
   assert.deepEqual(page.console, []);
@@ -126,7 +126,7 @@ test('where a server takes .html off the address, and the question with it, the 
   server.close();
 });
 
-test('a theme and a report that change while the frame starts are not lost', { timeout: 60_000 }, async () => {
+test('a theme and a report that change while the frame starts are not lost', { timeout: 300_000 }, async () => {
   const page = await hostPage('early', '<trace-drop src="traces/serving.json" report="slices" theme="light"></trace-drop>', ELEMENT);
   // Sites do so when their own scripts have run. The frame can not listen yet: its programs are not compiled.
   await page.evaluate(() => {
@@ -144,7 +144,7 @@ test('a theme and a report that change while the frame starts are not lost', { t
   await page.context().close();
 });
 
-test('what can not be shown is said beside what stands in its place', { timeout: 60_000 }, async () => {
+test('what can not be shown is said beside what stands in its place', { timeout: 300_000 }, async () => {
   const page = await hostPage('broken', '<trace-drop src="traces/nothing.json"><p>a picture</p></trace-drop>', ELEMENT);
   assert.match((await told(page, 'problem')).what, /the trace traces\/nothing\.json: the server said 404/);
   await page.getByRole('alert').getByText('the server said 404').waitFor();
@@ -155,7 +155,7 @@ test('what can not be shown is said beside what stands in its place', { timeout:
   await page.context().close();
 });
 
-test('a badge is green or red by the limits of a small file, and says why', { timeout: 60_000 }, async () => {
+test('a badge is green or red by the limits of a small file, and says why', { timeout: 300_000 }, async () => {
   const page = await hostPage('badge', '<trace-drop src="traces/serving.json" limits="traces/kept.txt" show="badge"></trace-drop>', ELEMENT);
   assert.equal((await told(page, 'limits')).state, 'green');
   const frame = inside(page);
@@ -175,7 +175,7 @@ test('a badge is green or red by the limits of a small file, and says why', { ti
   await page.context().close();
 });
 
-test('messages: files of every kind, reports, hostile ones, and those of others', { timeout: 60_000 }, async () => {
+test('messages: files of every kind, reports, hostile ones, and those of others', { timeout: 300_000 }, async () => {
   const page = await hostPage('messages', '<iframe sandbox="allow-scripts" title="trace" src="vendor/tracedrop.html?mode=embed"></iframe><iframe id="other" title="other" srcdoc="<p>other"></iframe>');
   assert.match((await told(page, 'ready')).build, /^[0-9a-f]{64}$/);
   const frame = inside(page);
@@ -241,7 +241,7 @@ test('messages: files of every kind, reports, hostile ones, and those of others'
   await page.context().close();
 });
 
-test('a frame beside the site takes a trace by its address, and one on another site does not', { timeout: 60_000 }, async () => {
+test('a frame beside the site takes a trace by its address, and one on another site does not', { timeout: 300_000 }, async () => {
   cpSync(DIST, join(folder, 'site/tracedrop'), { recursive: true });
   const address = `${host.url}tracedrop/index.html?mode=embed&src=../traces/serving.json&report=slices&theme=light`;
   const page = await hostPage('beside', `<iframe title="trace" src="${address}"></iframe>`);
@@ -286,7 +286,7 @@ test('the package is ready for npm, and complete', async () => {
   assert.ok(readFileSync(join(folder, 'package/tracedrop.html')).length < (process.env.TRACEDROP_DIST ? 40e6 : 4e6));
 });
 
-test('the example for MkDocs is built and shows its traces', { timeout: 120_000 }, async () => {
+test('the example for MkDocs is built and shows its traces', { timeout: 300_000 }, async () => {
   const mkdocs = process.env.TRACEDROP_MKDOCS;
   assert.ok(mkdocs, 'tools/setup.sh all installs mkdocs');
   const example = join(folder, 'mkdocs');
@@ -300,12 +300,12 @@ test('the example for MkDocs is built and shows its traces', { timeout: 120_000 
   const page = await browser.newPage();
   await page.goto(url);
   const report = page.frameLocator('trace-drop iframe').locator('.report:not([hidden])');
-  await report.getByRole('heading', { name: 'Slices by name' }).first().waitFor({ timeout: 60_000 });
+  await report.getByRole('heading', { name: 'Slices by name' }).first().waitFor({ timeout: 120_000 });
   assert.equal(await page.locator('trace-drop img').isVisible(), false);
   // The same picture in Markdown, for places without frames.
   assert.ok(await page.locator('p > img[src$="serving.svg"]').last().evaluate((image) => image.naturalWidth > 100));
   await page.goto(`${url}budget/`);
-  await page.frameLocator('#kept iframe').getByText('Within budget').waitFor({ timeout: 60_000 });
+  await page.frameLocator('#kept iframe').getByText('Within budget').waitFor({ timeout: 120_000 });
   await page.frameLocator('#passed iframe').getByText('Over budget').waitFor();
   await page.close();
   // Without scripts the picture is there.

@@ -64,7 +64,7 @@ for (const [path, what] of [[PLAIN, 'reads'], [PACKED, 'unpacks']]) {
 
 largeTest('of a large trace Perfetto is given the part that was chosen, when it was asked for', async (page) => {
   await page.getByTestId('file-input').setInputFiles(PLAIN);
-  await panel(page).locator('.file-head').waitFor({ timeout: 60_000 });
+  await panel(page).locator('.file-head').waitFor({ timeout: 120_000 });
   await standInForPerfetto(page.context());
   await page.keyboard.press('e');
   await page.getByRole('menuitem', { name: 'Open in Perfetto…' }).click();

@@ -207,7 +207,7 @@ async function whatGetsThrough(evaluate, attempts, urls) {
 }
 
 for (const where of ['page', 'worker']) {
-  test(`nothing gets out of the ${where}`, { timeout: 240_000 }, async () => {
+  test(`nothing gets out of the ${where}`, { timeout: 300_000 }, async () => {
     const { browser, site } = given;
     const page = await openPage(browser, site.url);
     let target = page;

@@ -63,7 +63,7 @@ const version = (page) => page.evaluate(() => globalThis.tracedrop.version);
 const caches = (page) => page.evaluate(async () => (await globalThis.caches.keys()).sort());
 const notice = (page) => page.getByText('A new version of Tracedrop is ready.');
 /** Waits until the file that shows is read. */
-const isRead = (page) => page.locator('[role=tabpanel]:not([hidden]) .file-head').waitFor({ timeout: 30_000 });
+const isRead = (page) => page.locator('[role=tabpanel]:not([hidden]) .file-head').waitFor({ timeout: 120_000 });
 async function opensFiles(page) {
   await page.getByTestId('file-input').setInputFiles(FILE);
   await isRead(page);
@@ -75,7 +75,7 @@ async function opensSample(page) {
   await isRead(page);
 }
 
-test('after one visit everything works with the network off', { timeout: 120_000 }, async () => {
+test('after one visit everything works with the network off', { timeout: 300_000 }, async () => {
   const site = await startSite(DIST);
   const page = await openPage(browser, site.url);
   assert.match(await page.locator('.start-foot').textContent(), /kept for use without a network/);
@@ -119,7 +119,7 @@ test('the build at the foot of the page is the one of its files', async () => {
   assert.notEqual(buildHash(changed, writtenBuild(changed)), writtenBuild(changed));
 });
 
-test('a new version waits, says so, takes over when asked, and never mixes with the old one', { timeout: 120_000 }, async () => {
+test('a new version waits, says so, takes over when asked, and never mixes with the old one', { timeout: 300_000 }, async () => {
   const site = await startSite(DIST);
   const first = await openPage(browser, site.url);
   const old = await version(first);
@@ -131,7 +131,7 @@ test('a new version waits, says so, takes over when asked, and never mixes with 
   await waitUntilReady(second);
   // The new files are on the server, the page is of the old ones.
   assert.equal(await version(second), old);
-  await notice(second).waitFor({ timeout: 30_000 });
+  await notice(second).waitFor({ timeout: 120_000 });
   await notice(first).waitFor();
   assert.equal((await caches(first)).length, 2);
   // What was asked for meanwhile is of the new build alone, and each file once.
@@ -168,12 +168,12 @@ test('a new version waits, says so, takes over when asked, and never mixes with 
   await site.close();
 });
 
-test('a new version takes over by itself once no page of the old one is open', { timeout: 120_000 }, async () => {
+test('a new version takes over by itself once no page of the old one is open', { timeout: 300_000 }, async () => {
   const site = await startSite(DIST);
   const page = await openPage(browser, site.url);
   site.site = anotherBuild('later', '9.9.8');
   await page.reload();
-  await notice(page).waitFor({ timeout: 30_000 });
+  await notice(page).waitFor({ timeout: 120_000 });
   await page.goto('about:blank');
   await page.waitForTimeout(1000);
   await site.close();
@@ -184,7 +184,7 @@ test('a new version takes over by itself once no page of the old one is open', {
   await page.context().close();
 });
 
-test('a version that is only half there is not kept', { timeout: 120_000 }, async () => {
+test('a version that is only half there is not kept', { timeout: 300_000 }, async () => {
   const site = await startSite(DIST);
   const page = await openPage(browser, site.url);
   const old = await version(page);
@@ -209,12 +209,12 @@ test('a version that is only half there is not kept', { timeout: 120_000 }, asyn
   }
   // Once it is whole it is taken.
   await page.reload();
-  await notice(page).waitFor({ timeout: 30_000 });
+  await notice(page).waitFor({ timeout: 120_000 });
   await page.context().close();
   await site.close();
 });
 
-test('two copies on one server do not touch each other', { timeout: 120_000 }, async () => {
+test('two copies on one server do not touch each other', { timeout: 300_000 }, async () => {
   const both = join(folder, 'both');
   mkdirSync(both);
   cpSync(DIST, join(both, 'one'), { recursive: true });
@@ -260,7 +260,7 @@ test('the page can be installed: Chromium finds nothing wrong with its manifest'
   await site.close();
 });
 
-test('files shared with the installed page open in it, and are forgotten then', { timeout: 60_000 }, async () => {
+test('files shared with the installed page open in it, and are forgotten then', { timeout: 300_000 }, async () => {
   const site = await startSite(DIST);
   const page = await openPage(browser, site.url);
   await site.close();
@@ -291,7 +291,7 @@ test('files shared with the installed page open in it, and are forgotten then', 
   await page.context().close();
 });
 
-test('what is shared and is no trace, or nothing at all, is said', { timeout: 60_000 }, async () => {
+test('what is shared and is no trace, or nothing at all, is said', { timeout: 300_000 }, async () => {
   const site = await startSite(DIST);
   const page = await openPage(browser, site.url);
   await site.close();
@@ -336,7 +336,7 @@ test('what is shared and is no trace, or nothing at all, is said', { timeout: 60
   await page.context().close();
 });
 
-test('files that the system opens with the installed page open in it', { timeout: 60_000 }, async () => {
+test('files that the system opens with the installed page open in it', { timeout: 300_000 }, async () => {
   const site = await startSite(DIST);
   const context = await browser.newContext();
   const page = await context.newPage();
@@ -363,7 +363,7 @@ test('files that the system opens with the installed page open in it', { timeout
   await site.close();
 });
 
-test('packed as a zip, unpacked somewhere and served by another server, it is the same page', { timeout: 120_000 }, async (t) => {
+test('packed as a zip, unpacked somewhere and served by another server, it is the same page', { timeout: 300_000 }, async (t) => {
   try {
     execFileSync('python3', ['--version']);
   } catch {
@@ -387,7 +387,7 @@ test('packed as a zip, unpacked somewhere and served by another server, it is th
   }
 });
 
-test('without a server at all, from a disk, the page in one file works', { timeout: 120_000 }, async () => {
+test('without a server at all, from a disk, the page in one file works', { timeout: 300_000 }, async () => {
   const page = await openPage(browser, `file://${DIST.startsWith('/') ? DIST : join(process.cwd(), DIST)}/tracedrop.html`);
   assert.doesNotMatch(await page.locator('.start-foot').textContent(), /without a network/);
   await opensFiles(page);
@@ -414,7 +414,7 @@ test('without a server at all, from a disk, the page in one file works', { timeo
   assert.deepEqual(page.console, []);
   // index.html needs a server, says so, and leads there.
   const index = await openPage(browser, `file://${DIST.startsWith('/') ? DIST : join(process.cwd(), DIST)}/index.html`, { ready: false });
-  await index.getByText('browsers run it only from a web server').waitFor({ timeout: 20_000 });
+  await index.getByText('browsers run it only from a web server').waitFor({ timeout: 120_000 });
   await index.getByRole('link', { name: 'tracedrop.html' }).click();
   await waitUntilReady(index);
   await page.context().close();

@@ -41,7 +41,7 @@ async function nWorkers(page, n, { withHelpers = true } = {}) {
 }
 /** Waits until the file is read to its end, and gives its sentence. */
 async function verdict(page) {
-  await panel(page).locator('.file-head').waitFor({ timeout: 60_000 });
+  await panel(page).locator('.file-head').waitFor({ timeout: 120_000 });
   return panel(page).locator('.verdict p').textContent();
 }
 const showReport = (page, title) => page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: title, exact: true }).click();

@@ -20,7 +20,7 @@ async function tryAll(page) {
   await status(page).filter({ hasText: 'attempts' }).waitFor({ timeout: 120_000 });
 }
 
-test('every way out is tried and refused, and no server hears of it', { timeout: 180_000 }, async () => {
+test('every way out is tried and refused, and no server hears of it', { timeout: 300_000 }, async () => {
   const { browser, site } = given;
   const page = await openPage(browser, site.url);
   await open(page);
@@ -64,7 +64,7 @@ test('every way out is tried and refused, and no server hears of it', { timeout:
   await page.context().close();
 });
 
-test('without the lock the same page says that things got through', { timeout: 180_000 }, async () => {
+test('without the lock the same page says that things got through', { timeout: 300_000 }, async () => {
   const { browser, site } = given;
   const page = await openPage(browser, 'about:blank', { ready: false });
   // A boot.js that forgets the second policy, and an index.html without the first.
@@ -118,7 +118,7 @@ test('the page on privacy is walked by keys, and left again', async () => {
 
 for (const colorScheme of ['light', 'dark']) {
   for (const viewport of [WIDE, NARROW]) {
-    test(`axe finds nothing on the page on privacy, ${colorScheme}, ${viewport.width} px`, { timeout: 120_000 }, async () => {
+    test(`axe finds nothing on the page on privacy, ${colorScheme}, ${viewport.width} px`, { timeout: 300_000 }, async () => {
       const { browser, site } = given;
       const page = await openPage(browser, site.url, { colorScheme, viewport });
       await open(page);

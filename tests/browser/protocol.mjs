@@ -1,4 +1,5 @@
-// The worker's messages (src/engine/protocol.rs) as far as tests and benches need them, past the page.
+// The worker's messages (src/engine/protocol.rs) as far as tests and benches need them, past the page. A test there holds the
+// numbers of variants that stand here.
 //
 // Functions here run in the page: they take everything they need as arguments.
 

@@ -25,7 +25,7 @@ const report = (page) => panel(page).locator('.report:not([hidden])');
 const pick = (page, files) => page.getByTestId('file-input').setInputFiles(files);
 /** Waits until the tab in front is read, and gives its title and sentence. */
 async function read(page) {
-  await panel(page).locator('.file-head').waitFor({ timeout: 60_000 });
+  await panel(page).locator('.file-head').waitFor({ timeout: 120_000 });
   return [await panel(page).locator('h1').textContent(), await panel(page).locator('.verdict p').first().textContent()];
 }
 const slices = (n) => Buffer.from(JSON.stringify(Array.from({ length: n }, (_, i) => ({ name: `op ${i}`, ph: 'X', ts: i, dur: 1, pid: 1, tid: 1 }))));
@@ -90,8 +90,8 @@ pageTest('large files of a run, plain and packed, are read with the same helpers
 
 pageTest('files that say they are of one run are read together though their names do not', async (page) => {
   await pick(page, PATHS.map((path, at) => file(`host${at}_1694.pt.trace.json.gz`, readFileSync(path))));
-  await page.getByRole('status').getByText('These 2 files are of one run').waitFor({ timeout: 60_000 });
-  await page.waitForFunction(() => [...document.querySelectorAll('.tab-name')].some((tab) => tab.textContent === '2 ranks'), null, { timeout: 60_000 });
+  await page.getByRole('status').getByText('These 2 files are of one run').waitFor({ timeout: 120_000 });
+  await page.waitForFunction(() => [...document.querySelectorAll('.tab-name')].some((tab) => tab.textContent === '2 ranks'), null, { timeout: 120_000 });
   // Whoever looks at a file is left there.
   assert.equal(await panel(page).locator('h1').textContent(), 'host1_1694.pt.trace.json.gz');
   await page.keyboard.press('3');

@@ -1,6 +1,10 @@
 // Runs tests/browser/*.test.mjs against dist/: `make test-browser`, or some of them: `make test-browser ONLY=lock`.
 // The last line says "browser: N passed, N failed".
+//
+// Files run side by side, each with a browser and a server of its own, so that clipboard, storage and counts of workers are its own
+// as well; JOBS=1 runs one after the other.
 import { existsSync, readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
@@ -17,12 +21,14 @@ const files = readdirSync(folder)
   .sort()
   .map((name) => folder + name);
 
+const concurrency = Number(process.env.JOBS) || Math.min(availableParallelism(), 4);
+
 let passed = 0;
 let failed = 0;
 const count = (by) => (data) => {
   if (data.details?.type !== 'suite' && !data.skip && !data.todo) by();
 };
-const events = run({ files, concurrency: 1, timeout: 300_000 });
+const events = run({ files, concurrency, timeout: 1_200_000 });
 events.on('test:pass', count(() => (passed += 1)));
 events.on('test:fail', count(() => (failed += 1)));
 events.compose(spec).pipe(process.stdout);

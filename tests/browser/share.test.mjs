@@ -483,7 +483,7 @@ test('a link that would be too long is refused, and it is said why', async () =>
   await page.context().close();
 });
 
-test('links that were changed anywhere do no harm to a page that is in use', { timeout: 60_000 }, async () => {
+test('links that were changed anywhere do no harm to a page that is in use', { timeout: 300_000 }, async () => {
   const sender = await opened(data('chrome/hand_nesting.json'));
   const link = (await linkOf(sender)).split('#')[1];
   // The page that is in use gets one after the other.

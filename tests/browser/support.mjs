@@ -87,6 +87,8 @@ export async function openPage(
 ) {
   const inContext = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', ...context });
   const page = await inContext.newPage();
+  // Other tests run beside this one, and whatever else the computer does.
+  page.setDefaultTimeout(90_000);
   page.console = [];
   page.violations = [];
   page.on('console', (message) => {
@@ -135,7 +137,7 @@ function slowDownReading() {
 export const isReady = () => globalThis.tracedrop?.locked && !document.getElementById('boot');
 
 /** Waits for that. */
-export async function waitUntilReady(page, timeout = 20_000) {
+export async function waitUntilReady(page, timeout = 60_000) {
   await page.waitForFunction(isReady, null, { timeout });
 }
 
@@ -181,7 +183,7 @@ export function siteAndBrowser() {
 /** For test files: tests with a page of their own, closed at the end; nothing may be logged or refused meanwhile. */
 export function pageTests(given) {
   return (name, run, options = {}) =>
-    test(name, { timeout: 120_000 }, async () => {
+    test(name, { timeout: 300_000 }, async () => {
       const page = await openPage(given.browser, given.site.url, options);
       try {
         await run(page);

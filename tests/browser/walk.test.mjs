@@ -13,7 +13,7 @@ const number = (text) => Number(text.replace(/[^0-9.-]/g, ''));
 
 async function open(page, ...paths) {
   await page.getByTestId('file-input').setInputFiles(paths);
-  await panel(page).locator('.file-head').waitFor({ timeout: 60_000 });
+  await panel(page).locator('.file-head').waitFor({ timeout: 120_000 });
 }
 
 async function showReport(page, title) {

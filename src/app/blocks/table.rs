@@ -12,7 +12,7 @@ use leptos::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 use tracedrop::base::text;
-use tracedrop::engine::protocol::{ColumnView, CopyFormat, Request, TableId, TableSpot, TableView};
+use tracedrop::engine::protocol::{ColumnView, CopyFormat, Request, TableAsk, TableId, TableSpot, TableView};
 use tracedrop::report::scroll::Scroll;
 use tracedrop::report::view::{TableQuery, TableRows};
 use tracedrop::report::{Anchor, Sort, Value};
@@ -36,7 +36,7 @@ struct State {
     report: StoredValue<String>,
     /// Names of A and B, where two sides are held against each other.
     sides: Memo<Option<[String; 2]>>,
-    table: Memo<Option<(TableId, Arc<TableView>)>>,
+    table: Memo<Option<Arc<TableView>>>,
     query: RwSignal<TableQuery>,
     /// What stands in the field for filtering; it becomes part of the query after a pause.
     typed: RwSignal<String>,
@@ -63,8 +63,12 @@ impl State {
         Some((class, format!("{letter}: {}", text::visible(&sides[at]))))
     }
 
-    fn table_id(self) -> Option<TableId> {
-        self.table.try_with_untracked(|table| table.as_ref().map(|(id, _)| *id)).flatten()
+    /// A question about this table. `None` once it is gone.
+    fn asking(self, query: TableQuery) -> Option<TableAsk> {
+        let table = self.table.try_get_untracked().flatten()?;
+        let sort_by = query.sort.and_then(|sort| Some(table.columns.get(sort.column as usize)?.id.clone()));
+        let table = TableId { report: self.report.try_get_value()?, table: table.id.clone() };
+        Some(TableAsk { table, query, sort_by })
     }
 
     fn have(self) -> Range<u64> {
@@ -79,32 +83,33 @@ impl State {
             }
             return;
         }
-        let Some(table) = self.table_id() else { return };
+        let query = self.query.get_untracked();
+        let Some(ask) = self.asking(query.clone()) else { return };
         let have = if all { 0..0 } else { self.have() };
         let wanted = match self.scroll.with_untracked(|scroll| scroll.wanted(&have)) {
             Some(wanted) => wanted,
             None if all => 0..BLIND_ROWS,
             None => return,
         };
-        let query = self.query.get_untracked();
-        self.asked.set_value(Some(query.clone()));
+        self.asked.set_value(Some(query));
         self.tab.ask(
-            |ticket| Request::Rows {
+            move |ticket| Request::Rows {
                 ticket,
-                table,
-                query,
+                ask,
                 offset: wanted.start,
                 limit: (wanted.end - wanted.start).max(BLIND_ROWS),
             },
             move |answer| {
-                if let Answer::Rows(rows) = answer {
-                    self.take(rows);
+                match answer {
+                    Answer::Rows { revision, rows } => self.take(revision, rows),
+                    // Whoever looks at other rows asks again.
+                    _ => drop(self.asked.try_set_value(None)),
                 }
             },
         );
     }
 
-    fn take(self, rows: TableRows) {
+    fn take(self, revision: u32, rows: TableRows) {
         // The table may be gone by the time its rows come.
         let Some(Some(asked)) = self.asked.try_update_value(Option::take) else { return };
         let again = self.again.get_value();
@@ -112,8 +117,28 @@ impl State {
         if self.query.with_untracked(|query| *query != asked) || again {
             return self.ask(true);
         }
+        // Rows of a document that has yet to come may have other columns; they are asked for again once it is here.
+        if self.revision() != Some(revision) {
+            return self.stale.set(true);
+        }
         self.show(Arc::new(rows));
         self.ask(false);
+    }
+
+    /// Revision of the newest document.
+    fn revision(self) -> Option<u32> {
+        self.tab.document.with_untracked(|document| document.as_ref().map(|document| document.revision))
+    }
+
+    /// Keeps the sort on the same column where columns were added or left out; without it the table is in its own order.
+    fn move_sort(self, before: &[ColumnView], now: &[ColumnView]) {
+        let Some(sort) = self.query.with_untracked(|query| query.sort) else { return };
+        let id = before.get(sort.column as usize).map(|column| &column.id);
+        let at = now.iter().position(|column| Some(&column.id) == id);
+        let moved = at.map(|at| Sort { column: at as u32, ..sort });
+        if moved != Some(sort) {
+            self.query.update(|query| query.sort = moved);
+        }
     }
 
     fn show(self, rows: Arc<TableRows>) {
@@ -143,7 +168,7 @@ impl State {
 
     /// Number and text of the first note on a row with these values.
     fn notes_on(self, columns: &[ColumnView], values: &[Value]) -> Option<(usize, String)> {
-        let table = self.table.with(|table| table.as_ref().map(|(_, table)| table.id.clone()))?;
+        let table = self.table.with(|table| table.as_ref().map(|table| table.id.clone()))?;
         self.tab.notes.with(|notes| {
             self.report.with_value(|report| {
                 if !notes.may_be_in(report, &table) {
@@ -159,7 +184,7 @@ impl State {
 
     /// Opens the dialog for a note on that row, or on one of those that are at hand.
     fn write_on(self, row: Option<u64>) {
-        let Some((_, table)) = self.table.get_untracked() else { return };
+        let Some(table) = self.table.get_untracked() else { return };
         let report = self.report.get_value();
         let anchors = self.rows.with_untracked(|rows| {
             let numbered = rows.rows.iter().enumerate().map(|(at, values)| (rows.offset + at as u64, values));
@@ -180,14 +205,16 @@ impl State {
     }
 
     fn sort_by(self, column: u32) {
-        let own = self.table.with_untracked(|table| table.as_ref().and_then(|(_, table)| table.sort));
+        let own = self.table.with_untracked(|table| table.as_ref().and_then(|table| table.sort));
         let numeric = self.table.with_untracked(|table| {
-            table
-                .as_ref()
-                .and_then(|(_, table)| table.columns.get(column as usize).map(|column| column.numeric))
+            table.as_ref().and_then(|table| table.columns.get(column as usize).map(|column| column.numeric))
         });
         self.query.update(|query| query.sort = next_sort(query.sort, own, column, numeric.unwrap_or(false)));
     }
+}
+
+fn same_columns(a: &[ColumnView], b: &[ColumnView]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.id == b.id)
 }
 
 /// Where a click on a column's header leads: one direction, the other one, the table's own order.
@@ -210,9 +237,9 @@ pub fn TableBlock(
     tab: Tab,
     /// `id` of the report it stands in.
     report: StoredValue<String>,
-    table: Memo<Option<(TableId, Arc<TableView>)>>,
+    table: Memo<Option<Arc<TableView>>>,
 ) -> impl IntoView {
-    let first = table.get_untracked().map(|(_, table)| table);
+    let first = table.get_untracked();
     let n_first = first.as_ref().map_or(0, |table| table.n_rows);
     let row_px = ROW_REM * browser::root_font_px();
     let sides = Memo::new(move |_| {
@@ -234,15 +261,31 @@ pub fn TableBlock(
         asked: StoredValue::new(None),
         again: StoredValue::new(false),
     };
-    Effect::new(move |_| {
+    Effect::new(move |before: Option<Option<Arc<TableView>>>| {
+        let now = table.get();
+        if let (Some(Some(before)), Some(now)) = (&before, &now)
+            && !same_columns(&before.columns, &now.columns)
+        {
+            state.move_sort(&before.columns, &now.columns);
+        }
         let query = state.query.get();
-        if let Some((_, table)) = table.get() {
-            state.refresh(&table, &query);
+        if let Some(table) = &now {
+            state.refresh(table, &query);
+        }
+        now
+    });
+    // Rows that came before their document.
+    let revision =
+        Memo::new(move |_| tab.document.with(|document| document.as_ref().map(|document| document.revision)));
+    Effect::new(move |_| {
+        revision.track();
+        if state.stale.get_untracked() {
+            state.ask(true);
         }
     });
     // As the sender of a link saw it; and what a link from here would say.
     Effect::new(move |_| {
-        let id = table.with_untracked(|table| table.as_ref().map(|(_, table)| table.id.clone()));
+        let id = table.with_untracked(|table| table.as_ref().map(|table| table.id.clone()));
         let Some(id) = id else { return };
         let is_this =
             |spot: &TableSpot| spot.table == id && report.with_value(|report| *report == spot.report);
@@ -255,7 +298,7 @@ pub fn TableBlock(
     });
     Effect::new(move |_| {
         let query = state.query.get();
-        let id = table.with_untracked(|table| table.as_ref().map(|(_, table)| table.id.clone()));
+        let id = table.with_untracked(|table| table.as_ref().map(|table| table.id.clone()));
         let Some(id) = id else { return };
         let report = report.get_value();
         tab.looks.update_value(|looks| {
@@ -265,13 +308,13 @@ pub fn TableBlock(
             }
         });
     });
-    let n_rows = Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |(_, table)| table.n_rows)));
+    let n_rows = Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |table| table.n_rows)));
     let long = Memo::new(move |_| n_rows.get() > FULL_ROWS);
     let head = NodeRef::<html::H3>::new();
     Effect::new(move |_| {
         let is_meant = tab.led_to.with(|rows| {
             let rows = rows.as_ref()?;
-            let (_, table) = table.get_untracked()?;
+            let table = table.get_untracked()?;
             (report.with_value(|report| *report == rows.report) && table.id == rows.table)
                 .then(|| (rows.filter.clone(), table.n_rows > FULL_ROWS))
         });
@@ -285,13 +328,12 @@ pub fn TableBlock(
         browser::lead_to(&head);
     });
     let text = move |of: fn(&TableView) -> &String| {
-        table.with(|table| table.as_ref().map(|(_, table)| of(table).clone()).unwrap_or_default())
+        table.with(|table| table.as_ref().map(|table| of(table).clone()).unwrap_or_default())
     };
     let title = Memo::new(move |_| text(|table| &table.title));
     let caption = Memo::new(move |_| text(|table| &table.caption));
     let empty = Memo::new(move |_| text(|table| &table.empty));
-    let left_out =
-        Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |(_, table)| table.n_left_out)));
+    let left_out = Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |table| table.n_left_out)));
     view! {
         <section class="table">
             <div class="table-head">
@@ -351,11 +393,10 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
             "csv" => CopyFormat::Csv,
             _ => CopyFormat::Tsv,
         };
-        let Some(table) = state.table_id() else { return };
-        let query = state.query.get_untracked();
+        let Some(ask) = state.asking(state.query.get_untracked()) else { return };
         let app = app();
         state.tab.ask(
-            |ticket| Request::Copy { ticket, table, query, format },
+            move |ticket| Request::Copy { ticket, ask, format },
             move |answer| match answer {
                 Answer::Copied { text, n_rows } => browser::copy_text(text, move |copied| match copied {
                     true => app.say((words().copied)(n_rows)),
@@ -476,7 +517,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
     });
     let n_matching = Memo::new(move |_| state.rows.with(|rows| rows.n_matching));
     let columns = Memo::new(move |_| {
-        state.table.with(|table| table.as_ref().map(|(_, table)| table.columns.clone()).unwrap_or_default())
+        state.table.with(|table| table.as_ref().map(|table| table.columns.clone()).unwrap_or_default())
     });
     let numbered = move || {
         // Sides that swap leave the columns as they are.
@@ -486,7 +527,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
     // As wide as the first rows of the first report need it: columns do not jump while numbers come in.
     let widths = Memo::new(move |before: Option<&(Vec<usize>, Option<usize>)>| {
         state.table.with(|table| {
-            let Some((_, table)) = table else { return Default::default() };
+            let Some(table) = table else { return Default::default() };
             let mut chars = column_chars(table);
             if let Some((before, _)) = before.filter(|(before, _)| before.len() == chars.len()) {
                 chars.iter_mut().zip(before).for_each(|(chars, before)| *chars = (*chars).max(*before));
@@ -684,7 +725,7 @@ fn HeaderCell(
     /// The colour of the side that the column is of.
     side: Option<&'static str>,
 ) -> impl IntoView {
-    let own = move || state.table.with(|table| table.as_ref().and_then(|(_, table)| table.sort));
+    let own = move || state.table.with(|table| table.as_ref().and_then(|table| table.sort));
     let order = Memo::new(move |_| {
         let sort = state.query.with(|query| query.sort).or_else(own);
         sort.filter(|sort| sort.column == at).map(|sort| sort.descending)

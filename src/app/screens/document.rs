@@ -11,7 +11,7 @@ use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::analysis::Query;
-use tracedrop::engine::protocol::{BlockView, DocumentView, ReportView, TableId, TableView};
+use tracedrop::engine::protocol::{BlockView, DocumentView, ReportView, TableView};
 
 /// Lengths of "slowest" and "longest" lists to choose from.
 const TOPS: [u32; 4] = [10, 25, 100, 1000];
@@ -165,12 +165,10 @@ fn key_of(at: usize, block: &BlockView) -> BlockKey {
     }
 }
 
-fn find_table(document: &DocumentView, report_id: &str, table_id: &str) -> Option<(TableId, Arc<TableView>)> {
-    let report_at = document.reports.iter().position(|report| report.id == report_id)?;
-    document.reports.get(report_at)?.blocks.iter().enumerate().find_map(|(at, block)| match block {
-        BlockView::Table(table) if table.id == table_id => {
-            Some((TableId { report: report_at as u32, block: at as u32 }, Arc::new(table.clone())))
-        }
+fn find_table(document: &DocumentView, report_id: &str, table_id: &str) -> Option<Arc<TableView>> {
+    let report = document.reports.iter().find(|report| report.id == report_id)?;
+    report.blocks.iter().find_map(|block| match block {
+        BlockView::Table(table) if table.id == table_id => Some(Arc::new(table.clone())),
         _ => None,
     })
 }

@@ -554,7 +554,7 @@ fn Redaction(
                 return;
             }
             tab.ask(
-                |ticket| Request::Preview { ticket, exporter, options, search, limit },
+                move |ticket| Request::Preview { ticket, exporter, options, search, limit },
                 move |answer| {
                     if turn.try_get_value() != Some(this_turn) {
                         return;

@@ -1,0 +1,168 @@
+//! Workers of tabs that nobody looks at end, and come back when the tab is asked something: browsers run a hundred or two of them,
+//! and each takes some 30 MB. The report stays as it is meanwhile, with the order and filters of its tables.
+
+use super::browser;
+use super::client::{Answer, Client};
+use super::state::{App, Phase, Tab};
+use super::words::words;
+use leptos::prelude::*;
+use std::rc::Rc;
+use tracedrop::compare::PhaseFilter;
+use tracedrop::engine::protocol::{Failure, Request};
+
+/// Tabs with a worker, at most, where the others can do without.
+const MAX_AWAKE: usize = 12;
+
+/// Whether a tab has its worker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Rest {
+    #[default]
+    Awake,
+    /// The worker has ended; the document is there.
+    Asleep,
+    /// Another worker reads the same again.
+    Waking,
+}
+
+/// What waits for a worker.
+pub enum Waiting {
+    Told(Request),
+    Asked { request: Box<dyn FnOnce(u32) -> Request>, answer: Rc<dyn Fn(Answer)> },
+}
+
+impl App {
+    /// Ends workers of tabs that have been out of sight the longest, where there are many.
+    pub fn let_idle_rest(self) {
+        // Not from within a message of one of them.
+        browser::after(0, move || self.end_idle());
+    }
+
+    fn end_idle(self) {
+        let active = self.active.get_untracked();
+        let with_worker: Vec<Tab> =
+            self.tabs.with_untracked(|tabs| tabs.iter().copied().filter(|tab| tab.has_worker()).collect());
+        let n_too_many = with_worker.len().saturating_sub(MAX_AWAKE);
+        if n_too_many == 0 {
+            return;
+        }
+        let is_awaited =
+            |tab: &Tab| self.to_compare.with_value(|waiting| waiting.iter().any(|ids| ids.contains(&tab.id)));
+        let may_rest = |tab: &Tab| Some(tab.id) != active && tab.may_rest() && !is_awaited(tab);
+        let mut idle: Vec<Tab> = with_worker.into_iter().filter(may_rest).collect();
+        idle.sort_by(|a, b| a.seen_ms.get_value().total_cmp(&b.seen_ms.get_value()));
+        idle.into_iter().take(n_too_many).for_each(Tab::fall_asleep);
+    }
+}
+
+impl Tab {
+    fn has_worker(self) -> bool {
+        self.client.with_value(Option::is_some)
+    }
+
+    /// Whether it is read, and reading it again gives the same.
+    pub fn can_come_back(self) -> bool {
+        let is_whole = self.document.with_untracked(|document| {
+            document.as_ref().is_some_and(|document| {
+                // A comparison is made again as it was first.
+                let sides = document.sides.as_ref();
+                let is_first = sides.is_none_or(|sides| !sides.is_swapped && sides.phase == PhaseFilter::All);
+                !document.partial && document.range.chosen.is_none() && is_first
+            })
+        });
+        is_whole
+            && self.rest.get_value() == Rest::Awake
+            && self.phase.with_untracked(|phase| *phase == Phase::Done)
+            && self.stopped_ms.get_value() == 0.0
+            && self.made_again.with_untracked(Option::is_none)
+    }
+
+    /// Whether nothing would be lost but time: nothing is under way.
+    fn may_rest(self) -> bool {
+        let is_idle = self.client.with_value(|client| client.as_ref().is_some_and(Client::is_idle))
+            && self.exporting.with_untracked(Option::is_none)
+            && self.share.with_untracked(Option::is_none)
+            && !self.awaits_digests.get_value()
+            && self.landing.with_value(Option::is_none);
+        // An index that is being written would be lost; what comes last is the SHA-256.
+        let is_kept = !self.may_be_kept() || self.digests.with_untracked(Option::is_some);
+        self.can_come_back() && is_idle && is_kept
+    }
+
+    fn fall_asleep(self) {
+        self.rest.set_value(Rest::Asleep);
+        self.client.set_value(None);
+    }
+
+    /// Has another worker read the same again, for what waits.
+    fn wake(self) {
+        let Some(source) = self.source.with_value(Clone::clone) else { return };
+        let Some(query) = self.document.with_untracked(|document| Some(document.as_ref()?.query.clone()))
+        else {
+            return;
+        };
+        self.rest.set_value(Rest::Waking);
+        self.start_worker(source, query, false);
+    }
+
+    /// Keeps it until there is a worker again; gives it back where there is one.
+    pub fn keep_waiting(self, waiting: Waiting) -> Option<Waiting> {
+        match self.rest.get_value() {
+            Rest::Awake => return Some(waiting),
+            Rest::Asleep => {
+                self.waiting.update_value(|all| all.push(waiting));
+                self.wake();
+            }
+            Rest::Waking => self.waiting.update_value(|all| all.push(waiting)),
+        }
+        None
+    }
+
+    /// There is a worker with what is to be asked.
+    pub fn woke_up(self) {
+        self.rest.set_value(Rest::Awake);
+        for waiting in self.waiting.try_update_value(std::mem::take).unwrap_or_default() {
+            self.client.with_value(|client| match (client, waiting) {
+                (Some(client), Waiting::Told(request)) => client.send(&request),
+                (Some(client), Waiting::Asked { request, answer }) => {
+                    client.ask(request, move |it| answer(it));
+                }
+                (None, _) => {}
+            });
+        }
+    }
+
+    /// The worker did not come back: what shows stays, and what was asked is refused.
+    pub fn stays_asleep(self, failure: &Failure) {
+        self.rest.set_value(Rest::Asleep);
+        self.made_again.set(None);
+        // Not from within its own message.
+        browser::after(0, move || {
+            if self.rest.get_value() == Rest::Asleep {
+                self.client.set_value(None);
+            }
+        });
+        self.refuse_waiting(failure);
+        self.n_refused.update(|n| *n += 1);
+        self.app.alert((words().refused)(&failure.what, &failure.hint));
+    }
+
+    /// What waits for a worker waits for nothing.
+    pub fn refuse_waiting(self, failure: &Failure) {
+        for waiting in self.waiting.try_update_value(std::mem::take).unwrap_or_default() {
+            if let Waiting::Asked { answer, .. } = waiting {
+                answer(Answer::Refused(failure.clone()));
+            }
+        }
+    }
+
+    /// Nothing can be asked of it: its worker ends, once its message is dealt with.
+    pub fn end_worker(self) {
+        browser::after(0, move || {
+            let is_over =
+                self.phase.with_untracked(|phase| matches!(phase, Phase::Failed(_) | Phase::Died(_)));
+            if is_over {
+                self.client.set_value(None);
+            }
+        });
+    }
+}
