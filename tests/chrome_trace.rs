@@ -663,7 +663,9 @@ fn check_invariants(what: &str, trace: &Trace) {
             None => assert_eq!(slices.depth.get(i), 0, "{what}: slice {i}"),
             Some(parent) => {
                 let parent = parent.0 as usize;
-                assert!(parent < i && slices.track[parent] == slices.track[i], "{what}: slice {i}");
+                let (own, around) = (slices.track[i].0 as usize, slices.track[parent].0 as usize);
+                assert!(parent < i, "{what}: slice {i}");
+                assert_eq!(trace.tracks.thread[own], trace.tracks.thread[around], "{what}: slice {i}");
                 assert_eq!(slices.depth.get(i), slices.depth.get(parent) + 1, "{what}: slice {i}");
             }
         }
