@@ -227,7 +227,13 @@ impl Counts {
                 Class::State => counts.states += 1,
                 Class::Instant => counts.instants += 1,
             }
-            counts.overlapping += u64::from(track == TrackKind::ThreadOverflow);
+            // What lies in a slice beside its thread nests there.
+            let has_own_row = || {
+                slices.parent[i]
+                    .some()
+                    .is_none_or(|parent| slices.track[parent.0 as usize] != slices.track[i])
+            };
+            counts.overlapping += u64::from(track == TrackKind::ThreadOverflow && has_own_row());
             counts.legacy += u64::from(track == TrackKind::AsyncLegacy);
             let on_thread = matches!(track, TrackKind::Thread | TrackKind::ThreadOverflow);
             for activity in

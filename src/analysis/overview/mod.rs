@@ -1,5 +1,8 @@
 //! What is in a trace: how much of what, which processes and threads, and what to know before reading on.
 
+mod far_away;
+
+use self::far_away::FarAway;
 use super::timeline::{self, cut, integers, key_text, process_label, texts, with_left_out};
 use super::{AnalysisInfo, Context, slices};
 use crate::base::units::{Unit, counted, group_digits};
@@ -23,7 +26,8 @@ fn applies(run: &Run) -> bool {
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     let run = context.run;
-    let mut hottest = slices::hottest(context.sums(), context.query.top as usize);
+    let top = context.query.top as usize;
+    let mut hottest = slices::hottest(context.sums(), top).filter(|_| top > 0);
     for trace in &run.traces {
         // What is slow is said once, for all traces together, right after what the first one is.
         add_trace(&mut report, trace, run.traces.len() > 1, hottest.take());
@@ -148,6 +152,9 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
             counted(folded.n_flow_events, "event", "events")
         ));
     }
+    if let Some(far_away) = FarAway::of(trace) {
+        report.warning(far_away.words(trace));
+    }
     let has_slices = counts.slices + counts.async_slices + counts.states > 0;
     if trace.span().is_none() {
         report.info("The trace is empty: nothing in it has a time.");
@@ -163,7 +170,7 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
     if counts.overlapping > 0 {
         report.warning(format!(
             "Slices that partly overlap another of their thread, which one thread cannot do: {}. They lie on rows of their own, \
-             and the self times of such a thread may add up to more than its busy time.",
+             and self time is that of the slice that started last.",
             number(counts.overlapping)
         ));
     }
