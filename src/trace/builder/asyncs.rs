@@ -14,7 +14,7 @@ use super::issues::*;
 use super::members::{as_string, find_member};
 use super::nesting::{Holders, OpenBegins};
 use super::pairing::{NewSlice, Walk};
-use crate::base::hash::{HashMap, HashSet};
+use crate::base::hash::HashMap;
 use crate::base::json::unescape_to_string;
 use crate::base::strings::StringId;
 use crate::trace::args::ArgsPlace;
@@ -63,41 +63,44 @@ type Idle = BinaryHeap<Reverse<TrackId>>;
 /// Lanes of an identity in which slices may nest; see `pairing::NESTING_LANES`.
 const NESTING_LANES: usize = 32;
 
-/// What is open of an identity. Time is told by places in the order of processing, so that what happens at one time keeps
-/// the order of the file.
+/// What is open of an identity.
 struct Open {
     group: Group,
     lanes: Vec<Lane>,
-    /// Lanes without nesting, by the place at which they are free.
+    /// Lanes without nesting, by the time at which they are free.
     flat: BinaryHeap<Reverse<(i64, TrackId)>>,
+    /// A slice stays here until its end comes in the file, so that what happens at that very time keeps the order of the file.
     holders: Holders,
-    /// Slices whose end has not come.
-    n_open: usize,
+    /// Slices by the event of their end, which has not come.
+    ends: HashMap<u32, u32>,
+    /// Slices without an end are open for good.
+    has_unfinished: bool,
 }
 
 /// A track with the slices that are open on it.
 struct Lane {
     track: TrackId,
-    /// Where each ends, and its duration; the innermost last.
+    /// When each ends, and its duration; the innermost last.
     open: Vec<(i64, i64)>,
 }
 
-/// The place of an end that never comes.
+/// The end of what has none.
 const NEVER: i64 = i64::MAX;
 
 impl Open {
-    /// The track for a slice from `place` to `end`: beside the shortest one that holds it, else the first with room.
+    /// The track for a slice from `ts` to `end`: beside the shortest one that holds it, else the first with room.
     fn track_for(
         &mut self,
-        (place, end, dur): (i64, i64, i64),
+        (ts, end, dur): (i64, i64, i64),
         walk: &mut Walk<'_>,
         idle: &mut HashMap<Group, Idle>,
     ) -> TrackId {
         let mut best: Option<(i64, usize)> = None;
         for (at, lane) in self.lanes.iter_mut().enumerate() {
-            while lane.open.pop_if(|(end, _)| *end <= place).is_some() {}
+            while lane.open.pop_if(|(end, _)| *end <= ts).is_some() {}
             let (around, length) = lane.open.last().copied().unwrap_or((NEVER, i64::MAX));
-            if (around > end || lane.open.is_empty()) && best.is_none_or(|(shortest, _)| length < shortest) {
+            let fits = lane.open.is_empty() || (around >= end && end != NEVER);
+            if fits && best.is_none_or(|(shortest, _)| length < shortest) {
                 best = Some((length, at));
             }
         }
@@ -111,7 +114,7 @@ impl Open {
             return track;
         }
         let track = match self.flat.peek() {
-            Some(Reverse((free, track))) if *free <= place => {
+            Some(Reverse((free, track))) if *free <= ts => {
                 let track = *track;
                 self.flat.pop();
                 track
@@ -121,48 +124,48 @@ impl Open {
         self.flat.push(Reverse((end, track)));
         track
     }
-}
 
-/// Begins and ends as they belong together.
-#[derive(Default)]
-struct Pairs {
-    /// By begin: its end, and the place of that in the order of processing.
-    end_of: HashMap<u32, (u32, u32)>,
-    /// Ends without a begin.
-    strays: HashSet<u32>,
-}
-
-impl Pairs {
-    fn new(walk: &Walk<'_>, order: &[u32]) -> Pairs {
-        let mut pairs = Pairs::default();
-        if !walk.events.rows.phases().any(|phase| phase == Phase::AsyncEnd) {
-            return pairs;
+    /// Gives back the lanes once nothing is open any more.
+    fn release(&mut self, idle: &mut HashMap<Group, Idle>) {
+        if self.has_unfinished || !self.ends.is_empty() {
+            return;
         }
-        let mut begins: HashMap<Identity, OpenBegins> = HashMap::default();
-        for (place, &i) in order.iter().enumerate() {
-            let phase = walk.events.rows.phase(i);
-            if !matches!(phase, Phase::AsyncBegin | Phase::AsyncEnd) {
-                continue;
-            }
-            let id = walk.events.id_of(i);
-            if id.key == EventKey::None || !walk.has(i, flag::HAS_PID) {
-                continue;
-            }
-            let identity = Identity::new(walk, i, id, None);
-            let name = walk.event(i).name;
-            if phase == Phase::AsyncBegin {
-                begins.entry(identity).or_default().push(i, name, identity.category);
-                continue;
-            }
-            // The category is part of the identity.
-            let name = Some(name).filter(|name| *name != StringId::EMPTY);
-            match begins.get_mut(&identity).and_then(|begins| begins.take(name, None)) {
-                Some(begin) => drop(pairs.end_of.insert(begin, (i, place as u32))),
-                None => drop(pairs.strays.insert(i)),
-            }
-        }
-        pairs
+        let tracks = self.lanes.drain(..).map(|lane| lane.track);
+        let tracks = tracks.chain(self.flat.drain().map(|Reverse((_, track))| track));
+        idle.entry(self.group).or_default().extend(tracks.map(Reverse));
+        self.holders = Holders::default();
     }
+}
+
+/// The end of each begin that has one.
+fn ends_of_begins(walk: &Walk<'_>, order: &[u32]) -> HashMap<u32, u32> {
+    let mut ends = HashMap::default();
+    if !walk.events.rows.phases().any(|phase| phase == Phase::AsyncEnd) {
+        return ends;
+    }
+    let mut begins: HashMap<Identity, OpenBegins> = HashMap::default();
+    for &i in order {
+        let phase = walk.events.rows.phase(i);
+        if !matches!(phase, Phase::AsyncBegin | Phase::AsyncEnd) {
+            continue;
+        }
+        let id = walk.events.id_of(i);
+        if id.key == EventKey::None || !walk.has(i, flag::HAS_PID) {
+            continue;
+        }
+        let identity = Identity::new(walk, i, id, None);
+        let name = walk.event(i).name;
+        if phase == Phase::AsyncBegin {
+            begins.entry(identity).or_default().push(i, name, identity.category);
+            continue;
+        }
+        // The category is part of the identity.
+        let name = Some(name).filter(|name| *name != StringId::EMPTY);
+        if let Some(begin) = begins.get_mut(&identity).and_then(|begins| begins.take(name, None)) {
+            ends.insert(begin, i);
+        }
+    }
+    ends
 }
 
 /// A slice of the older form, with its end already known.
@@ -178,7 +181,8 @@ pub(super) struct LegacyPart {
 }
 
 pub(super) struct Asyncs {
-    pairs: Pairs,
+    /// By begin: the event of its end.
+    end_of: HashMap<u32, u32>,
     open: HashMap<Identity, Open>,
     idle: HashMap<Group, Idle>,
     /// Slices without an end, in order of their start.
@@ -199,7 +203,7 @@ fn take_track(walk: &mut Walk<'_>, idle: &mut HashMap<Group, Idle>, group: Group
 impl Asyncs {
     pub fn new(walk: &Walk<'_>, order: &[u32]) -> Asyncs {
         Asyncs {
-            pairs: Pairs::new(walk, order),
+            end_of: ends_of_begins(walk, order),
             open: HashMap::default(),
             idle: HashMap::default(),
             unfinished: Vec::new(),
@@ -208,8 +212,8 @@ impl Asyncs {
         }
     }
 
-    /// `b`, `n` or `e`, at `place` in the order of processing.
-    pub fn event(&mut self, walk: &mut Walk<'_>, i: u32, place: usize) {
+    /// `b`, `n` or `e`.
+    pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
         let id = walk.events.id_of(i);
         if id.key == EventKey::None {
             return walk.drop_event(i, &ASYNC_WITHOUT_ID);
@@ -220,12 +224,13 @@ impl Asyncs {
         let identity = Identity::new(walk, i, id, None);
         let EventRow { ts, name, phase, .. } = walk.event(i);
         if phase == Phase::AsyncEnd {
-            if self.pairs.strays.contains(&i) {
-                walk.drop_event(i, &STRAY_ASYNC_END);
-            } else if let Some(open) = self.open.get_mut(&identity) {
-                open.n_open = open.n_open.saturating_sub(1);
-                release(open, &mut self.idle);
-            }
+            let open = self.open.get_mut(&identity);
+            let Some((open, slice)) = open.and_then(|open| open.ends.remove(&i).map(|slice| (open, slice)))
+            else {
+                return walk.drop_event(i, &STRAY_ASYNC_END);
+            };
+            open.holders.remove(ts, slice);
+            open.release(&mut self.idle);
             return;
         }
         let kind = if id.is_local { TrackKind::AsyncProcess } else { TrackKind::AsyncGlobal };
@@ -234,38 +239,40 @@ impl Asyncs {
             lanes: Vec::new(),
             flat: BinaryHeap::new(),
             holders: Holders::default(),
-            n_open: 0,
+            ends: HashMap::default(),
+            has_unfinished: false,
         });
-        let place = place as i64;
         let is_instant = phase == Phase::AsyncInstant;
-        let ended = self.pairs.end_of.remove(&i).filter(|_| !is_instant);
-        let (dur, end) = match ended {
-            _ if is_instant => (0, place),
-            Some((event, end)) => (walk.event(event).ts.saturating_sub(ts).max(0), i64::from(end)),
+        let ended = self.end_of.remove(&i);
+        let (dur, end) = match ended.map(|event| walk.event(event).ts) {
+            _ if is_instant => (0, ts),
+            Some(end) => (end.saturating_sub(ts).max(0), end.max(ts)),
             None => (UNFINISHED, NEVER),
         };
-        open.n_open += usize::from(!is_instant);
-        open.holders.retire(place, false);
+        open.holders.retire(ts.saturating_sub(1), false);
         // One without an end is drawn further than what it began in.
-        let parent = open.holders.around(if end == NEVER { place } else { end });
+        let parent = open.holders.around(if dur == UNFINISHED { ts } else { end });
         let parent = parent.map_or(SliceId::NONE, |(slice, _)| SliceId(slice));
         let length = if dur == UNFINISHED { i64::MAX } else { dur };
-        let track = open.track_for((place, end, length), walk, &mut self.idle);
+        let track = open.track_for((ts, end, length), walk, &mut self.idle);
         let depth = parent.some().map_or(0, |parent| walk.trace().slices.depth.get(parent.0 as usize) + 1);
         let kind = if is_instant { SliceKind::AsyncInstant } else { SliceKind::Async };
         let slice = walk.push_slice(i, NewSlice { ts, dur, name, kind, track, depth, parent });
         if !is_instant {
             open.holders.add(slice, end, length);
-        }
-        match ended {
-            Some((event, _)) => {
-                let args = walk.place(event).args();
-                if !args.is_none() {
-                    walk.trace().slices.end_args.push((SliceId(slice), args));
+            match ended {
+                Some(event) => {
+                    open.ends.insert(event, slice);
+                    let args = walk.place(event).args();
+                    if !args.is_none() {
+                        walk.trace().slices.end_args.push((SliceId(slice), args));
+                    }
+                }
+                None => {
+                    open.has_unfinished = true;
+                    self.unfinished.push(slice);
                 }
             }
-            None if !is_instant => self.unfinished.push(slice),
-            None => {}
         }
         walk.bind(i, slice);
     }
@@ -309,16 +316,6 @@ impl Asyncs {
     pub fn unfinished(&self) -> &[u32] {
         &self.unfinished
     }
-}
-
-/// Gives back the lanes of an identity of which nothing is open any more.
-fn release(open: &mut Open, idle: &mut HashMap<Group, Idle>) {
-    if open.n_open > 0 {
-        return;
-    }
-    let tracks = open.lanes.drain(..).map(|lane| lane.track);
-    let tracks = tracks.chain(open.flat.drain().map(|Reverse((_, track))| track));
-    idle.entry(open.group).or_default().extend(tracks.map(Reverse));
 }
 
 /// A start of the older form whose finish has not come yet.

@@ -296,6 +296,14 @@ impl Holders {
         }
     }
 
+    /// Takes out a slice that ends at `end`.
+    pub fn remove(&mut self, end: i64, slice: u32) {
+        self.few.retain(|holder| holder.2 != slice);
+        if self.many.get(&end).is_some_and(|holder| holder.1 == slice) {
+            self.many.remove(&end);
+        }
+    }
+
     /// The shortest slice that ends at `end` or later, with its end; of equally long ones the one that started last.
     pub fn around(&self, end: i64) -> Option<(u32, i64)> {
         if self.many.is_empty() {

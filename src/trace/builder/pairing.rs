@@ -163,7 +163,7 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable) -> MadeOf {
     let mut sampler = Sampler::default();
     let legacy = legacy_parts(&mut walk, &order);
     let mut n_legacy = 0;
-    for (place, &i) in order.iter().enumerate() {
+    for &i in &order {
         while let Some(part) = legacy.get(n_legacy)
             && part.ts <= events.rows.ts[i as usize]
         {
@@ -175,7 +175,7 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable) -> MadeOf {
             Phase::Begin => walk.begin(i),
             Phase::End => walk.end(i),
             Phase::Instant => walk.instant(i),
-            Phase::AsyncBegin | Phase::AsyncInstant | Phase::AsyncEnd => asyncs.event(&mut walk, i, place),
+            Phase::AsyncBegin | Phase::AsyncInstant | Phase::AsyncEnd => asyncs.event(&mut walk, i),
             // Already taken apart.
             Phase::LegacyStart | Phase::LegacyStepInto | Phase::LegacyStepPast | Phase::LegacyFinish => {}
             Phase::ThreadState => walk.thread_state(i),
