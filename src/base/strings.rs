@@ -3,9 +3,8 @@
 //! Takes `&str` or raw bytes, gives [`StringId`]s that stay valid for the life of the table.
 //! It never forgets a string and does not count uses.
 
-use super::hash::Secret;
+use super::hash::{HashMap, Secret};
 use bytemuck::{Pod, Zeroable};
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -171,20 +170,20 @@ impl StringTable {
     /// Puts other texts in place of some, under the same numbers. None of them may be there already, or there would be two numbers for
     /// one text. The texts that they replace are not held any longer.
     pub fn replace(&mut self, others: &[(StringId, String)]) {
-        let others: FxHashMap<StringId, &str> =
-            others.iter().map(|(id, text)| (*id, text.as_str())).collect();
+        let others: HashMap<StringId, &str> = others.iter().map(|(id, text)| (*id, text.as_str())).collect();
         let mut table = StringTable::default();
         for id in 1..self.len() as u32 {
             let text = others.get(&StringId(id)).copied().unwrap_or_else(|| self.get(StringId(id)));
             let mut text = Cow::Borrowed(text);
-            let slot = loop {
-                match table.probe(text.as_bytes(), hash_of(text.as_bytes())) {
-                    Err(slot) => break slot,
+            let (hash, slot) = loop {
+                let hash = table.hash_of(text.as_bytes());
+                match table.probe(text.as_bytes(), hash) {
+                    Err(slot) => break (hash, slot),
                     // Numbers have to stay as they are.
                     Ok(_) => text.to_mut().push(' '),
                 }
             };
-            table.add(&text, hash_of(text.as_bytes()), slot);
+            table.add(&text, hash, slot);
         }
         *self = table;
     }

@@ -4,9 +4,11 @@
 //! The layout is that of the Python library rich for a table without a box, so that reports of tools which use it can
 //! be matched to the byte: one blank on either side of each cell, columns that are too wide brought down toward the
 //! next widest, words wrapped, words that do not fit cut with `…`.
-//! Control characters are the caller's business ([`crate::base::text::visible`]); only LF is understood, and splits.
+//! Control characters are the caller's business ([`crate::base::text::visible`]); only LF is understood, which splits, and the tab,
+//! which reaches to the next multiple of eight cells.
 
 use crate::base::python::is_space;
+use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Where the text of a column stands.
@@ -63,9 +65,42 @@ pub fn wrap_paragraph(text: &str, width: usize) -> Vec<String> {
     wrap(text, width, Overflow::Fold)
 }
 
-/// Number of terminal cells that `text` takes.
+/// Number of terminal cells that `text` takes. A tab takes none: how far it reaches depends on where it stands.
 pub fn cell_width(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.width() }
+    let n_tabs = text.bytes().filter(|byte| *byte == b'\t').count();
+    match n_tabs {
+        0 if text.is_ascii() => text.len(),
+        0 => text.width(),
+        _ => text.split('\t').map(cell_width).sum(),
+    }
+}
+
+/// Cells between two tab stops.
+const TAB_CELLS: usize = 8;
+
+/// `text` with blanks up to the next tab stop for each tab; lines of the cell start at a tab stop.
+fn expand_tabs(text: &str) -> Cow<'_, str> {
+    if !text.contains('\t') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + TAB_CELLS);
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        let mut at = 0;
+        let mut parts = line.split('\t').peekable();
+        while let Some(part) = parts.next() {
+            out.push_str(part);
+            at += cell_width(part);
+            if parts.peek().is_some() {
+                let n_blanks = TAB_CELLS - at % TAB_CELLS;
+                out.extend(std::iter::repeat_n(' ', n_blanks));
+                at += n_blanks;
+            }
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// What becomes of a word that is longer than its line.
@@ -110,7 +145,7 @@ fn layout_cell(text: &str, align: Align, width: usize) -> Vec<String> {
     let Some(inner) = width.checked_sub(PADDING).filter(|inner| *inner > 0) else {
         return vec![" ".repeat(width)];
     };
-    wrap(text, inner, Overflow::Ellipsis)
+    wrap(&expand_tabs(text), inner, Overflow::Ellipsis)
         .into_iter()
         .map(|line| {
             let line = match align {

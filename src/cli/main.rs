@@ -90,8 +90,8 @@ struct ReportArgs {
     together: bool,
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
-    /// Length of the lists of slowest and longest.
-    #[arg(long, value_name = "K", default_value_t = Query::default().top, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Length of the lists of slowest and longest; 0 leaves out the list of slowest forward passes.
+    #[arg(long, value_name = "K", default_value_t = Query::default().top)]
     top: u32,
     /// Columns of the terminal layout [default: the terminal's, else 100].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]

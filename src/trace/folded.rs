@@ -170,7 +170,7 @@ impl Folder {
     fn sorted(&self, trace: &Trace) -> SliceTable {
         let end = trace.span().map_or(0, |(_, end)| end);
         let all = &self.longest;
-        let length = |i: usize| all.end(i, end).saturating_sub(all.ts[i]);
+        let length = |i: usize| all.length(i, end);
         // At equal lengths as they are put together: see `builder::order`.
         let place = |i: usize| (all.ts[i], all.kind[i] != SliceKind::Complete, all.offset(i));
         let mut order: Vec<usize> = Vec::new();

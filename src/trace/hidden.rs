@@ -5,9 +5,9 @@
 
 use super::Trace;
 use super::ledger::{Position, issue_kinds};
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::secrets::{HIDDEN, Without, hide, hide_json, hide_value};
 use crate::base::strings::{StringId, StringTable};
-use rustc_hash::{FxHashMap, FxHashSet};
 
 issue_kinds! {
     SECRET = "secret-hidden", Note, "a password, token or key was hidden in the reports and exports",
@@ -172,8 +172,8 @@ impl Trace {
         if found.is_empty() {
             return;
         }
-        let (mut others, mut taken) = (Vec::new(), FxHashSet::default());
-        let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
+        let (mut others, mut taken) = (Vec::new(), HashSet::default());
+        let mut numbers: HashMap<String, u32> = HashMap::default();
         for id in found {
             let text = self.strings.get(*id);
             let Some(without) = hide(text) else { continue };

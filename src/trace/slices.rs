@@ -105,7 +105,8 @@ pub struct SliceTable {
     pub ts: Vec<i64>,
     /// Nanoseconds; [`UNFINISHED`] if the file does not say when it ended.
     pub dur: Durations,
-    /// Nanoseconds not covered by direct children; for an unfinished slice as if it ended with the trace.
+    /// Nanoseconds in which the slice itself ran: no direct child did and, on a thread, no slice that started later and overlaps
+    /// it. An unfinished slice ends with the trace. Those of a thread add up to the time in which anything is open on it.
     pub self_ns: Nanoseconds,
     /// [`StringId::EMPTY`] if it has none.
     pub name: Vec<StringId>,
@@ -113,9 +114,9 @@ pub struct SliceTable {
     pub category: Vec<StringId>,
     pub track: Vec<TrackId>,
     pub kind: Vec<SliceKind>,
-    /// Slices open below it on its track when it starts.
+    /// Slices around it: its parent, the parent of that, and so on.
     pub depth: Depths,
-    /// Innermost slice open on the same track when it starts.
+    /// The shortest slice of the same thread or asynchronous identity that holds it whole, on whatever track.
     pub parent: Vec<SliceId>,
     /// Where its (first) event stands, and the arguments of the event that began it.
     pub places: Places,
@@ -154,6 +155,15 @@ impl SliceTable {
         match self.dur.get(index) {
             UNFINISHED => trace_end.max(self.ts[index]),
             dur => self.ts[index].saturating_add(dur),
+        }
+    }
+
+    /// Nanoseconds from start to end, which may lie beyond the last time that 64 bits hold; unfinished slices end at `trace_end`.
+    #[inline]
+    pub fn length(&self, index: usize, trace_end: i64) -> i64 {
+        match self.dur.get(index) {
+            UNFINISHED => trace_end.saturating_sub(self.ts[index]).max(0),
+            dur => dur,
         }
     }
 }

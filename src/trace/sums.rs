@@ -99,7 +99,7 @@ impl SumsByName {
                 last[slot] = (key, self.row(key));
             }
             let number = last[slot].1;
-            let dur = slices.end(i, end).saturating_sub(slices.ts[i]);
+            let dur = slices.length(i, end);
             tell(number, i, dur);
             let unfinished = slices.dur.get(i) == UNFINISHED;
             let row = &mut self.rows[number as usize];
@@ -138,7 +138,7 @@ pub struct Activity {
     /// `busy_ns` is not known, as its slices were not looked at together.
     pub busy_unknown: bool,
     /// End of the busy time counted so far. Slices come by start time, so this is enough to add up a union.
-    busy_until: i64,
+    busy_until: i128,
 }
 
 impl Activity {
@@ -150,7 +150,7 @@ impl Activity {
         last: i64::MIN,
         busy_ns: 0,
         busy_unknown: false,
-        busy_until: i64::MIN,
+        busy_until: i128::MIN,
     };
 
     /// Something happened.
@@ -165,9 +165,12 @@ impl Activity {
     }
 
     #[inline]
-    fn work(&mut self, ts: i64, end: i64) {
+    fn work(&mut self, ts: i64, length: i64) {
+        // An end may lie beyond the last time that 64 bits hold.
+        let (ts, end) = (i128::from(ts), i128::from(ts) + i128::from(length));
         if end > self.busy_until {
-            self.busy_ns = self.busy_ns.saturating_add(end.saturating_sub(ts.max(self.busy_until)));
+            let ns = end - ts.max(self.busy_until);
+            self.busy_ns = self.busy_ns.saturating_add(i64::try_from(ns).unwrap_or(i64::MAX));
             self.busy_until = end;
         }
     }
@@ -232,7 +235,13 @@ impl Counts {
                 Class::State => counts.states += 1,
                 Class::Instant => counts.instants += 1,
             }
-            counts.overlapping += u64::from(track == TrackKind::ThreadOverflow);
+            // What lies in a slice beside its thread nests there.
+            let has_own_row = || {
+                slices.parent[i]
+                    .some()
+                    .is_none_or(|parent| slices.track[parent.0 as usize] != slices.track[i])
+            };
+            counts.overlapping += u64::from(track == TrackKind::ThreadOverflow && has_own_row());
             counts.legacy += u64::from(track == TrackKind::AsyncLegacy);
             let on_thread = matches!(track, TrackKind::Thread | TrackKind::ThreadOverflow);
             for activity in
@@ -247,7 +256,7 @@ impl Counts {
                 if on_thread && class == Class::Thread {
                     activity.max_depth = activity.max_depth.max(slices.depth.get(i).saturating_add(1));
                     // Not the outermost ones alone: one without an end outlasts what it began in.
-                    activity.work(ts, end);
+                    activity.work(ts, slices.length(i, trace_end));
                 }
             }
         }

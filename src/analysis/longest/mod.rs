@@ -52,7 +52,7 @@ fn run(context: &Context<'_>) -> Report {
                 n_summaries += 1;
                 continue;
             }
-            let dur = slices.end(i, spans[t].1).saturating_sub(slices.ts[i]);
+            let dur = slices.length(i, spans[t].1);
             let rank = (dur, Reverse(t), Reverse(i));
             if heap.len() < top {
                 heap.push(Reverse(rank));
@@ -151,7 +151,7 @@ fn table(id: &'static str, title: &str, rows: &[Row<'_>]) -> Table {
             // Beside the name, as names of processes and threads may take all the width there is.
             integers("duration", "duration", Unit::Ns, rows.iter().map(|row| row.dur)).with_bar(),
             integers("self", "self", Unit::Ns, rows.iter().map(|row| row.trace.slices.self_ns.get(row.i)))
-                .hint("time not covered by direct children"),
+                .hint("exclusive: without children and without slices that started later and overlap it"),
             Column::key(
                 "category",
                 "category",
@@ -172,7 +172,7 @@ fn table(id: &'static str, title: &str, rows: &[Row<'_>]) -> Table {
                 Unit::Count,
                 rows.iter().map(|row| u64::from(row.trace.slices.depth.get(row.i))),
             )
-            .hint("slices open below it on its track when it starts"),
+            .hint("slices around it"),
             Column::bool(
                 "unfinished",
                 "unfinished",

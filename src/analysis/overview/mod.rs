@@ -1,7 +1,9 @@
 //! What is in a trace: how much of what, which processes and threads, and what to know before reading on.
 
+mod far_away;
 mod findings;
 
+use self::far_away::FarAway;
 use super::timeline::{self, cut, integers, key_text, process_label, texts, with_left_out};
 use super::{AnalysisInfo, Context, slices};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
@@ -28,7 +30,8 @@ fn run(context: &Context<'_>) -> Report {
     if let Some(findings) = findings::of(run, context.sums()) {
         report.findings(findings);
     }
-    let mut hottest = slices::hottest(context.sums(), context.query.top as usize);
+    let top = context.query.top as usize;
+    let mut hottest = slices::hottest(context.sums(), top).filter(|_| top > 0);
     for trace in &run.traces {
         // What is slow is said once, for all traces together, right after what the first one is.
         add_trace(&mut report, trace, run.traces.len() > 1, hottest.take());
@@ -175,6 +178,9 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
             counted(folded.n_flow_events, "event", "events")
         ));
     }
+    if let Some(far_away) = FarAway::of(trace) {
+        report.warning(far_away.words(trace));
+    }
     let has_slices = counts.slices + counts.async_slices + counts.states > 0;
     let has_others = !trace.accesses.is_empty() || !trace.beside.is_empty();
     if trace.span().is_none() && !has_others {
@@ -191,7 +197,7 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
     if counts.overlapping > 0 {
         report.warning(format!(
             "Slices that partly overlap another of their thread, which one thread cannot do: {}. They lie on rows of their own, \
-             and the self times of such a thread may add up to more than its busy time.",
+             and self time is that of the slice that started last.",
             number(counts.overlapping)
         ));
     }

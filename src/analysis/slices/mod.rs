@@ -126,7 +126,7 @@ fn self_time_of(row: &Row, names: &Names<'_>) -> String {
 }
 
 const TOTAL_HINT: &str = "sum of durations; a slice inside another of the same name counts in both";
-const SELF_HINT: &str = "time not covered by direct children";
+const SELF_HINT: &str = "exclusive: without children and without slices that started later and overlap it";
 const UNFINISHED_HINT: &str = "slices whose end is not in the file; counted up to the end of the trace";
 
 /// Kinds of slices that have a duration, in the order of their tables.

@@ -131,7 +131,7 @@ impl<'a> SliceSums<'a> {
                 }
                 let row = numbers[*row as usize];
                 let at = &mut at[row as usize];
-                let duration = slices.end(i, end).saturating_sub(slices.ts[i]);
+                let duration = slices.length(i, end);
                 match u32::try_from(duration) {
                     Ok(duration) => {
                         if let Some(place) = durations.get_mut(*at) {

@@ -51,6 +51,11 @@ fn slow_row(run: &Run, call: CallRef) -> SlowRow<'_> {
     }
 }
 
+/// A name with control characters visible, but for tabs, which the layout expands as the reference does.
+fn name(text: &str) -> String {
+    text.split('\t').map(visible).collect::<Vec<String>>().join("\t")
+}
+
 fn write_terminal(run: &Run, summary: &Summary, width: usize) -> String {
     let headline = format!(
         "sway trace — {} events, total {}s, cache hit rate {}",
@@ -66,7 +71,7 @@ fn write_terminal(run: &Run, summary: &Summary, width: usize) -> String {
         .iter()
         .map(|probe| {
             vec![
-                visible(&probe.key.text),
+                name(&probe.key.text),
                 probe.n_events.to_string(),
                 ms(probe.total_ms),
                 probe.hits.to_string(),
@@ -87,7 +92,7 @@ fn write_terminal(run: &Run, summary: &Summary, width: usize) -> String {
     let views: Vec<Vec<String>> = summary
         .views
         .iter()
-        .map(|view| vec![visible(&view.key), view.n_events.to_string(), ms(view.total_ms)])
+        .map(|view| vec![name(&view.key), view.n_events.to_string(), ms(view.total_ms)])
         .collect();
     let columns = [("view_id", Align::Left), ("events", Align::Right), ("wall_ms", Align::Right)];
     lines.extend(layout_table("per-view", &columns, &views, width));
@@ -99,13 +104,7 @@ fn write_terminal(run: &Run, summary: &Summary, width: usize) -> String {
             .iter()
             .map(|call| {
                 let row = slow_row(run, *call);
-                vec![
-                    visible(&row.probe),
-                    visible(row.view_id),
-                    visible(row.op),
-                    row.wall_ms,
-                    row.hit.to_string(),
-                ]
+                vec![name(&row.probe), name(row.view_id), name(row.op), row.wall_ms, row.hit.to_string()]
             })
             .collect();
         let columns = [

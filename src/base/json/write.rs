@@ -80,23 +80,47 @@ fn push_with(raw: &[u8], mut text: Option<Rewrite<'_>>, out: &mut Vec<u8>) {
     }
 }
 
-/// The members of the object `begin` and of `end` as one object; for equal keys `end` wins.
+/// Levels of objects in objects whose members are merged; further in, `end` wins as a whole.
+const MERGED_LEVELS: u32 = 32;
+
+/// The members of the object `begin` and of `end` as one object. For equal keys `end` wins, but of two objects all members stay.
 ///
 /// What is no object is written under its own by [`push_value`], `begin` first.
 pub fn push_merged(begin: &[u8], end: &[u8], out: &mut Vec<u8>) {
+    push_merged_level(begin, end, MERGED_LEVELS, out);
+}
+
+fn push_merged_level(begin: &[u8], end: &[u8], levels: u32, out: &mut Vec<u8>) {
     let (Some(first), Some(second)) = (members(begin), members(end)) else {
         return push_value(if members(end).is_some() { end } else { begin }, out);
     };
-    let keys: crate::base::hash::HashSet<&str> = second.iter().map(|(key, _)| key.as_str()).collect();
-    let kept = first.iter().filter(|(key, _)| !keys.contains(key.as_str()));
+    // The last one of a key wins, as everywhere.
+    let mut rows: Vec<(&str, &[u8], Option<&[u8]>)> = Vec::with_capacity(first.len() + second.len());
+    let mut places: crate::base::hash::HashMap<&str, usize> = Default::default();
+    for (members, is_end) in [(&first, false), (&second, true)] {
+        for (key, value) in members {
+            let place = *places.entry(key).or_insert(rows.len());
+            match rows.get_mut(place) {
+                None => rows.push((key, value, None)),
+                Some(row) if is_end => row.2 = Some(value),
+                Some(row) => row.1 = value,
+            }
+        }
+    }
     out.push(b'{');
-    for (i, (key, value)) in kept.chain(&second).enumerate() {
+    for (i, (key, value, after)) in rows.into_iter().enumerate() {
         if i > 0 {
             out.push(b',');
         }
         push_string(key, out);
         out.push(b':');
-        push_value(value, out);
+        let is_object = |raw: &[u8]| raw.trim_ascii_start().first() == Some(&b'{');
+        match after {
+            Some(after) if levels > 0 && is_object(value) && is_object(after) => {
+                push_merged_level(value, after, levels - 1, out);
+            }
+            after => push_value(after.unwrap_or(value), out),
+        }
     }
     out.push(b'}');
 }

@@ -485,53 +485,44 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Asynchronous slices: a top-level one and what is above it is written under an id of its own.
+    /// Asynchronous slices: a top-level one and all that lies in it are written under an id of their own.
     ///
     /// Tracks are lanes that identities share when they do not overlap, so they are not what is joined by an id.
     fn write_async(&self, bound: &HashMap<u32, Bound>, w: &mut Writer<'_>) {
-        // Where each unit starts in `order`, and its track.
-        let mut units: Vec<(u32, u32)> = Vec::new();
-        for track in 0..self.trace.tracks.len() {
-            let kind = self.trace.tracks.kind[track];
-            if !matches!(kind, TrackKind::AsyncGlobal | TrackKind::AsyncProcess | TrackKind::AsyncLegacy) {
-                continue;
-            }
-            let (start, end) = (self.starts[track], self.starts[track + 1]);
-            let slices = &self.trace.slices;
-            // Steps of the older form may overlap each other; those can not lie on one stack.
-            let mut step_end = i64::MIN;
-            for at in start..end {
-                let slice = self.order[at as usize] as usize;
-                let is_step = slices.kind[slice] == SliceKind::LegacyStep;
-                let overlaps = is_step && slices.ts[slice] < step_end;
-                if at == start || slices.depth.get(slice) == 0 || overlaps {
-                    units.push((at, track as u32));
-                }
-                step_end = match (is_step, slices.dur.get(slice)) {
-                    (false, _) => i64::MIN,
-                    (true, UNFINISHED) => i64::MAX,
-                    (true, dur) => step_end.max(slices.ts[slice].saturating_add(dur)),
-                };
-            }
-        }
+        let (slices, tracks) = (&self.trace.slices, &self.trace.tracks);
+        let is_async =
+            |kind| matches!(kind, TrackKind::AsyncGlobal | TrackKind::AsyncProcess | TrackKind::AsyncLegacy);
+        let mut units: Vec<Unit> = Vec::new();
+        let mut unit_of: HashMap<u32, usize> = HashMap::default();
         // Slices are numbered by start, then as they came: a reader of what is written here numbers them alike.
-        let starts: HashSet<u32> = units.iter().map(|(at, _)| *at).collect();
-        units.sort_by_key(|(at, _)| self.order[*at as usize]);
-        for (i, (at, track)) in units.into_iter().enumerate() {
-            let track = track as usize;
-            let top = self.order[at as usize] as usize;
-            let process = self.process_of(track);
+        for slice in 0..slices.len() {
+            let track = slices.track[slice].0 as usize;
+            let Some(kind) = tracks.kind.get(track).copied().filter(|kind| is_async(*kind)) else { continue };
+            let around = slices.parent[slice].some().and_then(|parent| unit_of.get(&parent.0)).copied();
+            let number = match around.filter(|unit| units[*unit].takes(self.trace, slice)) {
+                Some(unit) => unit,
+                None => {
+                    units.push(Unit { is_local: kind == TrackKind::AsyncProcess, ..Unit::default() });
+                    let unit = units.len() - 1;
+                    units[unit].takes(self.trace, slice);
+                    unit
+                }
+            };
+            units[number].slices.push(slice as u32);
+            unit_of.insert(slice as u32, number);
+        }
+        for (i, unit) in units.iter().enumerate() {
+            let Some(top) = unit.slices.first().map(|top| *top as usize) else { continue };
+            let process = self.process_of(slices.track[top].0 as usize);
             let identity = Identity {
                 id: i as u64 + 1,
-                local: self.trace.tracks.kind[track] == TrackKind::AsyncProcess,
+                local: unit.is_local,
                 pid: self.pid(process),
                 tid: self.main_tid(process),
                 // The category is part of the identity, so it has to be the same in all events.
-                category: self.text(self.trace.slices.category[top]),
+                category: self.text(slices.category[top]),
             };
-            let rest = &self.order[at as usize..self.starts[track + 1] as usize];
-            let len = (at + 1..self.starts[track + 1]).take_while(|at| !starts.contains(at)).count();
-            self.write_identity(&rest[..=len], &identity, bound, w);
+            self.write_identity(&unit.slices, &identity, bound, w);
         }
     }
 
@@ -543,18 +534,20 @@ impl<'a> Layout<'a> {
         w: &mut Writer<'_>,
     ) {
         let slices = &self.trace.slices;
-        let mut open: Vec<usize> = Vec::new();
+        // Of those that end at one time, the last to start comes first.
+        let mut open: BinaryHeap<(Reverse<i64>, u32)> = BinaryHeap::new();
         let end = |slice: usize, w: &mut Writer<'_>| {
             self.open_async(slice, "e", slices.ts[slice].saturating_add(slices.dur.get(slice)), identity, w);
             self.write_end_args(slice, w);
             w.close();
         };
         for slice in unit.iter().map(|slice| *slice as usize) {
-            // What is not below this slice has ended by now, even if it ends at this very time.
-            while let Some(last) =
-                open.last().copied().filter(|last| slices.depth.get(*last) >= slices.depth.get(slice))
+            // What this slice does not lie in has ended by now, even if it ends at this very time.
+            while let Some((Reverse(at), last)) = open.peek().copied()
+                && at <= slices.ts[slice]
+                && !(at == slices.ts[slice] && self.lies_in(slice, last))
             {
-                end(last, w);
+                end(last as usize, w);
                 open.pop();
             }
             let instant = matches!(slices.kind[slice], SliceKind::AsyncInstant | SliceKind::Instant);
@@ -563,13 +556,23 @@ impl<'a> Layout<'a> {
             self.write_bound(slice, bound, w);
             self.write_begin_args(slice, w);
             w.close();
-            if !instant && slices.dur.get(slice) != UNFINISHED {
-                open.push(slice);
+            let dur = slices.dur.get(slice);
+            if !instant && dur != UNFINISHED {
+                open.push((Reverse(slices.ts[slice].saturating_add(dur)), slice as u32));
             }
         }
-        while let Some(last) = open.pop() {
-            end(last, w);
+        while let Some((_, last)) = open.pop() {
+            end(last as usize, w);
         }
+    }
+
+    /// Whether `outer` is the parent of `slice`, or of one that it lies in.
+    fn lies_in(&self, slice: usize, outer: u32) -> bool {
+        let mut around = self.trace.slices.parent[slice].some();
+        while let Some(parent) = around.filter(|parent| parent.0 > outer) {
+            around = self.trace.slices.parent[parent.0 as usize].some();
+        }
+        around.is_some_and(|parent| parent.0 == outer)
     }
 
     fn open_async(&self, slice: usize, phase: &str, ts: i64, identity: &Identity<'_>, w: &mut Writer<'_>) {
@@ -715,9 +718,12 @@ impl<'a> Layout<'a> {
                 end.place = place as u32;
             }
             let index = *slice as usize;
-            let Some(parent) = slices.parent[index].some().and_then(|parent| ends.get_mut(&parent.0)) else {
-                continue;
-            };
+            // Readers look at one tid at a time, and each lane has its own.
+            let mut around = slices.parent[index].some();
+            while let Some(parent) = around.filter(|it| slices.track[it.0 as usize] != slices.track[index]) {
+                around = slices.parent[parent.0 as usize].some();
+            }
+            let Some(parent) = around.and_then(|parent| ends.get_mut(&parent.0)) else { continue };
             if slices.ts[index] > parent.bind {
                 parent.settled = true;
             } else if !parent.settled {
@@ -832,6 +838,44 @@ impl Marks {
     }
 }
 
+/// Asynchronous slices that are written under one id.
+#[derive(Default)]
+struct Unit {
+    slices: Vec<u32>,
+    is_local: bool,
+    /// The first slice has no name.
+    is_unnamed: bool,
+    /// By name: ends of the slices that are open, innermost last.
+    open: HashMap<StringId, Vec<i64>>,
+}
+
+impl Unit {
+    /// Whether an end finds its begin by the name if the next slice is added: of two of one name the inner one ends first.
+    fn takes(&mut self, trace: &Trace, slice: usize) -> bool {
+        let slices = &trace.slices;
+        let (ts, end) = match slices.dur.get(slice) {
+            UNFINISHED => (slices.ts[slice], i64::MAX),
+            dur => (slices.ts[slice], slices.ts[slice].saturating_add(dur)),
+        };
+        // The end of a slice without a name fits any begin, so with those all have to nest.
+        let name = slices.name[slice];
+        let is_new = self.slices.is_empty();
+        self.is_unnamed |= is_new && name == StringId::EMPTY;
+        if name == StringId::EMPTY && !self.is_unnamed {
+            return false;
+        }
+        let open = self.open.entry(if self.is_unnamed { StringId::EMPTY } else { name }).or_default();
+        while open.pop_if(|end| *end < ts || (*end == ts && *end != i64::MAX)).is_some() {}
+        let fits = open.last().is_none_or(|around| *around >= end);
+        if fits
+            && matches!(slices.kind[slice], SliceKind::Async | SliceKind::LegacyAsync | SliceKind::LegacyStep)
+        {
+            open.push(end);
+        }
+        fits
+    }
+}
+
 /// What the events of one asynchronous identity have in common.
 struct Identity<'a> {
     id: u64,
@@ -845,20 +889,28 @@ struct Identity<'a> {
 /// Most series in one counter event; the rest goes to another one.
 const MAX_SERIES: usize = 256;
 
-/// Slices written as begin and end whose direct children end after them.
+/// Slices written as begin and end that others on their track, which start inside, outlast.
 fn outlived(trace: &Trace) -> HashSet<u32> {
     let slices = &trace.slices;
-    let end = |slice: usize| match slices.dur.get(slice) {
-        UNFINISHED => None,
-        dur => Some(slices.ts[slice].saturating_add(dur)),
-    };
-    (0..slices.len())
-        .filter_map(|slice| {
-            let parent = slices.parent[slice].some()?;
-            let outlives = end(slice)? > end(parent.0 as usize)?;
-            (outlives && slices.kind[parent.0 as usize] == SliceKind::BeginEnd).then_some(parent.0)
-        })
-        .collect()
+    let mut found = HashSet::default();
+    // By track: slices and their ends. What has been outlasted once is not looked at again.
+    let mut open: Vec<Vec<(u32, i64)>> = vec![Vec::new(); trace.tracks.len()];
+    for slice in 0..slices.len() {
+        let Some(open) = open.get_mut(slices.track[slice].0 as usize) else { continue };
+        let ts = slices.ts[slice];
+        while open.pop_if(|(_, end)| *end <= ts).is_some() {}
+        let end = match slices.dur.get(slice) {
+            UNFINISHED => i64::MAX,
+            dur => ts.saturating_add(dur),
+        };
+        while let Some((around, _)) = open.pop_if(|(_, around)| *around < end && end != i64::MAX) {
+            if slices.kind[around as usize] == SliceKind::BeginEnd {
+                found.insert(around);
+            }
+        }
+        open.push((slice as u32, end));
+    }
+    found
 }
 
 /// Slice numbers by track, each track in order of writing.

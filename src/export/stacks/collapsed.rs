@@ -4,7 +4,7 @@
 //! self times of slices in nanoseconds, and samples with the weights of the file.
 //! Semicolons in names become colons, as they part frames; control characters become visible.
 
-use super::{ByTrack, Out, Step, file_prefix, has_samples, has_thread_slices, walk};
+use super::{ByTrack, Out, file_prefix, has_samples, has_thread_slices};
 use super::{place_name, profile_name, thread_path};
 use crate::analysis::timeline::shown;
 use crate::base::hash::HashMap;
@@ -13,6 +13,7 @@ use crate::base::text::push_visible;
 use crate::export::{ExporterInfo, Input, LeftOut};
 use crate::trace::Trace;
 use crate::trace::samples::StackId;
+use crate::trace::slices::Class;
 use crate::trace::tracks::TrackKind;
 use std::io::{self, Write};
 
@@ -131,6 +132,8 @@ fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
         let by_track = ByTrack::new(trace);
         let prefix = file_prefix(input.run, trace);
         let mut names: HashMap<StringId, u32> = HashMap::default();
+        // By slice.
+        let mut nodes = vec![u32::MAX; trace.slices.len()];
         for track in 0..trace.tracks.len() {
             let is_of_thread =
                 matches!(trace.tracks.kind[track], TrackKind::Thread | TrackKind::ThreadOverflow);
@@ -138,24 +141,22 @@ fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
             if !by_track.takes_time(trace, track) {
                 continue;
             }
-            let mut open = vec![tree.root(&format!("{prefix}{}", thread_path(trace, thread.0 as usize)))];
-            walk(trace, by_track.of(track), |step| {
-                match step {
-                    Step::Open(slice) => {
-                        let id = trace.slices.name[slice];
-                        let text = || shown(trace.strings.get_opt(id));
-                        let name = *names.entry(id).or_insert_with(|| tree.name(text()));
-                        let node = tree.node(open.last().copied().unwrap_or(u32::MAX), name);
-                        self_ns.resize(tree.nodes.len(), 0);
-                        let sum = &mut self_ns[node as usize];
-                        *sum = sum.saturating_add(trace.slices.self_ns.get(slice));
-                        open.push(node);
-                    }
-                    Step::Close { .. } => drop(open.pop()),
-                    Step::Alone { .. } => {}
+            let root = tree.root(&format!("{prefix}{}", thread_path(trace, thread.0 as usize)));
+            for slice in by_track.of(track).iter().map(|slice| *slice as usize) {
+                if Class::of(trace.slices.kind[slice]) == Class::Instant {
+                    continue;
                 }
-                Ok(())
-            })?;
+                let id = trace.slices.name[slice];
+                let text = || shown(trace.strings.get_opt(id));
+                let name = *names.entry(id).or_insert_with(|| tree.name(text()));
+                // A parent comes before its children.
+                let around = by_track.timed_parent(trace, slice).filter(|parent| (*parent as usize) < slice);
+                let node = tree.node(around.map_or(root, |parent| nodes[parent as usize]), name);
+                nodes[slice] = node;
+                self_ns.resize(tree.nodes.len(), 0);
+                let sum = &mut self_ns[node as usize];
+                *sum = sum.saturating_add(trace.slices.self_ns.get(slice));
+            }
         }
     }
     let mut out = Out::new(out);

@@ -237,30 +237,26 @@ fn entries(run: &Run, trace: &Trace, number: usize, by_track: &ByTrack) -> Vec<E
     let mut of_process: HashMap<Option<usize>, usize> = HashMap::default();
     for track in (0..tracks.len()).filter(|track| !by_track.of(*track).is_empty()) {
         let process = process_of(track);
-        let mut add = |name: String, tid: String, track: Option<usize>| {
+        let mut add = |name: String, tid: String| {
             let (process_name, pid) = (process_name(process), pid(run, number, process));
             let marker_tracks = Vec::new();
-            let entry = Entry { name, process_name, pid, tid, is_main: false, track, marker_tracks };
+            let entry = Entry { name, process_name, pid, tid, is_main: false, track: None, marker_tracks };
             entries.push((process, entry));
             entries.len() - 1
         };
         match (tracks.kind[track], tracks.thread[track]) {
-            (TrackKind::ThreadOverflow, Some(thread)) => {
-                let name = format!("{} (overlapping)", thread_label(trace, thread.0 as usize));
-                add(name, format!("{}-{track}", thread.0), Some(track));
-            }
             (kind, Some(thread)) => {
-                let entry = *of_thread.entry(thread.0).or_insert_with(|| {
-                    add(thread_label(trace, thread.0 as usize), thread.0.to_string(), None)
-                });
+                let entry = *of_thread
+                    .entry(thread.0)
+                    .or_insert_with(|| add(thread_label(trace, thread.0 as usize), thread.0.to_string()));
                 match kind {
-                    TrackKind::Thread => entries[entry].1.track = Some(track),
+                    TrackKind::Thread | TrackKind::ThreadOverflow => entries[entry].1.track = Some(track),
                     _ => entries[entry].1.marker_tracks.push(track),
                 }
             }
             (_, None) => {
                 let entry = *of_process.entry(process).or_insert_with(|| {
-                    add("asynchronous and process-wide".to_string(), format!("async-{track}"), None)
+                    add("asynchronous and process-wide".to_string(), format!("async-{track}"))
                 });
                 entries[entry].1.marker_tracks.push(track);
             }
@@ -381,17 +377,24 @@ fn write_thread(
         out.raw(name);
         out.raw("\":[");
         n_samples = 0;
-        let slices = entry.track.map(|track| by_track.of(track)).unwrap_or_default();
-        for_each_sample(trace, slices, origin, &mut stacks, known, shared, &mut |stack, start, len| {
-            out.raw(if n_samples > 0 { "," } else { "" });
-            n_samples += 1;
-            match name {
-                "stack" => integer_or_null(stack, out),
-                "time" => out.millis(start.saturating_sub(origin)),
-                _ => out.millis(len),
-            }
-            out.pass_on()
-        })?;
+        for_each_sample(
+            trace,
+            (by_track, entry.track),
+            origin,
+            &mut stacks,
+            known,
+            shared,
+            &mut |stack, start, len| {
+                out.raw(if n_samples > 0 { "," } else { "" });
+                n_samples += 1;
+                match name {
+                    "stack" => integer_or_null(stack, out),
+                    "time" => out.millis(start.saturating_sub(origin)),
+                    _ => out.millis(len),
+                }
+                out.pass_on()
+            },
+        )?;
         out.raw("],");
     }
     length(n_samples, out);
@@ -406,7 +409,7 @@ fn write_thread(
 /// Tells of all samples in order of time: stack, start, length in nanoseconds.
 fn for_each_sample(
     trace: &Trace,
-    slices: &[u32],
+    (by_track, track): (&ByTrack, Option<usize>),
     origin: i64,
     stacks: &mut Stacks,
     known: &mut Known,
@@ -417,9 +420,10 @@ fn for_each_sample(
     let mut last = origin;
     // Nothing runs from here on.
     let mut idle_from = Some(origin);
-    walk(trace, slices, |step| match step {
-        Step::Open(slice) => {
-            if let Some(from) = idle_from.take().filter(|from| *from < trace.slices.ts[slice]) {
+    let Some(track) = track else { return Ok(()) };
+    walk(trace, by_track, track, |step| match step {
+        Step::Open { slice, at } => {
+            if let Some(from) = idle_from.take().filter(|from| *from < at) {
                 see(None, from.max(last), 0)?;
             }
             let text = known.text(trace, trace.slices.name[slice], shared);
@@ -432,10 +436,10 @@ fn for_each_sample(
             last = last.max(start);
             see(open.last().copied(), last, len)
         }
-        Step::Close { end } => {
+        Step::Close { at } => {
             open.pop();
             if open.is_empty() {
-                idle_from = Some(end);
+                idle_from = Some(at);
             }
             Ok(())
         }

@@ -1,12 +1,13 @@
 //! What a trace says of stacks, for tools that draw flame graphs: collapsed stacks, speedscope, Firefox Profiler.
 //!
-//! Slices become stacks by their nesting on a track:
+//! Slices become stacks by their parents, all lanes of a thread together:
 //!
 //! ```text
 //! A [              ]     opens A, B; A;B has 5 to itself, then B closes; A goes on alone
 //!   [B  ]
 //! ```
-//! Self times are those of the reports: what no direct child covers. An unfinished slice ends with the trace.
+//! Self times are those of the reports: of overlapping slices, the one that started last runs. An unfinished slice ends with
+//! the trace.
 //! Samples keep their own stacks, and counts by place, which have none, are stacks of one frame.
 
 pub mod collapsed;
@@ -14,6 +15,7 @@ pub mod firefox;
 pub mod speedscope;
 
 use crate::analysis::timeline::{process_label, shown, thread_label};
+use crate::base::hash::HashMap;
 use crate::base::json::write::{push_f64, push_string};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::samples::{FrameId, StackId};
@@ -116,89 +118,136 @@ fn span(run: &Run) -> (i64, i64) {
     spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0, 0))
 }
 
-/// What happens on a track, in order of time.
+/// What happens on a thread or track, in order of time.
 #[derive(Clone, Copy)]
 enum Step {
-    /// A slice starts, inside those that are open.
-    Open(usize),
-    /// The innermost open slice has the time from `start` on to itself, `len` nanoseconds.
+    /// A slice starts, or goes on after one that overlaps it, inside those that are open.
+    Open { slice: usize, at: i64 },
+    /// The innermost open slice runs from `start` on, `len` nanoseconds.
     Alone { start: i64, len: i64 },
-    /// The innermost open slice ends.
-    Close { end: i64 },
+    /// The innermost open slice ends, or gives way to one that overlaps it.
+    Close { at: i64 },
 }
 
-/// A slice that is open in [`walk`].
-struct OpenSlice {
-    slice: u32,
-    end: i64,
-    /// No child covers it from here on, as far as is known.
-    alone_from: i64,
+/// The stack that is shown in [`walk`].
+struct Shown<'a, F> {
+    trace: &'a Trace,
+    by_track: &'a ByTrack,
+    /// Outermost first, and where each one is.
+    open: Vec<u32>,
+    places: HashMap<u32, usize>,
+    see: F,
 }
 
-/// Tells what happens on a track whose `slices` are in the order of their table. Instants are stepped over.
+impl<F: FnMut(Step) -> io::Result<()>> Shown<'_, F> {
+    /// Closes what is further in than the first `n` slices.
+    fn close(&mut self, n: usize, at: i64) -> io::Result<()> {
+        while self.open.len() > n
+            && let Some(slice) = self.open.pop()
+        {
+            self.places.remove(&slice);
+            (self.see)(Step::Close { at })?;
+        }
+        Ok(())
+    }
+
+    /// Makes of the stack that of `slice`.
+    fn show(&mut self, slice: u32, at: i64) -> io::Result<()> {
+        let mut missing = Vec::new();
+        let mut around = Some(slice);
+        let mut n_common = 0;
+        while let Some(slice) = around {
+            if let Some(place) = self.places.get(&slice) {
+                n_common = place + 1;
+                break;
+            }
+            missing.push(slice);
+            around = self.by_track.timed_parent(self.trace, slice as usize);
+        }
+        self.close(n_common, at)?;
+        for slice in missing.into_iter().rev() {
+            self.places.insert(slice, self.open.len());
+            self.open.push(slice);
+            (self.see)(Step::Open { slice: slice as usize, at })?;
+        }
+        Ok(())
+    }
+
+    /// `slice` runs from `start` to `end`.
+    fn run(&mut self, slice: u32, start: i64, end: i64) -> io::Result<()> {
+        if end <= start {
+            return Ok(());
+        }
+        self.show(slice, start)?;
+        (self.see)(Step::Alone { start, len: end.saturating_sub(start) })
+    }
+}
+
+/// Tells what happens on a thread or track whose slices are in the order of their table. Instants are stepped over.
 ///
-/// A child may outlast its parent, where a file rounds times: then both have the time that they have in the reports, and
-/// the last steps of the child come a little too late.
-fn walk(trace: &Trace, slices: &[u32], mut see: impl FnMut(Step) -> io::Result<()>) -> io::Result<()> {
+/// At any time the slice runs that started last and has not ended, as in the self times of the reports; around it are its
+/// parents.
+fn walk(
+    trace: &Trace,
+    by_track: &ByTrack,
+    track: usize,
+    see: impl FnMut(Step) -> io::Result<()>,
+) -> io::Result<()> {
     let table = &trace.slices;
     let end_of_trace = trace.span().map_or(0, |(_, end)| end);
-    let mut open: Vec<OpenSlice> = Vec::new();
-    let close = |closed: OpenSlice, see: &mut dyn FnMut(Step) -> io::Result<()>| {
-        let len = closed.end.saturating_sub(closed.alone_from);
-        if len > 0 {
-            see(Step::Alone { start: closed.alone_from, len })?;
+    let mut shown = Shown { trace, by_track, open: Vec::new(), places: HashMap::default(), see };
+    // Slices that have not ended, and their ends, in order of start.
+    let mut open: Vec<(u32, i64)> = Vec::new();
+    let mut now = i64::MIN;
+    let slices = by_track.of(track).iter().copied();
+    let timed = slices.filter(|slice| Class::of(table.kind[*slice as usize]) != Class::Instant);
+    for next in timed.map(Some).chain([None]) {
+        let ts = next.map_or(i64::MAX, |slice| table.ts[slice as usize]);
+        while let Some((slice, end)) = open.pop_if(|(_, end)| *end <= ts) {
+            shown.run(slice, now, end)?;
+            now = now.max(end);
         }
-        see(Step::Close { end: closed.end })
-    };
-    for slice in slices.iter().copied() {
-        let i = slice as usize;
-        if Class::of(table.kind[i]) == Class::Instant {
-            continue;
+        match open.last() {
+            Some((slice, _)) => shown.run(*slice, now, ts)?,
+            // What was open has ended by now.
+            None => shown.close(0, now)?,
         }
-        let (ts, end) = (table.ts[i], table.end(i, end_of_trace).max(table.ts[i]));
-        let parent = timed_parent(trace, i);
-        while let Some(last) = open.pop_if(|last| Some(last.slice) != parent) {
-            close(last, &mut see)?;
+        if let Some(slice) = next {
+            now = now.max(ts);
+            shown.show(slice, ts)?;
+            open.push((slice, table.end(slice as usize, end_of_trace).max(ts)));
         }
-        if let Some(around) = open.last_mut().filter(|_| table.dur.get(i) != 0) {
-            let len = ts.saturating_sub(around.alone_from);
-            if len > 0 {
-                see(Step::Alone { start: around.alone_from, len })?;
-            }
-            around.alone_from = around.alone_from.max(end.min(around.end));
-        }
-        see(Step::Open(i))?;
-        open.push(OpenSlice { slice, end, alone_from: ts });
-    }
-    while let Some(last) = open.pop() {
-        close(last, &mut see)?;
     }
     Ok(())
 }
 
-/// The innermost slice around another that is no instant.
-fn timed_parent(trace: &Trace, slice: usize) -> Option<u32> {
-    let table = &trace.slices;
-    let mut parent = table.parent[slice].some()?;
-    while Class::of(*table.kind.get(parent.0 as usize)?) == Class::Instant {
-        parent = table.parent[parent.0 as usize].some()?;
-    }
-    Some(parent.0)
-}
-
-/// Slices of each track, in the order of their table.
+/// Slices by track, in the order of their table. Those of all lanes of a thread lie together, under the first lane.
 struct ByTrack {
     order: Vec<u32>,
     /// By track: where its slices start in `order`; one more at the end.
     starts: Vec<u32>,
+    /// By track: the one under which its slices are.
+    leads: Vec<usize>,
 }
 
 impl ByTrack {
     fn new(trace: &Trace) -> ByTrack {
         let n_tracks = trace.tracks.len();
+        let mut lead_of: HashMap<ThreadId, usize> = HashMap::default();
+        let mut leads: Vec<usize> = (0..n_tracks).collect();
+        for kind in [TrackKind::Thread, TrackKind::ThreadOverflow] {
+            for track in (0..n_tracks).filter(|track| trace.tracks.kind[*track] == kind) {
+                if let Some(thread) = trace.tracks.thread[track] {
+                    leads[track] = *lead_of.entry(thread).or_insert(track);
+                }
+            }
+        }
         let mut starts = vec![0u32; n_tracks + 1];
-        let known = || trace.slices.track.iter().map(|track| track.0 as usize).enumerate();
-        for (_, track) in known().filter(|(_, track)| *track < n_tracks) {
+        let known = || {
+            let tracks = trace.slices.track.iter().enumerate();
+            tracks.filter_map(|(slice, track)| Some((slice, *leads.get(track.0 as usize)?)))
+        };
+        for (_, track) in known() {
             starts[track + 1] += 1;
         }
         for track in 1..starts.len() {
@@ -206,11 +255,11 @@ impl ByTrack {
         }
         let mut next = starts.clone();
         let mut order = vec![0u32; starts.last().copied().unwrap_or(0) as usize];
-        for (slice, track) in known().filter(|(_, track)| *track < n_tracks) {
+        for (slice, track) in known() {
             order[next[track] as usize] = slice as u32;
             next[track] += 1;
         }
-        ByTrack { order, starts }
+        ByTrack { order, starts, leads }
     }
 
     fn of(&self, track: usize) -> &[u32] {
@@ -220,6 +269,20 @@ impl ByTrack {
     /// Whether anything on the track takes time.
     fn takes_time(&self, trace: &Trace, track: usize) -> bool {
         self.of(track).iter().any(|slice| Class::of(trace.slices.kind[*slice as usize]) != Class::Instant)
+    }
+
+    fn lead(&self, trace: &Trace, slice: usize) -> Option<usize> {
+        self.leads.get(trace.slices.track[slice].0 as usize).copied()
+    }
+
+    /// The innermost slice around another that is no instant, on the same track or thread.
+    fn timed_parent(&self, trace: &Trace, slice: usize) -> Option<u32> {
+        let table = &trace.slices;
+        let mut parent = table.parent[slice].some()?;
+        while Class::of(*table.kind.get(parent.0 as usize)?) == Class::Instant {
+            parent = table.parent[parent.0 as usize].some()?;
+        }
+        (self.lead(trace, parent.0 as usize) == self.lead(trace, slice)).then_some(parent.0)
     }
 }
 
@@ -244,7 +307,6 @@ fn track_path(trace: &Trace, track: usize) -> String {
     if let Some(thread) = tracks.thread[track] {
         let path = thread_path(trace, thread.0 as usize);
         return match tracks.kind[track] {
-            TrackKind::ThreadOverflow => format!("{path} (overlapping)"),
             TrackKind::ThreadState => format!("{path} (states)"),
             _ => path,
         };

@@ -69,7 +69,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
             let mut frame = |id: StringId| {
                 *known.entry(id).or_insert_with(|| frames.get(shown(trace.strings.get_opt(id))))
             };
-            write_events(run, trace, by_track.of(track), &mut frame, &mut out)?;
+            write_events(run, trace, (&by_track, track), &mut frame, &mut out)?;
         }
         write_samples(trace, &prefix, &mut n_profiles, &mut frames, &mut out)?;
         for (number, profile) in trace.profiles.iter().enumerate() {
@@ -101,11 +101,11 @@ fn head(n_profiles: &mut u32, kind: &str, name: &str, unit: &str, out: &mut Out<
     out.raw("\",\"startValue\":0,");
 }
 
-/// One event after the other; the format takes no child that outlasts its parent, so such a one ends with it.
+/// One event after the other.
 fn write_events(
     run: &Run,
     trace: &Trace,
-    slices: &[u32],
+    (by_track, track): (&ByTrack, usize),
     frame: &mut dyn FnMut(StringId) -> u32,
     out: &mut Out<'_>,
 ) -> io::Result<()> {
@@ -113,22 +113,20 @@ fn write_events(
     out.raw("\"endValue\":");
     out.integer(end.saturating_sub(start));
     out.raw(",\"events\":[");
-    // Frames and ends of the open slices; no event is before the one ahead of it.
-    let mut open: Vec<(u32, i64)> = Vec::new();
+    // Frames of the open slices; no event is before the one ahead of it.
+    let mut open: Vec<u32> = Vec::new();
     let (mut last, mut is_first) = (start, true);
-    let end_of_trace = trace.span().map_or(0, |(_, end)| end);
-    walk(trace, slices, |step| {
+    walk(trace, by_track, track, |step| {
         let (letter, frame, at) = match step {
             Step::Alone { .. } => return Ok(()),
-            Step::Open(slice) => {
+            Step::Open { slice, at } => {
                 let frame = frame(trace.slices.name[slice]);
-                let around = open.last().map_or(i64::MAX, |(_, end)| *end);
-                open.push((frame, trace.slices.end(slice, end_of_trace).min(around)));
-                ("O", frame, trace.slices.ts[slice])
+                open.push(frame);
+                ("O", frame, at)
             }
-            Step::Close { .. } => {
-                let Some((frame, end)) = open.pop() else { return Ok(()) };
-                ("C", frame, end)
+            Step::Close { at } => {
+                let Some(frame) = open.pop() else { return Ok(()) };
+                ("C", frame, at)
             }
         };
         last = last.max(at);

@@ -298,6 +298,9 @@ fn string_entry(
     Ok(Some(StringEntry { id, text: start..text.len(), replaced: !odd.is_clean() }))
 }
 
+/// An id that no string has, as far as programs count from 0.
+const NO_STRING: u64 = u64::MAX;
+
 fn frame_entry(parser: &mut Parser<'_>, scratch: &mut Scratch) -> Result<Option<FrameEntry>, JsonError> {
     let (mut frame_id, mut path, mut func) = (None, None, None);
     let (mut line, mut end_line, mut col, mut end_col) = (None, None, None, None);
@@ -305,8 +308,8 @@ fn frame_entry(parser: &mut Parser<'_>, scratch: &mut Scratch) -> Result<Option<
     while let Some(key) = parser.next_key(&mut first)? {
         match scratch.name(key) {
             b"frame_id" => frame_id = id(scratch.value(parser)?),
-            b"path_str_id" => path = id(scratch.value(parser)?),
-            b"func_str_id" => func = id(scratch.value(parser)?),
+            b"path_str_id" => path = string_id(scratch.value(parser)?),
+            b"func_str_id" => func = string_id(scratch.value(parser)?),
             b"line" => line = integer(scratch.value(parser)?),
             b"end_line" => end_line = integer(scratch.value(parser)?),
             b"col" => col = integer(scratch.value(parser)?),
@@ -411,6 +414,12 @@ fn is_zero(value: Token<'_>) -> bool {
 #[inline]
 fn id(value: Token<'_>) -> Option<u64> {
     u64::try_from(integer(value)?).ok()
+}
+
+/// The id of a string. A negative one is that of no string, and the frame has no such name.
+#[inline]
+fn string_id(value: Token<'_>) -> Option<u64> {
+    integer(value).map(|id| u64::try_from(id).unwrap_or(NO_STRING))
 }
 
 /// An integer of at most 64 bits, signed or not, perhaps written as a float.

@@ -1,16 +1,24 @@
 //! Work that moves between threads: begin and end joined by an id.
 //!
-//! Slices of one identity form one stack. From its first begin until nothing of it is open it has a lane to itself;
-//! identities of one name that do not overlap in time share lanes.
+//! Within an identity an end belongs to the last open begin of its name, and a slice may end before others that began in it:
+//!
+//! ```text
+//! [root                          ]
+//!    [fetch_a      ]                  several futures of one task
+//!       [fetch_b                ]     on a lane of its own, its parent is root
+//! ```
+//! From its first begin until nothing of it is open an identity has its lanes to itself; identities of one name that do not
+//! overlap in time share them.
 
 use super::issues::*;
 use super::members::{as_string, find_member};
-use super::nesting::{Lane, Stack};
+use super::nesting::{Holders, OpenBegins};
 use super::pairing::{NewSlice, Walk};
 use crate::base::hash::HashMap;
 use crate::base::json::unescape_to_string;
 use crate::base::strings::StringId;
 use crate::trace::args::ArgsPlace;
+use crate::trace::event_table::EventRow;
 use crate::trace::events::{EventId, EventKey, Phase, flag};
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
 use crate::trace::tracks::{ProcessId, TrackId, TrackKind};
@@ -52,10 +60,112 @@ struct Group {
 /// Lanes that nobody uses, first made first.
 type Idle = BinaryHeap<Reverse<TrackId>>;
 
+/// Lanes of an identity in which slices may nest; see `pairing::NESTING_LANES`.
+const NESTING_LANES: usize = 32;
+
+/// What is open of an identity.
 struct Open {
     group: Group,
-    stack: Stack,
-    track: Option<TrackId>,
+    lanes: Vec<Lane>,
+    /// Lanes without nesting, by the time at which they are free.
+    flat: BinaryHeap<Reverse<(i64, TrackId)>>,
+    /// A slice stays here until its end comes in the file, so that what happens at that very time keeps the order of the file.
+    holders: Holders,
+    /// Slices by the event of their end, which has not come.
+    ends: HashMap<u32, u32>,
+    /// Slices without an end are open for good.
+    has_unfinished: bool,
+}
+
+/// A track with the slices that are open on it.
+struct Lane {
+    track: TrackId,
+    /// When each ends, and its duration; the innermost last.
+    open: Vec<(i64, i64)>,
+}
+
+/// The end of what has none.
+const NEVER: i64 = i64::MAX;
+
+impl Open {
+    /// The track for a slice from `ts` to `end`: beside the shortest one that holds it, else the first with room.
+    fn track_for(
+        &mut self,
+        (ts, end, dur): (i64, i64, i64),
+        walk: &mut Walk<'_>,
+        idle: &mut HashMap<Group, Idle>,
+    ) -> TrackId {
+        let mut best: Option<(i64, usize)> = None;
+        for (at, lane) in self.lanes.iter_mut().enumerate() {
+            while lane.open.pop_if(|(end, _)| *end <= ts).is_some() {}
+            let (around, length) = lane.open.last().copied().unwrap_or((NEVER, i64::MAX));
+            let fits = lane.open.is_empty() || (around >= end && end != NEVER);
+            if fits && best.is_none_or(|(shortest, _)| length < shortest) {
+                best = Some((length, at));
+            }
+        }
+        if let Some(lane) = best.and_then(|(_, at)| self.lanes.get_mut(at)) {
+            lane.open.push((end, dur));
+            return lane.track;
+        }
+        if self.lanes.len() < NESTING_LANES {
+            let track = take_track(walk, idle, self.group);
+            self.lanes.push(Lane { track, open: vec![(end, dur)] });
+            return track;
+        }
+        let track = match self.flat.peek() {
+            Some(Reverse((free, track))) if *free <= ts => {
+                let track = *track;
+                self.flat.pop();
+                track
+            }
+            _ => take_track(walk, idle, self.group),
+        };
+        self.flat.push(Reverse((end, track)));
+        track
+    }
+
+    /// Gives back the lanes once nothing is open any more.
+    fn release(&mut self, idle: &mut HashMap<Group, Idle>) {
+        if self.has_unfinished || !self.ends.is_empty() {
+            return;
+        }
+        let tracks = self.lanes.drain(..).map(|lane| lane.track);
+        let tracks = tracks.chain(self.flat.drain().map(|Reverse((_, track))| track));
+        idle.entry(self.group).or_default().extend(tracks.map(Reverse));
+        self.holders = Holders::default();
+    }
+}
+
+/// The end of each begin that has one.
+fn ends_of_begins(walk: &Walk<'_>, order: &[u32]) -> HashMap<u32, u32> {
+    let mut ends = HashMap::default();
+    if !walk.events.rows.phases().any(|phase| phase == Phase::AsyncEnd) {
+        return ends;
+    }
+    let mut begins: HashMap<Identity, OpenBegins> = HashMap::default();
+    for &i in order {
+        let phase = walk.events.rows.phase(i);
+        if !matches!(phase, Phase::AsyncBegin | Phase::AsyncEnd) {
+            continue;
+        }
+        let id = walk.events.id_of(i);
+        if id.key == EventKey::None || !walk.has(i, flag::HAS_PID) {
+            continue;
+        }
+        let identity = Identity::new(walk, i, id, None);
+        let name = walk.event(i).name;
+        if phase == Phase::AsyncBegin {
+            begins.entry(identity).or_default().push(i, name, identity.category);
+            continue;
+        }
+        // The category is part of the identity.
+        let name = Some(name).filter(|name| *name != StringId::EMPTY);
+        if let Some(begin) = begins.get_mut(&identity).and_then(|begins| begins.take(name, None)) {
+            ends.insert(begin, i);
+        }
+    }
+    ends
 }
 
 /// A slice of the older form, with its end already known.
@@ -70,10 +180,13 @@ pub(super) struct LegacyPart {
     end_args: ArgsPlace,
 }
 
-#[derive(Default)]
 pub(super) struct Asyncs {
+    /// By begin: the event of its end.
+    end_of: HashMap<u32, u32>,
     open: HashMap<Identity, Open>,
     idle: HashMap<Group, Idle>,
+    /// Slices without an end, in order of their start.
+    unfinished: Vec<u32>,
     /// Per session of the older form: track and slice of its whole.
     sessions: HashMap<u32, (TrackId, u32)>,
     /// Lanes of the older form by the time they are free.
@@ -88,6 +201,17 @@ fn take_track(walk: &mut Walk<'_>, idle: &mut HashMap<Group, Idle>, group: Group
 }
 
 impl Asyncs {
+    pub fn new(walk: &Walk<'_>, order: &[u32]) -> Asyncs {
+        Asyncs {
+            end_of: ends_of_begins(walk, order),
+            open: HashMap::default(),
+            idle: HashMap::default(),
+            unfinished: Vec::new(),
+            sessions: HashMap::default(),
+            legacy_lanes: HashMap::default(),
+        }
+    }
+
     /// `b`, `n` or `e`.
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
         let id = walk.events.id_of(i);
@@ -98,40 +222,58 @@ impl Asyncs {
             return walk.drop_event(i, &ASYNC_WITHOUT_PID);
         }
         let identity = Identity::new(walk, i, id, None);
-        let ts = walk.event(i).ts;
-        let phase = walk.event(i).phase;
+        let EventRow { ts, name, phase, .. } = walk.event(i);
         if phase == Phase::AsyncEnd {
-            let ended = self.open.get_mut(&identity).and_then(|open| {
-                walk.close(&mut open.stack, ts, false);
-                let slice = walk.end_slice(i, &mut open.stack);
-                release(open, &mut self.idle);
-                slice
-            });
-            if ended.is_none() {
-                walk.drop_event(i, &STRAY_ASYNC_END);
-            }
+            let open = self.open.get_mut(&identity);
+            let Some((open, slice)) = open.and_then(|open| open.ends.remove(&i).map(|slice| (open, slice)))
+            else {
+                return walk.drop_event(i, &STRAY_ASYNC_END);
+            };
+            open.holders.remove(ts, slice);
+            open.release(&mut self.idle);
             return;
         }
         let kind = if id.is_local { TrackKind::AsyncProcess } else { TrackKind::AsyncGlobal };
         let open = self.open.entry(identity).or_insert_with(|| Open {
-            group: Group { kind, process: walk.process_of(i), name: walk.event(i).name },
-            stack: Stack::default(),
-            track: None,
+            group: Group { kind, process: walk.process_of(i), name },
+            lanes: Vec::new(),
+            flat: BinaryHeap::new(),
+            holders: Holders::default(),
+            ends: HashMap::default(),
+            has_unfinished: false,
         });
         let is_instant = phase == Phase::AsyncInstant;
-        walk.close(&mut open.stack, ts, is_instant);
-        let track = match open.track {
-            Some(track) => track,
-            None => take_track(walk, &mut self.idle, open.group),
+        let ended = self.end_of.remove(&i);
+        let (dur, end) = match ended.map(|event| walk.event(event).ts) {
+            _ if is_instant => (0, ts),
+            Some(end) => (end.saturating_sub(ts).max(0), end.max(ts)),
+            None => (UNFINISHED, NEVER),
         };
-        open.track = Some(track);
-        let mut lane = Lane { track, stack: std::mem::take(&mut open.stack) };
-        let slice = if is_instant {
-            walk.stack_slice(i, &mut lane, 0, SliceKind::AsyncInstant)
-        } else {
-            walk.stack_slice(i, &mut lane, UNFINISHED, SliceKind::Async)
-        };
-        open.stack = lane.stack;
+        open.holders.retire(ts.saturating_sub(1), false);
+        // One without an end is drawn further than what it began in.
+        let parent = open.holders.around(if dur == UNFINISHED { ts } else { end });
+        let parent = parent.map_or(SliceId::NONE, |(slice, _)| SliceId(slice));
+        let length = if dur == UNFINISHED { i64::MAX } else { dur };
+        let track = open.track_for((ts, end, length), walk, &mut self.idle);
+        let depth = parent.some().map_or(0, |parent| walk.trace().slices.depth.get(parent.0 as usize) + 1);
+        let kind = if is_instant { SliceKind::AsyncInstant } else { SliceKind::Async };
+        let slice = walk.push_slice(i, NewSlice { ts, dur, name, kind, track, depth, parent });
+        if !is_instant {
+            open.holders.add(slice, end, length);
+            match ended {
+                Some(event) => {
+                    open.ends.insert(event, slice);
+                    let args = walk.place(event).args();
+                    if !args.is_none() {
+                        walk.trace().slices.end_args.push((SliceId(slice), args));
+                    }
+                }
+                None => {
+                    open.has_unfinished = true;
+                    self.unfinished.push(slice);
+                }
+            }
+        }
         walk.bind(i, slice);
     }
 
@@ -171,19 +313,8 @@ impl Asyncs {
     }
 
     /// Slices without an end, in order of their start.
-    pub fn unfinished(&self) -> Vec<u32> {
-        let mut slices: Vec<u32> = self.open.values().flat_map(|open| open.stack.open_slices()).collect();
-        slices.sort_unstable();
-        slices
-    }
-}
-
-/// Gives back the lane of an identity of which nothing is open any more.
-fn release(open: &mut Open, idle: &mut HashMap<Group, Idle>) {
-    if open.stack.is_empty()
-        && let Some(track) = open.track.take()
-    {
-        idle.entry(open.group).or_default().push(Reverse(track));
+    pub fn unfinished(&self) -> &[u32] {
+        &self.unfinished
     }
 }
 

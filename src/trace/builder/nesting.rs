@@ -9,9 +9,10 @@
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
-use crate::trace::slices::{SliceTable, UNFINISHED};
-use crate::trace::tracks::TrackId;
-use std::collections::BinaryHeap;
+use crate::trace::narrow::Depths;
+use crate::trace::slices::{SliceId, SliceTable, UNFINISHED};
+use crate::trace::tracks::{TrackId, TrackKind};
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// A slice on a stack.
 #[derive(Clone, Copy)]
@@ -45,6 +46,80 @@ impl OpenIndex {
             self.by_key.entry(key).or_default().push((position, entry.slice));
         }
     }
+}
+
+/// Begins whose ends have not come yet. Unlike a [`Stack`], it knows no nesting: an end takes the begin that it fits.
+#[derive(Default)]
+pub struct OpenBegins {
+    entries: Vec<Entry>,
+    n_taken: usize,
+    index: Option<OpenIndex>,
+}
+
+impl OpenBegins {
+    /// Adds event `i`.
+    pub fn push(&mut self, i: u32, name: StringId, category: StringId) {
+        let entry = Entry { slice: i, start: 0, end: 0, open: true, name, category };
+        if let Some(index) = &mut self.index {
+            index.add(self.entries.len() as u32, &entry);
+        }
+        self.entries.push(entry);
+    }
+
+    /// Takes out the begin that came last of those that fit, and gives its event. `None` for a name or category fits any.
+    pub fn take(&mut self, name: Option<StringId>, category: Option<StringId>) -> Option<u32> {
+        let position = find_open(&self.entries, &mut self.index, name, category)?;
+        let entry = self.entries.get_mut(position)?;
+        entry.open = false;
+        let event = entry.slice;
+        self.n_taken += 1;
+        while self.entries.pop_if(|entry| !entry.open).is_some() {
+            self.n_taken -= 1;
+        }
+        if self.n_taken > PLAIN_SEARCH && self.n_taken * 2 > self.entries.len() {
+            self.entries.retain(|entry| entry.open);
+            self.n_taken = 0;
+            self.index = None;
+        }
+        Some(event)
+    }
+}
+
+/// Place of the innermost open entry that fits. `None` for a name or category fits any.
+fn find_open(
+    entries: &[Entry],
+    index: &mut Option<OpenIndex>,
+    name: Option<StringId>,
+    category: Option<StringId>,
+) -> Option<usize> {
+    let fits = |entry: &Entry| {
+        entry.open
+            && name.is_none_or(|name| name == entry.name)
+            && category.is_none_or(|category| category == entry.category)
+    };
+    let searched = entries.len().min(PLAIN_SEARCH);
+    if let Some(from_top) = entries.iter().rev().take(searched).position(fits) {
+        return Some(entries.len() - 1 - from_top);
+    }
+    if searched == entries.len() {
+        return None;
+    }
+    let index = index.get_or_insert_with(|| {
+        let mut index = OpenIndex::default();
+        for (position, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.open) {
+            index.add(position as u32, entry);
+        }
+        index
+    });
+    let positions = index.by_key.get_mut(&(name, category))?;
+    while let Some((position, slice)) = positions.last() {
+        let entry = entries.get(*position as usize);
+        if entry.is_some_and(|entry| entry.open && entry.slice == *slice) {
+            return Some(*position as usize);
+        }
+        positions.pop();
+    }
+    None
 }
 
 /// The slices open on one track.
@@ -142,6 +217,12 @@ impl Stack {
         ends.find(|around| *around > ts)
     }
 
+    /// The innermost slice that ends at `end` or later, as far as is known, of those near the top.
+    pub fn around(&self, end: i64) -> Option<&Entry> {
+        let near = self.entries.iter().rev().take(PLAIN_SEARCH);
+        near.into_iter().find(|entry| entry.open || entry.end >= end)
+    }
+
     /// Adds a slice on top; without an `end` it is open.
     #[inline]
     pub fn push(&mut self, slice: u32, start: i64, end: Option<i64>, name: StringId, category: StringId) {
@@ -157,7 +238,7 @@ impl Stack {
 
     /// Ends the innermost open slice that fits, and gives it with its start. `None` for a name or category fits any.
     pub fn end(&mut self, ts: i64, name: Option<StringId>, category: Option<StringId>) -> Option<(u32, i64)> {
-        let position = self.find_open(name, category)?;
+        let position = find_open(&self.entries, &mut self.index, name, category)?;
         let is_top = position + 1 == self.entries.len();
         let entry = self.entries.get_mut(position)?;
         entry.open = false;
@@ -169,39 +250,6 @@ impl Stack {
             self.finished_late.push(position as u32);
         }
         Some(found)
-    }
-
-    fn find_open(&mut self, name: Option<StringId>, category: Option<StringId>) -> Option<usize> {
-        let fits = |entry: &Entry| {
-            entry.open
-                && name.is_none_or(|name| name == entry.name)
-                && category.is_none_or(|category| category == entry.category)
-        };
-        let searched = self.entries.len().min(PLAIN_SEARCH);
-        let found = self.entries.iter().rev().take(searched).position(fits);
-        if let Some(from_top) = found {
-            return Some(self.entries.len() - 1 - from_top);
-        }
-        if searched == self.entries.len() {
-            return None;
-        }
-        let entries = &self.entries;
-        let index = self.index.get_or_insert_with(|| {
-            let mut index = OpenIndex::default();
-            for (position, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.open) {
-                index.add(position as u32, entry);
-            }
-            index
-        });
-        let positions = index.by_key.get_mut(&(name, category))?;
-        while let Some((position, slice)) = positions.last() {
-            let entry = entries.get(*position as usize);
-            if entry.is_some_and(|entry| entry.open && entry.slice == *slice) {
-                return Some(*position as usize);
-            }
-            positions.pop();
-        }
-        None
     }
 }
 
@@ -217,27 +265,268 @@ impl Lane {
     }
 }
 
-/// Fills [`SliceTable::self_ns`]: the time of each slice that no direct child covers.
+/// Entries up to which [`Holders`] keeps a plain list: putting one in the middle moves those above it.
+const FEW_HOLDERS: usize = 256;
+
+/// Slices that may hold others, and which is the shortest of them around a stretch of time. Slices come by start.
+///
+/// ```text
+/// [A            ]          of two, the one that ends earlier and is no shorter is never the answer:
+///    [B                ]   with C, A and B go as soon as C is there, as C is shorter and ends later
+///        [C             ]
+/// ```
+/// So those that stay get shorter as they end earlier. Each slice comes and goes once, which makes `n log n` of all.
+#[derive(Default)]
+pub struct Holders {
+    /// End (nanoseconds), duration, slice. Invariant: both shrink from the first to the last.
+    few: Vec<(i64, i64, u32)>,
+    /// The same by end, once there have been more of them.
+    many: BTreeMap<i64, (i64, u32)>,
+}
+
+impl Holders {
+    /// Drops what has ended by `ts`. Slices without a duration hold others without one at the same time.
+    pub fn retire(&mut self, ts: i64, zero_length: bool) {
+        let has_ended = |end: i64, dur: i64| end < ts || (end == ts && !(zero_length && dur == 0));
+        while self.few.pop_if(|(end, dur, _)| has_ended(*end, *dur)).is_some() {}
+        while let Some((end, (dur, _))) = self.many.first_key_value()
+            && has_ended(*end, *dur)
+        {
+            self.many.pop_first();
+        }
+    }
+
+    /// Takes out a slice that ends at `end`.
+    pub fn remove(&mut self, end: i64, slice: u32) {
+        self.few.retain(|holder| holder.2 != slice);
+        if self.many.get(&end).is_some_and(|holder| holder.1 == slice) {
+            self.many.remove(&end);
+        }
+    }
+
+    /// The shortest slice that ends at `end` or later, with its end; of equally long ones the one that started last.
+    pub fn around(&self, end: i64) -> Option<(u32, i64)> {
+        if self.many.is_empty() {
+            let n = self.few.partition_point(|holder| holder.0 >= end);
+            return self.few[..n].last().map(|(end, _, slice)| (*slice, *end));
+        }
+        self.many.range(end..).next().map(|(end, (_, slice))| (*slice, *end))
+    }
+
+    /// Adds a slice that starts no earlier than those that are there.
+    pub fn add(&mut self, slice: u32, end: i64, dur: i64) {
+        if self.many.is_empty() {
+            let at = self.few.partition_point(|holder| holder.0 > end);
+            let is_shorter = |holder: Option<&(i64, i64, u32)>| holder.is_some_and(|holder| holder.1 < dur);
+            let same_end = self.few.get(at).filter(|holder| holder.0 == end);
+            if is_shorter(self.few[..at].last()) || is_shorter(same_end) {
+                return;
+            }
+            let n_beaten = self.few[at..].iter().take_while(|holder| holder.1 >= dur).count();
+            self.few.splice(at..at + n_beaten, [(end, dur, slice)]);
+            if self.few.len() > FEW_HOLDERS {
+                self.many = self.few.drain(..).map(|(end, dur, slice)| (end, (dur, slice))).collect();
+            }
+            return;
+        }
+        if self.many.range(end..).next().is_some_and(|(_, (other, _))| *other < dur) {
+            return;
+        }
+        while let Some((at, _)) = self.many.range(..=end).next_back().filter(|(_, (other, _))| *other >= dur)
+        {
+            let at = *at;
+            self.many.remove(&at);
+        }
+        self.many.insert(end, (dur, slice));
+    }
+}
+
+/// Whether slices of threads lie on such a track.
+fn is_of_thread(kind: TrackKind) -> bool {
+    matches!(kind, TrackKind::Thread | TrackKind::ThreadOverflow)
+}
+
+/// Finds parents and depths anew where slices of a thread do not nest: the parent of a slice is the shortest slice of its
+/// thread that holds it whole, whatever lane either is on. A slice may stick out of its parent by `tolerance` nanoseconds.
+///
+/// `overlapping` says of which threads that is known; those with more than one lane are looked at in any case. Slices without
+/// an end keep the parent that they have.
+pub fn find_parents(trace: &mut Trace, overlapping: &[bool], tolerance: i64) {
+    let tracks = &trace.tracks;
+    let mut n_lanes = vec![0u32; trace.threads.len()];
+    let thread_of = |track: usize| tracks.thread[track].filter(|_| is_of_thread(tracks.kind[track]));
+    for thread in (0..tracks.len()).filter_map(thread_of) {
+        if let Some(n) = n_lanes.get_mut(thread.0 as usize) {
+            *n += 1;
+        }
+    }
+    let does_overlap = |thread: usize| {
+        n_lanes.get(thread).is_some_and(|n| *n > 1) || overlapping.get(thread).copied().unwrap_or(false)
+    };
+    if !(0..n_lanes.len()).any(does_overlap) {
+        return;
+    }
+    let threads: Vec<Option<usize>> = (0..tracks.len())
+        .map(|track| thread_of(track).map(|thread| thread.0 as usize).filter(|thread| does_overlap(*thread)))
+        .collect();
+    let mut holders: HashMap<usize, Holders> = HashMap::default();
+    let slices = &mut trace.slices;
+    let mut depth = Depths::default();
+    depth.reserve_exact(slices.len());
+    for i in 0..slices.len() {
+        let Some(thread) = threads.get(slices.track[i].0 as usize).copied().flatten() else {
+            depth.push(slices.depth.get(i));
+            continue;
+        };
+        let holders = holders.entry(thread).or_default();
+        let (ts, dur) = (slices.ts[i], slices.dur.get(i));
+        holders.retire(ts, dur == 0);
+        if dur == UNFINISHED {
+            holders.add(i as u32, i64::MAX, i64::MAX);
+        } else {
+            let end = ts.saturating_add(dur);
+            let parent = holders.around(end.saturating_sub(tolerance).max(ts));
+            slices.parent[i] = parent.map_or(SliceId::NONE, |(parent, _)| SliceId(parent));
+            // What outlasts its parent by no more than rounding does not count as open then.
+            holders.add(i as u32, parent.map_or(end, |(_, around)| end.min(around)), dur);
+        }
+        let parent = slices.parent[i].some().filter(|parent| (parent.0 as usize) < i);
+        depth.push(parent.map_or(0, |parent| depth.get(parent.0 as usize) + 1));
+    }
+    slices.depth = depth;
+}
+
+/// What one thread does, slice by slice: at any time the slice that was started last and has not ended runs.
+#[derive(Default)]
+struct Sweep {
+    /// Slices and their ends, in order of start.
+    open: Vec<(u32, u64)>,
+    /// Time up to which all is shared out.
+    now: u64,
+}
+
+impl Sweep {
+    /// Shares out the time up to `ts`.
+    #[inline]
+    fn advance(&mut self, ts: u64, self_ns: &mut [i64]) {
+        let mut add = |slice: u32, ns: u64| {
+            let sum = &mut self_ns[slice as usize];
+            *sum = sum.saturating_add_unsigned(ns);
+        };
+        while let Some((slice, end)) = self.open.pop_if(|(_, end)| *end <= ts) {
+            if end > self.now {
+                add(slice, end - self.now);
+                self.now = end;
+            }
+        }
+        if let Some((slice, _)) = self.open.last() {
+            add(*slice, ts.saturating_sub(self.now));
+        }
+        self.now = self.now.max(ts);
+    }
+}
+
+/// Fills [`SliceTable::self_ns`].
+///
+/// A thread does one thing at a time, so its self times add up to the time in which anything is open on it:
+///
+/// ```text
+/// [A       ]            1 2 3 4 5 6 7 8 9
+///      [B          ]    A A A B B B B B B    what was started last runs, also where slices overlap
+/// ```
+/// Where slices nest, this is the time that no child covers; and that is what asynchronous slices have to themselves, of which
+/// several do run at once.
 pub fn compute_self_times(trace: &mut Trace) {
     let end_of_trace = trace.span().map_or(0, |(_, end)| end);
+    let tracks = &trace.tracks;
+    let threads: Vec<u32> = (0..tracks.len())
+        .map(|track| match tracks.thread[track] {
+            Some(thread) if is_of_thread(tracks.kind[track]) => thread.0,
+            _ => u32::MAX,
+        })
+        .collect();
+    let n_threads = threads.iter().filter(|thread| **thread != u32::MAX).map(|thread| thread + 1).max();
+    let mut sweeps: Vec<Sweep> = Vec::new();
+    sweeps.resize_with(n_threads.unwrap_or(0) as usize, Sweep::default);
     let slices = &mut trace.slices;
     let n = slices.len();
-    let length = |i: usize| match slices.dur.get(i) {
-        UNFINISHED => end_of_trace.saturating_sub(slices.ts[i]).max(0),
-        dur => dur,
-    };
-    let mut self_ns: Vec<i64> = (0..n).map(length).collect();
-    // Children have greater numbers, so all of them have been taken off by the time their parent comes.
-    for i in (0..n).rev() {
-        self_ns[i] = self_ns[i].max(0);
-        let Some(parent) = slices.parent[i].some() else { continue };
-        let parent = parent.0 as usize;
-        if slices.dur.get(i) == 0 || parent >= i {
+    // From the first start on, so that no end is beyond what a number holds.
+    let first = slices.ts.first().copied().unwrap_or(0);
+    let mut self_ns = vec![0i64; n];
+    // By parent: up to where children cover it. Made where it is needed first.
+    let mut covered: Vec<i64> = Vec::new();
+    for i in 0..n {
+        let (ts, dur) = (slices.ts[i], slices.length(i, end_of_trace));
+        if dur <= 0 {
             continue;
         }
-        let start = slices.ts[i].max(slices.ts[parent]);
+        let thread = threads.get(slices.track[i].0 as usize).copied().unwrap_or(u32::MAX);
+        if let Some(sweep) = sweeps.get_mut(thread as usize) {
+            let start = ts.wrapping_sub(first) as u64;
+            sweep.advance(start, &mut self_ns);
+            sweep.open.push((i as u32, start.saturating_add(dur as u64)));
+            continue;
+        }
+        self_ns[i] = dur;
+        let Some(parent) = slices.parent[i].some().filter(|parent| (parent.0 as usize) < i) else { continue };
+        let parent = parent.0 as usize;
+        if covered.is_empty() {
+            covered.resize(n, i64::MIN);
+        }
+        let start = ts.max(slices.ts[parent]).max(covered[parent]);
         let end = slices.end(i, end_of_trace).min(slices.end(parent, end_of_trace));
-        self_ns[parent] = self_ns[parent].saturating_sub(end.saturating_sub(start).max(0));
+        self_ns[parent] = self_ns[parent].saturating_sub(end.saturating_sub(start).max(0)).max(0);
+        covered[parent] = covered[parent].max(end);
+    }
+    for sweep in &mut sweeps {
+        sweep.advance(u64::MAX, &mut self_ns);
     }
     slices.self_ns = self_ns.into_iter().collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The shortest slice around each, found by looking at all of them.
+    fn slowly(slices: &[(i64, i64)]) -> Vec<Option<usize>> {
+        let holds = |(start, dur): (i64, i64), (ts, len): (i64, i64)| {
+            let end = start + dur;
+            let reaches = end > ts || (end == ts && dur == 0 && len == 0);
+            start <= ts && reaches && end >= ts + len
+        };
+        let around = |i: usize| {
+            let before = (0..i).filter(|j| holds(slices[*j], slices[i]));
+            before.min_by_key(|j| (slices[*j].1, std::cmp::Reverse(*j)))
+        };
+        (0..slices.len()).map(around).collect()
+    }
+
+    fn check(mut slices: Vec<(i64, i64)>) {
+        slices.sort_by_key(|(start, dur)| (*start, std::cmp::Reverse(*dur)));
+        let mut holders = Holders::default();
+        for (i, parent) in slowly(&slices).into_iter().enumerate() {
+            let (ts, dur) = slices[i];
+            holders.retire(ts, dur == 0);
+            let found = holders.around(ts + dur).map(|(slice, _)| slice as usize);
+            assert_eq!(found, parent, "slice {i} of {slices:?}");
+            holders.add(i as u32, ts + dur, dur);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_shortest_slice_around_is_the_parent(slices in prop::collection::vec((0..40_i64, 0..20_i64), 0..60)) {
+            check(slices);
+        }
+    }
+
+    #[test]
+    fn many_open_slices_give_the_same_parents() {
+        // Each ends later than the one before and is longer, so all of them stay.
+        let mut slices: Vec<(i64, i64)> = (0..600).map(|i| (i, 2000 + 3 * i)).collect();
+        slices.extend((0..600).map(|i| (700 + i, (i * 37) % 3000)));
+        check(slices);
+    }
 }

@@ -1,19 +1,28 @@
 //! The order in which events are put together.
 
+use super::Ways;
+use super::nesting::OpenBegins;
+use crate::base::hash::{HashMap, HashSet};
+use crate::base::strings::StringId;
 use crate::trace::event_table::{EventRows, EventTable};
 use crate::trace::events::Phase;
+use crate::trace::tracks::ThreadId;
 
-/// Indexes of all events by time; at equal times first the ends, then complete slices with a length from long to
-/// short, then the rest; ties keep file order. So a parent comes before its child wherever it stands in the file.
+/// Indexes of all events by time; at equal times first the ends of slices that began earlier, then complete slices with a
+/// length from long to short, then the rest; ties keep file order. So a parent comes before its child wherever it stands in
+/// the file, and a slice that ends when it begins takes nothing from the one around it.
 ///
 /// Of complete slices whose lengths differ by no more than `tolerance` (nanoseconds), the one that comes first in the file
 /// is taken for the parent.
-pub fn processing_order(events: &EventTable, tolerance: i64) -> Vec<u32> {
+pub fn processing_order(events: &EventTable, tolerance: i64, ways: Ways) -> Vec<u32> {
     let mut order = order_of_time(events);
     let rows = &events.rows;
-    let rank = |index: u32| {
+    // Ends of slices that begin at the same time.
+    let mut own_ends: HashSet<u32> = HashSet::default();
+    let rank = |index: u32, own_ends: &HashSet<u32>| {
         let row = rows.get(index);
         match row.phase {
+            Phase::End if own_ends.contains(&index) => (2, 0),
             Phase::End => (0, 0),
             Phase::Complete if row.dur > 0 => (1, i64::MAX - row.dur),
             _ => (2, 0),
@@ -25,7 +34,9 @@ pub fn processing_order(events: &EventTable, tolerance: i64) -> Vec<u32> {
         let n = order[start..].iter().take_while(|index| rows.ts[**index as usize] == ts).count();
         if n > 1 {
             let order = &mut order[start..start + n];
-            order.sort_by_key(|index| rank(*index));
+            own_ends.clear();
+            find_own_ends(order, events, ways, &mut own_ends);
+            order.sort_by_key(|index| rank(*index, &own_ends));
             if tolerance > 0 {
                 put_first_in_file_first(order, rows, tolerance);
             }
@@ -33,6 +44,36 @@ pub fn processing_order(events: &EventTable, tolerance: i64) -> Vec<u32> {
         start += n;
     }
     order
+}
+
+/// Finds the ends in `order`, events of one time in the order of the file, whose begins stand before them there.
+fn find_own_ends(order: &[u32], events: &EventTable, ways: Ways, own_ends: &mut HashSet<u32>) {
+    let rows = &events.rows;
+    let phase = |index: &u32| rows.phase(*index);
+    let Some(first) = order.iter().position(|index| phase(index) == Phase::Begin) else { return };
+    if !order[first..].iter().any(|index| phase(index) == Phase::End) {
+        return;
+    }
+    let mut begins: HashMap<ThreadId, OpenBegins> = HashMap::default();
+    for index in &order[first..] {
+        let phase = phase(index);
+        if !matches!(phase, Phase::Begin | Phase::End) {
+            continue;
+        }
+        let (row, category) = (rows.get(*index), events.places.get(*index).category);
+        if phase == Phase::Begin {
+            begins.entry(row.thread).or_default().push(*index, row.name, category);
+        } else if let Some(begins) = begins.get_mut(&row.thread) {
+            let name = Some(row.name).filter(|name| *name != StringId::EMPTY);
+            let begin = match ways {
+                Ways::Format => begins.take(name, category.some()),
+                Ways::Kineto => begins.take(None, None),
+            };
+            if begin.is_some() {
+                own_ends.insert(*index);
+            }
+        }
+    }
 }
 
 /// How far the one before on the same thread is looked for among slices that start at the same time.
@@ -117,7 +158,7 @@ mod tests {
             (&[i64::MAX, 0, i64::MIN, 0], &[2, 1, 3, 0]),
         ];
         for (times, order) in cases {
-            assert_eq!(processing_order(&table(times), 0), order);
+            assert_eq!(processing_order(&table(times), 0, Ways::Format), order);
         }
     }
 }

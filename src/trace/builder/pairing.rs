@@ -4,7 +4,7 @@ use super::asyncs::{Asyncs, legacy_parts};
 use super::counters::Counters;
 use super::flows::Flows;
 use super::issues::*;
-use super::nesting::{Entry, Lane, Stack};
+use super::nesting::{Entry, Lane, Stack, find_parents};
 use super::order::processing_order;
 use super::samples::Sampler;
 use super::{TraceBuilder, Ways, metadata};
@@ -38,6 +38,8 @@ struct ThreadLanes {
     /// Lanes without nesting, by the time at which they are free.
     flat: BinaryHeap<Reverse<(i64, TrackId)>>,
     states: Option<TrackId>,
+    /// A slice ended while others that it may not hold were open in it.
+    has_late_end: bool,
 }
 
 /// The walk's state, and what events of every kind need of it.
@@ -64,6 +66,7 @@ pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
     let slices = &mut builder.trace.slices;
     slices.name = made_of.names(&events.rows.name);
     slices.ts = made_of.times(&events.rows.ts);
+    find_parents(&mut builder.trace, &made_of.overlapping, made_of.tolerance);
     put_places(builder, &events.places, &made_of);
 }
 
@@ -78,6 +81,7 @@ pub(super) fn pair_up(builder: &mut TraceBuilder, events: EventTable) {
     drop(names);
     slices.ts = made_of.times(&times);
     drop(times);
+    find_parents(&mut builder.trace, &made_of.overlapping, made_of.tolerance);
     put_places(builder, &places, &made_of);
 }
 
@@ -88,6 +92,10 @@ struct MadeOf {
     event: Vec<u32>,
     /// Slices that do not start with their event, or are not named after it, in order.
     other: Vec<(u32, i64, StringId)>,
+    /// By thread: whether slices of its own track may not nest.
+    overlapping: Vec<bool>,
+    /// Nanoseconds by which a slice may outlast the one around it.
+    tolerance: i64,
 }
 
 impl MadeOf {
@@ -131,14 +139,18 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable) -> MadeOf {
     let tolerance = builder.tolerance.unwrap_or_else(|| {
         tolerance_of(builder.ways, || events.rows.iter().any(|row| has_decimals(row.phase, row.ts, row.dur)))
     });
-    let order = processing_order(events, tolerance);
+    let order = processing_order(events, tolerance, builder.ways);
     reserve(builder, events);
     let mut walk = Walk {
         events,
         threads: Vec::new(),
         process_instants: HashMap::default(),
         global_instants: None,
-        made_of: MadeOf { event: Vec::with_capacity(builder.trace.slices.dur.capacity()), other: Vec::new() },
+        made_of: MadeOf {
+            event: Vec::with_capacity(builder.trace.slices.dur.capacity()),
+            tolerance,
+            ..MadeOf::default()
+        },
         cut: Vec::new(),
         tolerance,
         has_pending_thread_time: false,
@@ -146,7 +158,7 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable) -> MadeOf {
         builder,
     };
     walk.threads.resize_with(walk.builder.trace.threads.len(), ThreadLanes::default);
-    let mut asyncs = Asyncs::default();
+    let mut asyncs = Asyncs::new(&walk, &order);
     let mut counters = Counters::default();
     let mut sampler = Sampler::default();
     let legacy = legacy_parts(&mut walk, &order);
@@ -211,6 +223,15 @@ fn reserve(builder: &mut TraceBuilder, events: &EventTable) {
     slices.kind.reserve_exact(n);
     slices.depth.reserve_exact(n);
     slices.parent.reserve_exact(n);
+}
+
+/// Whether of two slices around another one the first holds it more closely: it is shorter or, where an end is not known yet,
+/// started later.
+fn is_closer(this: &Entry, other: &Entry) -> bool {
+    if this.open || other.open {
+        return this.start > other.start;
+    }
+    this.end.saturating_sub(this.start) < other.end.saturating_sub(other.start)
 }
 
 /// A slice before it has a number.
@@ -431,10 +452,14 @@ impl<'a> Walk<'a> {
         let end = ts.saturating_add(dur);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, dur == 0);
-        let slice = if !lane.stack.sticks_out(ts, end, self.tolerance) {
+        let fits = !lane.stack.sticks_out(ts, end, self.tolerance);
+        if !fits {
+            self.note(i, &OVERLAP);
+        }
+        let has_one_lane = self.threads[thread.0 as usize].overflow.is_empty();
+        let slice = if fits && (has_one_lane || !self.belongs_beside(thread, &lane, ts, end, dur)) {
             self.stack_slice(i, &mut lane, dur, SliceKind::Complete)
         } else {
-            self.note(i, &OVERLAP);
             self.overflow(i, thread, ts, end, dur)
         };
         if self.has(i, flag::NO_DURATION) {
@@ -447,16 +472,41 @@ impl<'a> Walk<'a> {
         self.started(i, thread, slice);
     }
 
-    /// A slice that does not nest goes to the first lane beside its thread where it does.
+    /// Whether a slice that has room on its thread's own track, `main`, is drawn beside it, as there lies the slice that
+    /// holds it more closely. Drawn elsewhere, it would stand apart from what it is a part of.
+    fn belongs_beside(&mut self, thread: ThreadId, main: &Lane, ts: i64, end: i64, dur: i64) -> bool {
+        let mut lanes = std::mem::take(&mut self.threads[thread.0 as usize].overflow);
+        let beside = self.lane_around(&mut lanes, ts, end, dur).map(|(_, around)| around);
+        self.threads[thread.0 as usize].overflow = lanes;
+        let own = main.stack.around(end.saturating_sub(self.tolerance));
+        beside.is_some_and(|beside| own.is_none_or(|own| is_closer(&beside, own)))
+    }
+
+    /// The lane on which a slice fits into another one, with that: of several the one that holds it most closely.
+    fn lane_around(&mut self, lanes: &mut [Lane], ts: i64, end: i64, dur: i64) -> Option<(usize, Entry)> {
+        let mut best: Option<(usize, Entry)> = None;
+        for (at, lane) in lanes.iter_mut().enumerate().filter(|(_, lane)| !lane.stack.is_empty()) {
+            self.close(&mut lane.stack, ts, dur == 0);
+            if !lane.stack.sticks_out(ts, end, self.tolerance)
+                && let Some(around) = lane.stack.around(end.saturating_sub(self.tolerance))
+                && best.as_ref().is_none_or(|(_, best)| is_closer(around, best))
+            {
+                best = Some((at, *around));
+            }
+        }
+        best
+    }
+
+    /// A slice that does not nest goes beside its thread: where one holds it, else to the first lane where it has room.
     fn overflow(&mut self, i: u32, thread: ThreadId, ts: i64, end: i64, dur: i64) -> u32 {
         let mut lanes = std::mem::take(&mut self.threads[thread.0 as usize].overflow);
-        for lane in &mut lanes {
-            self.close(&mut lane.stack, ts, dur == 0);
-            if !lane.stack.sticks_out(ts, end, self.tolerance) {
-                let slice = self.stack_slice(i, lane, dur, SliceKind::Complete);
-                self.threads[thread.0 as usize].overflow = lanes;
-                return slice;
-            }
+        let around = self.lane_around(&mut lanes, ts, end, dur).map(|(at, _)| at);
+        let has_room = |lane: &Lane| !lane.stack.sticks_out(ts, end, self.tolerance);
+        let at = around.or_else(|| lanes.iter().position(has_room));
+        if let Some(lane) = at.and_then(|at| lanes.get_mut(at)) {
+            let slice = self.stack_slice(i, lane, dur, SliceKind::Complete);
+            self.threads[thread.0 as usize].overflow = lanes;
+            return slice;
         }
         let slice = if lanes.len() < NESTING_LANES {
             let mut lane = Lane::new(self.new_thread_track(thread, TrackKind::ThreadOverflow));
@@ -499,7 +549,11 @@ impl<'a> Walk<'a> {
         let EventRow { ts, thread, .. } = self.event(i);
         let mut lane = self.take_lane(thread);
         self.close(&mut lane.stack, ts, false);
+        let n_open = lane.stack.len();
         let ended = self.end_slice(i, &mut lane.stack);
+        // Nothing came off the stack: what ended lies further down.
+        let is_late = ended.is_some() && lane.stack.len() == n_open;
+        self.threads[thread.0 as usize].has_late_end |= is_late;
         self.threads[thread.0 as usize].main = Some(lane);
         let Some(slice) = ended else { return self.drop_event(i, &STRAY_END) };
         if let Some((tts, _)) = self.events.thread_time_of(i) {
@@ -523,12 +577,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Ends the slice that event `i` closes, and gives it.
-    pub fn end_slice(&mut self, i: u32, stack: &mut Stack) -> Option<u32> {
+    fn end_slice(&mut self, i: u32, stack: &mut Stack) -> Option<u32> {
         let event = self.event(i);
         let ts = event.ts;
         let name = Some(event.name).filter(|name| *name != StringId::EMPTY);
         let category = self.place(i).category.some();
-        let is_innermost = self.builder.ways == Ways::Kineto && event.phase == Phase::End;
+        let is_innermost = self.builder.ways == Ways::Kineto;
         let (slice, start) = match is_innermost {
             true => stack.end(ts, None, None)?,
             false => stack.end(ts, name, category)?,
@@ -610,14 +664,17 @@ impl<'a> Walk<'a> {
     pub fn enclosing(&self, i: u32) -> Option<u32> {
         let ts = self.event(i).ts;
         let tops = || self.tops(i);
-        tops().find(|top| top.start == ts).or_else(|| tops().next()).map(|top| top.slice)
+        let holds = |top: &&Entry| top.start <= ts && (top.open || ts <= top.end);
+        let innermost = || tops().filter(holds).max_by_key(|top| top.start);
+        let found = tops().find(|top| top.start == ts).or_else(innermost).or_else(|| tops().next());
+        found.map(|top| top.slice)
     }
 
     /// The same, if it really reaches up to the event.
     pub fn around(&self, i: u32) -> Option<u32> {
         let ts = self.event(i).ts;
-        let top = self.tops(i).find(|top| top.start <= ts && (top.open || ts <= top.end))?;
-        Some(top.slice)
+        let holds = |top: &&Entry| top.start <= ts && (top.open || ts <= top.end);
+        Some(self.tops(i).filter(holds).max_by_key(|top| top.start)?.slice)
     }
 
     /// The tops of the stacks of the thread of event `i`, its own first.
@@ -651,13 +708,15 @@ impl<'a> Walk<'a> {
     fn finish(mut self, asyncs: &Asyncs) -> MadeOf {
         let mut flows = self.flows.take().unwrap_or_default();
         flows.finish(&mut self);
-        for thread in std::mem::take(&mut self.threads) {
+        let threads = std::mem::take(&mut self.threads);
+        self.made_of.overlapping = threads.iter().map(|thread| thread.has_late_end).collect();
+        for thread in threads {
             for slice in thread.main.iter().flat_map(|lane| lane.stack.open_slices()) {
                 self.unfinished(slice, &UNFINISHED_SLICE);
             }
         }
         for slice in asyncs.unfinished() {
-            self.unfinished(slice, &UNFINISHED_ASYNC);
+            self.unfinished(*slice, &UNFINISHED_ASYNC);
         }
         let slices = &mut self.builder.trace.slices;
         slices.end_args.sort_by_key(|row| row.0);
