@@ -181,9 +181,9 @@ fn a_gap_is_split_at_its_launch_everywhere() {
     };
     for table in ["idle", "gaps"] {
         assert_eq!(time("gpu-idle", table, "cause", "waiting for the host", "time"), 45_000, "{table}");
-        assert_eq!(time("gpu-idle", table, "cause", "waiting on the GPU", "time"), 55_000, "{table}");
+        assert_eq!(time("gpu-idle", table, "cause", "stalled after launch", "time"), 55_000, "{table}");
     }
-    assert_eq!(time("gpu-idle", "gaps", "cause", "waiting on the GPU", "gap"), 100_000);
+    assert_eq!(time("gpu-idle", "gaps", "cause", "stalled after launch", "gap"), 100_000);
     assert_eq!(time("gpu-cpu", "cpu", "name", "schedule", "waited"), 35_000);
     assert_eq!(time("gpu-cpu", "cpu", "name", "cudaLaunchKernel", "waited"), 5_000);
     assert_eq!(time("gpu-critical-path", "critical_path", "bound", "launch", "time"), 55_000);
@@ -197,7 +197,7 @@ fn a_gap_is_split_at_its_launch_everywhere() {
     let order = row_order(shown, &TableQuery { sort: None, filter: rows.filter.clone() });
     let causes: Vec<_> =
         order.iter().map(|row| shown.column("cause").unwrap().cells.get(*row as usize)).collect();
-    assert_eq!(causes, ["waiting on the GPU".into()]);
+    assert_eq!(causes, ["stalled after launch".into()]);
 }
 
 /// Kernels from 10 to 100 µs and from 200 to 300 µs; the second one is launched from 140 to 145 µs.

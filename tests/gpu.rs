@@ -209,7 +209,12 @@ fn annotations_tell_phases() {
     let trace = edge("annotations.json");
     let slices = &trace.slices;
     let found: Vec<_> = (0..slices.len())
-        .map(|i| Annotation::parse(trace.strings.get(slices.name[i])))
+        .map(|i| {
+            Annotation::parse(
+                trace.strings.get(slices.name[i]),
+                tracedrop::gpu::kernels::Rules::builtin().phases(),
+            )
+        })
         .map(|step| {
             step.map(|step| (step.phase, step.context.map_or(0, |c| c.1), step.generation.map_or(0, |g| g.1)))
         })

@@ -437,7 +437,7 @@ fn report_of_idle(events: &Events<'_, '_>, report: &Report) -> BTreeMap<(i64, St
         let cause = match row[1].as_str() {
             "waiting for the host" => "host_wait",
             "between kernels" => "kernel_wait",
-            "waiting on the GPU" => "other",
+            "stalled after launch" => "other",
             other => other,
         };
         let late = row[3].parse::<f64>().unwrap_or(0.0) / 1000.0;

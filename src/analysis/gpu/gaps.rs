@@ -3,7 +3,7 @@
 //! ```text
 //! CPU      [schedule        ][launch]
 //! stream   [kernel ]                              [kernel ]
-//!                   ←─ waiting ────→←─ on the GPU ─→
+//!                   ←─ waiting ────→←─ stalled ─→
 //! ```
 //! A gap that begins before its launch call and ends after it is split at the end of the call. Until then the GPU had nothing to
 //! run; from then on the work waited on the GPU.
@@ -36,7 +36,7 @@ pub enum Cause {
 /// Causes as tables name them.
 pub const HOST: &str = "waiting for the host";
 pub const BETWEEN_KERNELS: &str = "between kernels";
-pub const ON_GPU: &str = "waiting on the GPU";
+pub const ON_GPU: &str = "stalled after launch";
 pub const UNKNOWN: &str = "launch not recorded";
 pub const CLOCKS: &str = "clocks disagree";
 pub const NO_DEVICE_RECORD: &str = "work not recorded";

@@ -72,11 +72,10 @@ fn rows_of(name: &str) -> RowsOf {
 
 /// The name with the most self time.
 fn largest(sums: &SliceSums<'_>) -> Option<Finding> {
-    let of_threads = (0..sums.all.len()).filter(|row| sums.all[*row].class == Class::Thread);
-    let most = of_threads.max_by_key(|row| (sums.self_in_total(*row), std::cmp::Reverse(*row)))?;
-    let (own, total) = (sums.self_in_total(most), sums.self_total());
+    let of_threads = sums.inner.iter().filter(|row| row.class == Class::Thread);
+    let row = of_threads.min_by_key(|row| std::cmp::Reverse(row.sums.self_ns))?;
+    let (own, total) = (row.sums.self_ns, sums.self_total());
     let share = (total > 0).then(|| own as f64 / total as f64).filter(|share| *share >= LARGEST)?;
-    let row = &sums.all[most];
     let name = sums.names.text(row.name).unwrap_or("");
     let text = format!(
         "{} takes {} of all self time, in {}.",

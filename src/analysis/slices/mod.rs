@@ -47,7 +47,7 @@ pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
     let n_names = order.len();
     order.truncate(n_rows);
     let mut columns = name_columns(&order, rows, names);
-    columns.push(self_share_column(&order, sums));
+    columns.push(self_share_column(&order, rows, sums.self_total()));
     let mut caption = String::new();
     if n_names > order.len() {
         caption = format!(
@@ -155,7 +155,7 @@ fn slice_table(class: Class, mut order: Vec<usize>, sums: &SliceSums<'_>, median
     };
     let mut columns = name_columns(&order, rows, names);
     if class == Class::Thread {
-        columns.push(self_share_column(&order, sums));
+        columns.push(self_share_column(&order, rows, sums.self_total()));
     }
     columns.extend([
         Column::float(
@@ -206,14 +206,13 @@ fn name_columns(order: &[usize], rows: &[Row], names: &Names<'_>) -> Vec<Column>
     ]
 }
 
-const SELF_SHARE_HINT: &str = "share of the self time of thread slices, without those around nearly all of the trace and those without an end";
+const SELF_SHARE_HINT: &str = "share of the self time of all thread slices";
 
-/// The same share in all reports.
-fn self_share_column(order: &[usize], sums: &SliceSums<'_>) -> Column {
-    let total = sums.self_total();
-    let share = |row: &usize| {
-        let is_of_thread = sums.all[*row].class == Class::Thread;
-        (is_of_thread && total > 0).then(|| sums.self_in_total(*row) as f64 / total as f64)
+/// The self time of `rows` as a share of the same whole in all reports.
+fn self_share_column(order: &[usize], rows: &[Row], self_total: i64) -> Column {
+    let share = |index: &usize| {
+        let row = &rows[*index];
+        (row.class == Class::Thread && self_total > 0).then(|| row.sums.self_ns as f64 / self_total as f64)
     };
     Column::float("self_share", "self %", Unit::Ratio, order.iter().map(share).collect())
         .hint(SELF_SHARE_HINT)
@@ -221,20 +220,17 @@ fn self_share_column(order: &[usize], sums: &SliceSums<'_>) -> Column {
 
 fn category_table(order: &[usize], sums: &SliceSums<'_>) -> Table {
     let names = &sums.names;
-    // A group, and its part of what shares are of.
-    let mut groups: Vec<(Row, i64)> = Vec::new();
+    let mut groups: Vec<Row> = Vec::new();
     let mut by_key: HashMap<(u32, Class), usize> = HashMap::default();
-    for (number, row) in order.iter().map(|number| (*number, &sums.all[*number])) {
+    for row in order.iter().map(|index| &sums.all[*index]) {
         let next = groups.len();
         let group = *by_key.entry((row.category, row.class)).or_insert(next);
         if group == next {
-            groups.push((Row { name: 0, sums: Sums::default(), ..*row }, 0));
+            groups.push(Row { name: 0, sums: Sums::default(), ..*row });
         }
-        let (group, in_total) = &mut groups[group];
-        group.sums.absorb(&row.sums);
-        *in_total = in_total.saturating_add(sums.self_in_total(number));
+        groups[group].sums.absorb(&row.sums);
     }
-    groups.sort_by(|(a, _), (b, _)| {
+    groups.sort_by(|a, b| {
         let text = |row: &Row| (names.text(row.category), row.class);
         let place = |row: &Row| TIMED.iter().position(|class| *class == row.class);
         place(a)
@@ -244,12 +240,8 @@ fn category_table(order: &[usize], sums: &SliceSums<'_>) -> Table {
             .then_with(|| text(a).cmp(&text(b)))
     });
     let n_left_out = cut(&mut groups);
-    let total = sums.self_total();
-    let shares = groups.iter().map(|(row, in_total)| {
-        (row.class == Class::Thread && total > 0).then(|| *in_total as f64 / total as f64)
-    });
-    let shares = Column::float("self_share", "self %", Unit::Ratio, shares.collect()).hint(SELF_SHARE_HINT);
-    let groups: Vec<Row> = groups.into_iter().map(|(row, _)| row).collect();
+    let all: Vec<usize> = (0..groups.len()).collect();
+    let shares = self_share_column(&all, &groups, sums.self_total());
     let table = Table::new(
         "categories",
         "Slices by category",

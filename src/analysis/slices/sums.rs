@@ -91,19 +91,9 @@ impl<'a> SliceSums<'a> {
         self.all.get(*row as usize).map(|row| &row.sums)
     }
 
-    /// What shares of self time are of, in all reports: the self time of all slices of threads but for those that
-    /// [`SliceSums::inner`] is without; of all of them if there are no others.
+    /// What shares of self time are of, in all reports: the self time of all slices of threads. Summaries are none of them.
     pub fn self_total(&self) -> i64 {
-        match self_total(&self.inner) {
-            0 => self_total(&self.all),
-            total => total,
-        }
-    }
-
-    /// The part of [`SliceSums::self_total`] that a row has.
-    pub fn self_in_total(&self, row: usize) -> i64 {
-        let rows = if self_total(&self.inner) == 0 { &self.all } else { &self.inner };
-        rows[row].sums.self_ns
+        self_total(&self.all)
     }
 
     /// The lower median of the durations of each row; 0 for instants. Nothing where it takes single slices that are not held.
