@@ -641,7 +641,7 @@ fn sessions_are_put_together() {
     // An index is of one trace.
     let index = export::find("index").unwrap();
     assert!(session.export(index, &export::Options::default(), &mut Vec::new()).is_err());
-    assert!(session.why_not_exported().contains("holds one trace"));
+    assert!(session.why_not_exported(index).contains("holds one trace"));
     assert!(!session.can_be_kept());
     assert!(Session::together(sessions(1)).unwrap().can_be_kept());
     assert!(Session::together(Vec::new()).unwrap().document().is_none());
