@@ -152,7 +152,7 @@ fn archives_of_which_nothing_can_be_had_say_why() {
     for (name, bytes, why) in [
         ("encrypted.zip", encrypted, "it is encrypted"),
         ("cut.zip", whole[..whole.len() / 2].to_vec(), "no list of contents at its end"),
-        ("empty.zip", empty.finish().unwrap(), "no traces in this archive"),
+        ("empty.zip", empty.finish().unwrap(), "no trace format recognised"),
         ("broken.zip", broken, "its "),
     ] {
         std::fs::write(dir.join(name), bytes).unwrap();

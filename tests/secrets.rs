@@ -119,7 +119,7 @@ fn partial_reports_and_the_index_are_without() {
 
 #[test]
 fn files_beside_a_trace_are_looked_through() {
-    let mut session = open(Query::default());
+    let session = open(Query::default());
     let mut trace = session.run().traces[0].clone();
     let content =
         br#"{"run_id":"r","command":["serve","--api-key","FAKE0099"],"environment":{"HF_TOKEN":"FAKE0098"}}"#;

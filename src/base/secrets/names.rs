@@ -251,7 +251,7 @@ pub fn telling(name: &str) -> Telling {
         let before = at.checked_sub(1).map(|before| words[before]);
         let rest = &words[at + 1..];
         let of_word = if is_any(word, &SECRETS)
-            || word.len() > 8 && is_any(&word[word.len() - 8..], &["password"])
+            || word.len() > 8 && word.as_bytes()[word.len() - 8..].eq_ignore_ascii_case(b"password")
         {
             Telling::Strong
         } else if is_any(word, &["key", "keys"]) && before.is_some_and(|before| is_any(before, &OF_KEYS)) {

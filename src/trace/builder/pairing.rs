@@ -394,6 +394,9 @@ impl<'a> Walk<'a> {
         if !self.cut.is_empty() {
             for slice in std::mem::take(&mut self.cut) {
                 if let Some(event) = self.event_of(slice) {
+                    // What began in it may lie behind its end now.
+                    let thread = self.event(event).thread;
+                    self.threads[thread.0 as usize].has_late_end = true;
                     self.repair_event(event, &MISPLACED_END);
                 }
             }
