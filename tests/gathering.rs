@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use support::own_dir;
 use tracedrop::analysis::Query;
-use tracedrop::engine::protocol::Failure;
+use tracedrop::engine::protocol::{DocumentView, Failure};
 use tracedrop::engine::{Gathering, Session, Shown};
 use tracedrop::export::{self, Options};
 use tracedrop::import::ImportError;
@@ -139,5 +139,7 @@ fn what_has_been_read_of_all_shows_while_reading() {
     let early = so_far.document().unwrap();
     assert!(early.partial && early.is_read && early.reports.iter().any(|report| report.id == "gpu-ranks"));
     so_far.finish_reports();
-    assert_eq!(so_far.document(), gather(Gathering::new(), &files).unwrap().document());
+    // How many documents there were before is no part of what it says.
+    let as_first = |session: &Session| DocumentView { revision: 0, ..session.document().unwrap() };
+    assert_eq!(as_first(&so_far), as_first(&gather(Gathering::new(), &files).unwrap()));
 }

@@ -68,6 +68,8 @@ fn shown(session: &Session) -> Vec<u8> {
     let mut document = session.document().unwrap();
     // Not known before the tables are read.
     document.span_ns = None;
+    // Nor is how many documents there were before a part of what it says.
+    document.revision = 0;
     document.file.index = None;
     // Said where they are missing.
     for report in &mut document.reports {

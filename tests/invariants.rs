@@ -70,15 +70,15 @@ fn check(what: &str, trace: &Trace) {
     }
     let mut sums = SumsByName::default();
     sums.add(trace, i64::MAX, |_, _, _| {});
-    for class in [Class::Thread, Class::Async] {
-        let of_class = |slice: &usize| Class::of(slices.kind[*slice]) == class;
-        let by_slice: i128 =
-            (0..slices.len()).filter(of_class).map(|slice| i128::from(slices.self_ns.get(slice))).sum();
-        let rows = sums.rows.iter().filter(|row| row.key.2 == class);
-        let by_name: i128 = rows.map(|row| i128::from(row.all.self_ns)).sum();
-        if by_slice <= i128::from(i64::MAX) {
-            assert_eq!(by_name, by_slice, "{what}: self times by name");
-        }
+    // Wrappers of either kind that sum up what others hold are a class of their own.
+    let is_summed = |class: Class| matches!(class, Class::Thread | Class::Async | Class::Summary);
+    let of_class = |slice: &usize| is_summed(Class::of(slices.kind[*slice]));
+    let by_slice: i128 =
+        (0..slices.len()).filter(of_class).map(|slice| i128::from(slices.self_ns.get(slice))).sum();
+    let rows = sums.rows.iter().filter(|row| is_summed(row.key.2));
+    let by_name: i128 = rows.map(|row| i128::from(row.all.self_ns)).sum();
+    if by_slice <= i128::from(i64::MAX) {
+        assert_eq!(by_name, by_slice, "{what}: self times by name");
     }
 }
 
@@ -234,7 +234,9 @@ fn self_times_add_up_where_everything_overlaps() {
 #[test]
 fn many_overlapping_slices_are_nested_in_little_time() {
     let n = 300_000;
-    let shapes: [(&str, fn(u64) -> (u64, u64)); 3] = [
+    // Start and duration of the slice of a number.
+    type Shape = fn(u64) -> (u64, u64);
+    let shapes: [(&str, Shape); 3] = [
         ("each is longer", |i| (i, 1_000_000 + 3 * i)),
         ("staggered", |i| (10 * i, 25)),
         ("nested beside one that sticks out", |i| (10 * i, if i == 0 { 15 } else { 9 })),

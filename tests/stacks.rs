@@ -59,15 +59,15 @@ fn as_written(name: &str) -> String {
 fn reported(run: &Run) -> BTreeMap<String, i64> {
     let mut sums = BTreeMap::new();
     let reports = analysis::reports(run, &Query::default());
-    let report = reports.iter().find(|report| report.id == "slices");
-    let Some(table) = report.and_then(|report| report.tables().find(|table| table.id == "slices")) else {
-        return sums;
-    };
-    assert_eq!(table.n_left_out, 0);
-    let names = table.column("name").unwrap();
-    let Cells::Integer(self_ns) = &table.column("self").unwrap().cells else { panic!("no integers") };
-    for (row, ns) in self_ns.iter().enumerate() {
-        *sums.entry(as_written(&names.cells.get(row).plain())).or_default() += ns.unwrap();
+    // Wrappers that sum up what others hold have a table of their own.
+    let tables = reports.iter().filter(|report| report.id == "slices").flat_map(|report| report.tables());
+    for table in tables.filter(|table| ["slices", "summaries"].contains(&table.id.as_ref())) {
+        assert_eq!(table.n_left_out, 0);
+        let names = table.column("name").unwrap();
+        let Cells::Integer(self_ns) = &table.column("self").unwrap().cells else { panic!("no integers") };
+        for (row, ns) in self_ns.iter().enumerate() {
+            *sums.entry(as_written(&names.cells.get(row).plain())).or_default() += ns.unwrap();
+        }
     }
     sums.retain(|_, ns| *ns > 0);
     sums

@@ -230,7 +230,9 @@ fn is_formula(text: &str) -> bool {
                 c.is_alphabetic() || matches!(c, '_' | '[' | '<' | '/' | '.' | ':' | '>')
             });
             let is_bare = bare.len() == text.len();
-            !rest.is_empty() && !is_number && !(is_name && is_bare && !rest.contains(['(', '|', '!', '=']))
+            let calls_nothing = !rest.contains(['(', '|', '!', '=']);
+            let is_plain = rest.is_empty() || is_number || is_name && is_bare && calls_nothing;
+            !is_plain
         }
         _ => text.starts_with(['\t', '\r']),
     }

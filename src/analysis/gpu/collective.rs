@@ -6,7 +6,7 @@ use super::model::{GpuTrace, NONE, Work};
 use crate::trace::builder::{find_member, for_each_element, for_each_member};
 
 /// A collective as its arguments describe it.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Collective {
     /// `allreduce`, `_allgather_base` and so on; from the kernel's name where arguments do not say.
     pub name: String,

@@ -201,15 +201,8 @@ impl Grade {
         let n_others = (2..5).filter(|row| share(*row) >= ENOUGH).count();
         match share(0) {
             _ if !self.has_work || self.recorded < 0.5 => "D",
-            launches if self.recorded < ENOUGH => {
-                if launches >= 0.5 {
-                    "C"
-                } else {
-                    "D"
-                }
-            }
-            launches if launches >= ENOUGH && n_others == 3 => "A",
-            launches if launches >= ENOUGH && n_others == 2 => "B",
+            launches if launches >= ENOUGH && self.recorded >= ENOUGH && n_others == 3 => "A",
+            launches if launches >= ENOUGH && self.recorded >= ENOUGH && n_others == 2 => "B",
             launches if launches >= 0.5 => "C",
             _ => "D",
         }

@@ -66,6 +66,26 @@ struct DeviceTime {
     steps: Vec<(StepWindow, Parts)>,
 }
 
+/// The steps of one phase.
+struct PhaseRow<'a> {
+    phase: Phase,
+    /// What the phase is called; of an unknown one the step's own word.
+    name: &'a str,
+    n_steps: u64,
+    /// GPU times of the complete steps, in nanoseconds, and what they are made of.
+    times: Durations,
+    parts: Parts,
+    /// Of the complete steps together; `None` where one of them does not say.
+    tokens: Option<u64>,
+}
+
+impl PhaseRow<'_> {
+    /// Whether each of its steps has a time.
+    fn is_complete(&self) -> bool {
+        self.times.count() == self.n_steps
+    }
+}
+
 /// Where the time went, in a sentence. `missing` says which launches have no record.
 fn summary(devices: &[DeviceTime], missing: &str) -> String {
     let mut all = Parts::default();
@@ -468,8 +488,7 @@ impl Of<'_, '_> {
     /// A row for each phase, where steps say theirs.
     fn phases(&self, devices: &[DeviceTime]) -> Option<Table> {
         let gpu = self.gpu;
-        // Phase, times of complete steps, their parts and tokens, how many steps there are, and the name of the phase.
-        let mut rows: Vec<(Phase, Durations, Parts, u64, u64, &str)> = Vec::new();
+        let mut rows: Vec<PhaseRow<'_>> = Vec::new();
         let of_step = |window: &StepWindow| Some((gpu.step(window.step)?, gpu.annotation(window.step)?));
         // Words that no rule knows are phases of their own.
         let mut phases: Vec<(Phase, &str)> =
@@ -501,44 +520,36 @@ impl Of<'_, '_> {
                 is_unknown |= what.tokens().is_none();
             }
             if n_steps > 0 {
-                rows.push((
-                    phase,
-                    Durations::new(times),
-                    parts,
-                    if is_unknown { 0 } else { tokens },
-                    n_steps,
-                    name,
-                ));
+                let tokens = (!is_unknown && tokens > 0).then_some(tokens);
+                rows.push(PhaseRow { phase, name, n_steps, times: Durations::new(times), parts, tokens });
             }
         }
-        let any_missing = rows.iter().any(|row| row.1.count() < row.4);
-        if rows.iter().all(|row| row.4 < 2 && row.0 == Phase::Unknown) {
+        let any_missing = rows.iter().any(|row| !row.is_complete());
+        if rows.iter().all(|row| row.n_steps < 2 && row.phase == Phase::Unknown) {
             return None;
         }
-        let time = |get: fn(&(Phase, Durations, Parts, u64, u64, &str)) -> Option<i64>| {
-            rows.iter().map(get).collect::<Vec<_>>()
-        };
+        let time =
+            |get: fn(&Durations) -> Option<i64>| rows.iter().map(|row| get(&row.times)).collect::<Vec<_>>();
         let part = |get: fn(&Parts) -> i64| {
-            rows.iter().map(|row| share(get(&row.2), row.2.total)).collect::<Vec<_>>()
+            rows.iter().map(|row| share(get(&row.parts), row.parts.total)).collect::<Vec<_>>()
         };
-        let per_token =
-            |row: &(Phase, Durations, Parts, u64, u64, &str)| (row.3 > 0).then(|| row.2.total as u64 / row.3);
+        let per_token = |row: &PhaseRow<'_>| row.tokens.map(|tokens| row.parts.total as u64 / tokens);
         let mut table = Table::new(
             self.named.id("phases"),
             self.named.title("Phases"),
             vec![
-                Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.5)))),
-                Column::counts("steps", "steps", Unit::Count, rows.iter().map(|row| row.4)),
+                Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.name)))),
+                Column::counts("steps", "steps", Unit::Count, rows.iter().map(|row| row.n_steps)),
                 Column::integer(
                     "gpu_time",
                     "GPU time",
                     Unit::Ns,
-                    rows.iter().map(|row| (row.1.count() == row.4).then_some(row.2.total)).collect(),
+                    rows.iter().map(|row| row.is_complete().then_some(row.parts.total)).collect(),
                 )
                 .with_bar(),
-                Column::integer("mean", "mean step", Unit::Ns, time(|row| row.1.mean())),
-                Column::integer("p50", "p50", Unit::Ns, time(|row| row.1.quantile(0.5))),
-                Column::integer("p99", "p99", Unit::Ns, time(|row| row.1.quantile(0.99))),
+                Column::integer("mean", "mean step", Unit::Ns, time(|times| times.mean())),
+                Column::integer("p50", "p50", Unit::Ns, time(|times| times.quantile(0.5))),
+                Column::integer("p99", "p99", Unit::Ns, time(|times| times.quantile(0.99))),
                 Column::float("computation", "computation", Unit::Ratio, part(|parts| parts.computation)),
                 Column::float(
                     "exposed_communication",
@@ -557,7 +568,7 @@ impl Of<'_, '_> {
                     "tokens",
                     "tokens",
                     Unit::Count,
-                    rows.iter().map(|row| (row.3 > 0).then_some(row.3)).collect(),
+                    rows.iter().map(|row| row.tokens).collect(),
                 ),
                 Column::unsigned(
                     "per_token",
@@ -573,7 +584,7 @@ impl Of<'_, '_> {
                     "complete",
                     "complete steps",
                     Unit::Count,
-                    rows.iter().map(|row| row.1.count()),
+                    rows.iter().map(|row| row.times.count()),
                 )
                 .hint(
                     "steps whose launches all have a device record; means, quantiles and shares are of these",

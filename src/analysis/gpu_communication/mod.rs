@@ -111,7 +111,8 @@ fn sums(gpu: &GpuTrace<'_>) -> Vec<Sums> {
     rows.sort_by(|a, b| {
         let key =
             |row: &Sums| (row.durations.total(), row.collective.name.clone(), row.collective.elements_in);
-        key(b).cmp(&key(a))
+        // Of equal ones the order must not be that of the map.
+        key(b).cmp(&key(a)).then_with(|| a.collective.cmp(&b.collective))
     });
     rows
 }

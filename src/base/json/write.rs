@@ -95,7 +95,9 @@ fn push_merged_level(begin: &[u8], end: &[u8], levels: u32, out: &mut Vec<u8>) {
         return push_value(if members(end).is_some() { end } else { begin }, out);
     };
     // The last one of a key wins, as everywhere.
-    let mut rows: Vec<(&str, &[u8], Option<&[u8]>)> = Vec::with_capacity(first.len() + second.len());
+    // Key, value, and the value that the end has for the same key.
+    type Row<'a> = (&'a str, &'a [u8], Option<&'a [u8]>);
+    let mut rows: Vec<Row<'_>> = Vec::with_capacity(first.len() + second.len());
     let mut places: crate::base::hash::HashMap<&str, usize> = Default::default();
     for (members, is_end) in [(&first, false), (&second, true)] {
         for (key, value) in members {

@@ -294,12 +294,15 @@ fn named(text: &str, name: Range<usize>, found: &mut Vec<Range<usize>>) {
             }
             return;
         }
-        b' ' if is_flag => {
-            if strength == Telling::Strong && !value_text.starts_with('-') && !is_harmless(value_text, word) {
-                found.push(value);
-                return;
-            }
+        b' ' if is_flag
+            && strength == Telling::Strong
+            && !value_text.starts_with('-')
+            && !is_harmless(value_text, word) =>
+        {
+            found.push(value);
+            return;
         }
+        b' ' if is_flag => {}
         b' ' => min = LOOSE_MIN,
         _ => {}
     }
@@ -433,11 +436,8 @@ fn user_info(text: &str, at: usize, found: &mut Vec<Range<usize>>) {
     let end = rest.find(|c: char| c.is_whitespace() || "/?#\"'<>`,;()".contains(c)).unwrap_or(rest.len());
     let Some(user_end) = rest[..end].rfind('@') else { return };
     match rest[..user_end].find(':') {
-        Some(colon) => {
-            if !is_harmless(&rest[colon + 1..user_end], "") {
-                found.push(at + colon + 1..at + user_end);
-            }
-        }
+        Some(colon) if is_harmless(&rest[colon + 1..user_end], "") => {}
+        Some(colon) => found.push(at + colon + 1..at + user_end),
         None if is_random(&rest[..user_end], LOOSE_MIN) => found.push(at..at + user_end),
         None => {}
     }

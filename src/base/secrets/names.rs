@@ -250,13 +250,11 @@ pub fn telling(name: &str) -> Telling {
         let word = &word[..bare(word)];
         let before = at.checked_sub(1).map(|before| words[before]);
         let rest = &words[at + 1..];
-        let of_word = if is_any(word, &SECRETS)
-            || word.len() > 8 && word.as_bytes()[word.len() - 8..].eq_ignore_ascii_case(b"password")
-        {
-            Telling::Strong
-        } else if is_any(word, &["key", "keys"]) && before.is_some_and(|before| is_any(before, &OF_KEYS)) {
-            Telling::Strong
-        } else if is_any(word, &["pwd"]) && before.is_some_and(|before| !is_any(before, &["old"])) {
+        let is_password =
+            word.len() > 8 && word.as_bytes()[word.len() - 8..].eq_ignore_ascii_case(b"password");
+        let is_key = is_any(word, &["key", "keys"]) && before.is_some_and(|before| is_any(before, &OF_KEYS));
+        let is_pwd = is_any(word, &["pwd"]) && before.is_some_and(|before| !is_any(before, &["old"]));
+        let of_word = if is_any(word, &SECRETS) || is_password || is_key || is_pwd {
             Telling::Strong
         } else if is_any(word, &["token"]) {
             match before {

@@ -108,8 +108,11 @@ impl Reader for ParquetReader {
             }
         };
         // The end of the file says where all rows lie; what lies elsewhere are that end, indexes and filters.
-        let ledger = &mut out.trace.ledger;
-        ledger.frame(ledger.unaccounted_bytes());
+        // Of a file that could not be read nothing is known.
+        if read.is_ok() {
+            let ledger = &mut out.trace.ledger;
+            ledger.frame(ledger.unaccounted_bytes());
+        }
         read
     }
 
