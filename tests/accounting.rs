@@ -102,7 +102,8 @@ fn records_in_lines(bytes: &[u8], is_perf: bool, has_lone_cr: bool) -> u64 {
     let is_record = |line: &&[u8]| {
         let line = line.strip_prefix(b"\xef\xbb\xbf".as_slice()).unwrap_or(line);
         let is_blank = String::from_utf8_lossy(line).chars().all(|char| char.is_whitespace() || char < ' ');
-        !is_blank && !(is_perf && matches!(line.first(), Some(b'#' | b'\t')))
+        let is_comment = is_perf && matches!(line.first(), Some(b'#' | b'\t'));
+        !is_blank && !is_comment
     };
     lines.filter(is_record).count() as u64
 }
