@@ -104,9 +104,10 @@ fn check_parents(what: &str, trace: &Trace) {
                 .map(length)
                 .min();
             let parent = slices.parent[slice].some().map(|parent| parent.0 as usize);
-            // Where nothing lasts, what happens at one time is nested in the order in which it is told; and how long a slice without
-            // an end lasts is not known.
-            let is_loose = |parent: usize| length(parent) == 0 || !known(parent);
+            // Where nothing lasts, what happens at one time is nested in the order in which it is told, and what was open then holds
+            // it; and how long a slice without an end lasts is not known.
+            let touches = |parent: usize| slices.dur.get(slice) == 0 && end(parent) == ts;
+            let is_loose = |parent: usize| length(parent) == 0 || !known(parent) || touches(parent);
             if slices.dur.get(slice) > 0 || shortest.is_none() == parent.is_none() {
                 assert!(
                     parent.map(length) == shortest || parent.is_some_and(is_loose),

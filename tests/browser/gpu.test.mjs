@@ -68,7 +68,7 @@ pageTest('GPU time says and draws where the time of the GPU went', async (page) 
 pageTest('a rule of one’s own classifies kernels, is remembered, and can be removed', async (page) => {
   await openSample(page);
   await showReport(page, 'Kernels');
-  await page.getByText('Classify kernels yourself').click();
+  await report(page).getByText('Classify kernels yourself').click();
   const field = report(page).getByRole('textbox', { name: /One rule a line/ });
   const operations = async () => (await rows(page, 'Operations')).map((row) => row[0].trim());
   assert.ok(!(await operations()).includes('House blend'));

@@ -386,7 +386,12 @@ pub fn find_parents(trace: &mut Trace, overlapping: &[bool], tolerance: i64) {
         } else {
             let end = ts.saturating_add(dur);
             let parent = holders.around(end.saturating_sub(tolerance).max(ts));
-            slices.parent[i] = parent.map_or(SliceId::NONE, |(parent, _)| SliceId(parent));
+            // What is open at the time of an instant holds it, also where it is cut or ended at that time later on.
+            let before = slices.parent[i].some().map(|before| before.0 as usize).filter(|before| *before < i);
+            let ends_here = |before: usize| slices.ts[before].saturating_add(slices.dur.get(before)) == ts;
+            if dur != 0 || !before.is_some_and(ends_here) {
+                slices.parent[i] = parent.map_or(SliceId::NONE, |(parent, _)| SliceId(parent));
+            }
             // What outlasts its parent by no more than rounding does not count as open then.
             holders.add(i as u32, parent.map_or(end, |(_, around)| end.min(around)), dur);
         }
