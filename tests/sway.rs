@@ -368,11 +368,13 @@ fn report_says_what_was_computed_again() {
     let slowest = report.tables().find(|table| table.id == "slowest").unwrap();
     assert_eq!(slowest.column("wall_ms").unwrap().cells.get(1).plain(), "20");
     assert_eq!(slowest.column("probe").unwrap().cells.get(1).plain(), "");
-    let fact = |id: &str| match &report.blocks[0] {
-        tracedrop::report::Block::Facts(facts) => {
-            facts.facts.iter().find(|fact| fact.id == id).map(|fact| fact.value.plain())
-        }
-        _ => None,
+    let fact = |id: &str| {
+        report.blocks.iter().find_map(|block| match block {
+            tracedrop::report::Block::Facts(facts) => {
+                facts.facts.iter().find(|fact| fact.id == id).map(|fact| fact.value.plain())
+            }
+            _ => None,
+        })
     };
     assert_eq!(fact("span_ms").as_deref(), Some("4010.000000000005"));
     assert_eq!(fact("overall_hit_rate").as_deref(), Some("0.2"));

@@ -737,6 +737,10 @@ mod tests {
         for (response, number) in responses {
             assert_eq!(encode(&response)[0], number, "{response:?}");
         }
+        // How it asks for a file.
+        let file = OpenFile { name: "a.json".to_string(), format: None, keep: None, beside: Vec::new() };
+        let open = encode(&Request::Open { files: vec![file], query: Query::default() });
+        assert_eq!(open, [&b"\x00\x01\x06a.json\x00\x00\x00\x0a\x00\x00"[..], &[0; 8]].concat());
         // That it is finishing stands last.
         assert_eq!(encode(&Response::Progress(finishing)).last(), Some(&1));
         assert_eq!(encode(&Response::Progress(Progress::default())).last(), Some(&0));

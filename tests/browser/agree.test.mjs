@@ -32,7 +32,7 @@ const folders = [join(root, 'tests/data'), ...(existsSync(corpus) ? [corpus] : [
 
 for (const folder of folders) {
   for (const system of ['chrome', 'sway', 'pysampling']) {
-    test(`${basename(folder)}/${system}: browser and command agree`, async () => {
+    test(`${basename(folder)}/${system}: browser and command agree`, { timeout: 600_000 }, async () => {
       const paths = inputs(join(folder, system));
       assert.ok(paths.length > 0);
       const page = await openPage(given.browser, given.site.url);

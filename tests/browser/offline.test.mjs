@@ -308,7 +308,7 @@ test('what is shared and is no trace, or nothing at all, is said', { timeout: 30
   const picture = await share('<input type="file" name="traces">', (sender) =>
     sender.locator('input').setInputFiles({ name: 'photo.png', mimeType: 'image/png', buffer: Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex') }),
   );
-  await picture.locator('[role=tabpanel]:not([hidden])').getByText('No trace format recognised; this looks like a PNG image').first().waitFor();
+  await picture.locator('[role=tabpanel]:not([hidden])').getByText('is a PNG image, not a trace').first().waitFor();
   assert.deepEqual(await picture.locator('.tab-name').allTextContents(), ['photo.png']);
   // A text without a file, a field that is empty, a file in another field, and a form of another kind.
   for (const [fields, fill, encoding] of [

@@ -14,9 +14,10 @@ export async function readInWorker(input, { index = 0, together = false, exporte
     if (bytes.length > 127) throw new Error(`${text} is too long for a length of one byte`);
     return [bytes.length, ...bytes];
   };
-  // Postcard: the number of the variant, then its fields: the files, each read as what it looks like, with no index kept and nothing beside it; a query with the length of lists, no tables
-  // of one's own, six empty fields for memory and no range for the critical path.
-  const open = new Uint8Array([0, files.length, ...files.flatMap((file) => [...utf8(file.name), 0, 0, 0]), 10, 0, 0, ...Array(7).fill(0)]);
+  // Postcard: the number of the variant, then its fields: the files, each read as what it looks like, with no index kept and nothing
+  // beside it; a query with the length of lists, no tables of one's own, six empty fields for memory, no range for the critical
+  // path, and secrets hidden. A test beside the messages holds these bytes.
+  const open = new Uint8Array([0, files.length, ...files.flatMap((file) => [...utf8(file.name), 0, 0, 0]), 10, 0, 0, ...Array(8).fill(0)]);
   const exportAs = (ticket, id) => new Uint8Array([5, ticket, ...utf8(id)]);
   const [PROGRESS, DOCUMENT, FAILED, EXPORTED, REFUSED] = [1, 2, 3, 7, 8];
 
@@ -33,7 +34,7 @@ export async function readInWorker(input, { index = 0, together = false, exporte
   try {
     return await new Promise((resolve, reject) => {
       const exported = {};
-      let [started, first, all] = [0, 0, 0];
+      let [started, first, all, silence] = [0, 0, 0, 0];
       let finishing = false;
       const next = () => {
         const ticket = Object.keys(exported).length;
@@ -46,7 +47,10 @@ export async function readInWorker(input, { index = 0, together = false, exporte
         if (!started) {
           started = performance.now();
           worker.postMessage([open, ...files, ...ports], ports);
+          silence = setTimeout(() => reject(new Error('the worker does not answer: is the message as it should be?')), 60_000);
+          return;
         }
+        clearTimeout(silence);
         if (kind === PROGRESS) finishing ||= message.at(-1) === 1;
         if (kind === FAILED) resolve({ failed: new TextDecoder().decode(message) });
         if (kind === DOCUMENT) {

@@ -222,7 +222,7 @@ if (existsSync(corpus)) {
   collections['corpus, sampled'] = [0, 1].map((rank) => join(corpus, `sampled-rank${rank}.json.gz`));
 }
 for (const [name, paths] of Object.entries(collections)) {
-  test(`${name}: exports of ranks together are what the command writes`, async () => {
+  test(`${name}: exports of ranks together are what the command writes`, { timeout: 300_000 }, async () => {
     const exporters = ['markdown', 'json', 'csv', 'terminal'];
     const page = await openPage(given.browser, given.site.url);
     const input = await inputWith(page, paths);

@@ -3,6 +3,7 @@
 //! In: [`ProfileRun`]s. Out: for each run its facts, what does not add up, and tables of counts.
 //! It shows no call tree and no timeline, because the counts come without stacks and times.
 
+mod findings;
 pub mod places;
 pub mod totals;
 
@@ -166,13 +167,17 @@ fn run_blocks(
     let none = StringId::NONE;
     let n_functions = functions.iter().filter(|total| total.key != (none, none)).count();
     let n_files = files.iter().filter(|total| total.key != none).count();
+    let id = |name: &'static str| -> Cow<'static, str> {
+        if number == 0 { name.into() } else { format!("{name}_{}", number + 1).into() }
+    };
+    // Of several, each with what lies beside its tables.
+    if let Some(findings) = findings::of(trace, profile, functions, &id("functions")) {
+        report.findings(findings);
+    }
     report.facts(facts(profile, n_functions, n_files));
     for warning in warnings(profile) {
         report.warning(warning);
     }
-    let id = |name: &'static str| -> Cow<'static, str> {
-        if number == 0 { name.into() } else { format!("{name}_{}", number + 1).into() }
-    };
     let name = short_id(profile);
     let view = View { profile, strings: &trace.strings, samples: profile.samples() };
     report.table(view.frames(id("frames"), format!("Frames of {name}")));

@@ -3,6 +3,7 @@
 //! Takes the scoring calls of a run, gives totals by probe, view and operation, the slowest calls, and what was
 //! computed more than once. Its first tables are those of `sway trace`, see `reference`.
 
+mod findings;
 mod reference;
 mod summary;
 
@@ -52,6 +53,9 @@ fn report(context: &Context<'_>) -> Report {
         report.warning("No line of the file is a scoring call.");
     }
 
+    if let Some(findings) = findings::of(run, &summary, &repeated, clock.n_back > 0) {
+        report.findings(findings);
+    }
     let mut facts = Facts::new("Forward passes");
     facts.push("events", "calls", summary.n_events, Unit::Count).hint("lines of the file that were kept");
     facts

@@ -1,0 +1,142 @@
+//! What stands out in a profile of Python: the hottest function, waiting, garbage collection, imports.
+
+use super::totals::{FunctionKey, Total};
+use super::{INFO, function_name, places, ratio, thread_time_ns};
+use crate::analysis::gpu::stats::percent;
+use crate::base::text::{IN_A_SENTENCE, shortened, visible};
+use crate::base::units::{Unit, counted};
+use crate::report::{Facts, Finding, Findings, RowsOf, Stakes};
+use crate::trace::Trace;
+use crate::trace::profiles::ProfileRun;
+
+/// Fewer samples tell nothing.
+const MIN_SAMPLES: u128 = 20;
+/// A finding is at least this share of all samples.
+const WORTH: f64 = 0.01;
+/// A function is worth naming from this share on.
+const HOTTEST: f64 = 0.05;
+
+/// Functions of the standard library in which a thread does nothing but wait: name of the file, names of functions.
+const WAITING: &[(&str, &[&str])] = &[
+    (
+        "threading.py",
+        &["Condition.wait", "Event.wait", "Thread.join", "Thread._wait_for_tstate_lock", "Barrier._wait"],
+    ),
+    (
+        "selectors.py",
+        &["EpollSelector.select", "PollSelector.select", "SelectSelector.select", "KqueueSelector.select"],
+    ),
+    ("queue.py", &["Queue.get", "Queue.put"]),
+    ("socket.py", &["SocketIO.readinto", "socket.accept"]),
+    ("subprocess.py", &["Popen._wait", "Popen._try_wait", "Popen.wait"]),
+    ("popen_fork.py", &["Popen.poll", "Popen.wait"]),
+    ("connection.py", &["Connection._recv", "wait"]),
+];
+
+/// Python's way to load a module.
+const IMPORT: (&str, &str) = ("<frozen importlib._bootstrap>", "_find_and_load");
+
+fn is_waiting((path, func): (Option<&str>, Option<&str>)) -> bool {
+    let (Some(path), Some(func)) = (path, func) else { return false };
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    WAITING.iter().any(|(of_file, functions)| *of_file == file && functions.contains(&func))
+}
+
+/// `None` where nothing stands out. `table` is the id of the table of functions.
+pub fn of(
+    trace: &Trace,
+    profile: &ProfileRun,
+    functions: &[Total<FunctionKey>],
+    table: &str,
+) -> Option<Findings> {
+    let samples = profile.samples();
+    if samples < MIN_SAMPLES {
+        return None;
+    }
+    let names =
+        |total: &Total<FunctionKey>| (trace.strings.get_opt(total.key.0), trace.strings.get_opt(total.key.1));
+    let finding = |id: &str, count: u128, worth: f64, filter: &str, text: &dyn Fn(&str) -> String| {
+        let share = ratio(count, samples).filter(|share| *share >= worth && *share <= 1.0)?;
+        let time = thread_time_ns(profile, count).and_then(|time| i64::try_from(time).ok());
+        let mut facts = Facts::default();
+        facts.push("samples", "samples", u64::try_from(count).ok(), Unit::Samples);
+        if let Some(time) = time {
+            facts.push("thread_time_ns", "thread time (estimate)", time, Unit::Ns);
+        }
+        Some(Finding {
+            id: id.to_string(),
+            text: text(&percent(share)),
+            time,
+            share: Some(share),
+            evidence: facts.facts,
+            rows: Some(RowsOf {
+                report: INFO.id.to_string(),
+                table: table.to_string(),
+                filter: filter.to_string(),
+                label: INFO.title.to_string(),
+            }),
+        })
+    };
+    let mut found: Vec<Finding> = Vec::new();
+
+    let works = |total: &&Total<FunctionKey>| {
+        let (path, func) = names(total);
+        !is_waiting((path, func)) && places::kind(path, func) != "gc"
+    };
+    let hottest = functions.iter().find(works).filter(|total| total.self_samples > 0);
+    if let Some(total) = hottest {
+        let name = function_name(profile, total.first_row as usize, &trace.strings);
+        let name = name.as_deref().unwrap_or("");
+        let quoted = match name {
+            "" => "A function without a name".to_string(),
+            name => format!("`{}`", visible(&shortened(name, IN_A_SENTENCE))),
+        };
+        let place = names(total).0.map(places::display_name).filter(|place| *place != "~");
+        let place =
+            place.map_or(String::new(), |place| format!(" ({})", visible(&shortened(place, IN_A_SENTENCE))));
+        found.extend(finding("hottest-function", total.self_samples, HOTTEST, name, &|share| {
+            format!(
+                "{quoted}{place} ran itself in {share} of {}.",
+                counted(samples as u64, "sample", "samples")
+            )
+        }));
+    }
+
+    let waiting: Vec<&Total<FunctionKey>> =
+        functions.iter().filter(|total| is_waiting(names(total))).collect();
+    let waited: u128 = waiting.iter().map(|total| total.self_samples).sum();
+    if let Some(most) = waiting.first().and_then(|total| names(total).1) {
+        found.extend(finding("waiting", waited, WORTH, most, &|share| {
+            format!("Threads were waiting in {share} of the samples, mostly in `{most}`.")
+        }));
+    }
+
+    let is_gc = |total: &&Total<FunctionKey>| {
+        let (path, func) = names(total);
+        places::kind(path, func) == "gc"
+    };
+    let collected: u128 = functions.iter().filter(is_gc).map(|total| total.self_samples).sum();
+    found.extend(finding("garbage-collection", collected, WORTH, "<GC>", &|share| {
+        format!("The garbage collector ran in {share} of the samples.")
+    }));
+
+    let import = functions.iter().find(|total| names(total) == (Some(IMPORT.0), Some(IMPORT.1)));
+    if let Some(total) = import {
+        // The samples that saw it, once each: what stood on the stack below was loading a module.
+        let least = if total.is_exact(samples) { "" } else { "at least " };
+        found.extend(finding("imports", total.cumulative_at_least(), HOTTEST, IMPORT.1, &|share| {
+            format!("Modules were being imported in {least}{share} of the samples.")
+        }));
+    }
+    if found.is_empty() {
+        return None;
+    }
+    found.sort_by(|a, b| b.share.unwrap_or(0.0).total_cmp(&a.share.unwrap_or(0.0)));
+    Some(Findings {
+        title: "Findings".to_string(),
+        caption: "Shares are of all samples; those of imports include what else is named here.".to_string(),
+        empty: String::new(),
+        stakes: Stakes::Gain,
+        findings: found,
+    })
+}
