@@ -163,6 +163,7 @@ pub struct Words {
     /// The same while only a stretch of time is held.
     pub verdict_held_so_far: fn(u64, &str) -> String,
     pub show_account: &'static str,
+    pub show_secrets: &'static str,
     pub hide_account: &'static str,
     pub account_title: &'static str,
     pub kept: &'static str,
@@ -611,6 +612,7 @@ static ENGLISH: Words = Words {
         format!("{} {noun} so far. All numbers below are of these.", number(records))
     },
     show_account: "Show the account",
+    show_secrets: "Show passwords, tokens and keys in the reports and exports of this tab",
     hide_account: "Hide the account",
     account_title: "What became of each byte",
     kept: "Kept",

@@ -11,7 +11,7 @@ use crate::base::strings::{StringId, StringTable};
 
 issue_kinds! {
     SECRET = "secret-hidden", Note, "a password, token or key was hidden in the reports and exports",
-        "delete it from the file too before you share that; --show-secrets shows it", 3;
+        "delete it from the file too before you share that; --show-secrets, or the box in the account on the page, shows it", 3;
 }
 
 /// Texts as they stand in the file, of which others are shown.

@@ -463,3 +463,21 @@ for (const [name, goThere] of Object.entries(SCREENS)) {
     );
   }
 }
+
+pageTest('secrets are shown when asked for, and hidden again', async (page) => {
+  const names = ['GET https://me:hunter2x9@example.org/', 'parse'];
+  const events = names.map((name, i) => ({ ph: 'X', name, pid: 1, tid: 1, ts: 10 * i, dur: 9 - i }));
+  await page.getByTestId('file-input').setInputFiles({ name: 'secret.json', mimeType: '', buffer: Buffer.from(JSON.stringify(events)) });
+  const panel = page.locator('[role=tabpanel]:not([hidden])');
+  const report = panel.locator('.report:not([hidden])');
+  await report.getByText('https://me:(hidden)@example.org/').first().waitFor();
+  assert.equal(await page.getByText('hunter2x9').count(), 0);
+  await panel.getByRole('button', { name: 'Show the account' }).click();
+  const box = panel.getByRole('checkbox', { name: /^Show passwords, tokens and keys/ });
+  await box.focus();
+  await page.keyboard.press('Space');
+  await report.getByText('https://me:hunter2x9@example.org/').first().waitFor();
+  await panel.getByRole('checkbox', { name: /^Show passwords, tokens and keys/ }).uncheck();
+  await report.getByText('https://me:(hidden)@example.org/').first().waitFor();
+  assert.equal(await page.getByText('hunter2x9').count(), 0);
+});

@@ -10,6 +10,7 @@ use crate::app::words::words;
 use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
+use tracedrop::analysis::Query;
 use tracedrop::base::text;
 use tracedrop::base::units::Unit;
 use tracedrop::engine::protocol::{DocumentView, FileView, IndexView, IssueView, LedgerView, SeverityView};
@@ -125,6 +126,9 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             }}
             <Fellows tab />
             <div id=details_id hidden=move || !open.get() class="account-body">
+                <Show when=move || open.get()>
+                    <SecretsSwitch tab document />
+                </Show>
                 {move || (open.get() && is_of_several.get()).then(|| document.get().map(|document| accounts_view(&document)))}
                 {move || {
                     (open.get() && !is_of_several.get())
@@ -143,6 +147,41 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                 }}
             </div>
         </section>
+    }
+}
+
+/// `code` of the issue that counts what was hidden ([`tracedrop::trace`]).
+const SECRET_HIDDEN: &str = "secret-hidden";
+
+/// Shows the passwords, tokens and keys that were hidden in this tab, and hides them again. What comes from an index has none.
+#[component]
+fn SecretsSwitch(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
+    let query = Memo::new(move |_| {
+        let document = document.get()?;
+        let of_files = document.files.iter().flat_map(|file| &file.ledger.issues);
+        let is_hidden = document.ledger.issues.iter().chain(of_files).any(|issue| issue.code == SECRET_HIDDEN);
+        let can_be_shown = document.is_read && document.file.index.is_none();
+        (can_be_shown && (is_hidden || document.query.show_secrets)).then(|| document.query.clone())
+    });
+    view! {
+        {move || {
+            let query = query.get()?;
+            let is_shown = query.show_secrets;
+            Some(view! {
+                <label class="keep">
+                    <input
+                        type="checkbox"
+                        data-testid="show-secrets"
+                        prop:checked=is_shown
+                        on:change:target=move |event| {
+                            let show_secrets = event.target().checked();
+                            tab.set_query(Query { show_secrets, ..query.clone() });
+                        }
+                    />
+                    <span>{words().show_secrets}</span>
+                </label>
+            })
+        }}
     }
 }
 
