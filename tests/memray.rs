@@ -5,12 +5,14 @@ mod support;
 use serde_json::{Value, json};
 use std::io::Read;
 use support::{data_dirs, files, for_each_cut, import};
+use tracedrop::analysis::{Context, Query, memray};
 use tracedrop::base::strings::StringTable;
 use tracedrop::import::memray::decode::{Decoder, Next};
 use tracedrop::import::memray::{INFO, SEED_INFO};
 use tracedrop::import::unpack::{Packing, Unpacker};
-use tracedrop::trace::Trace;
+use tracedrop::report::Block;
 use tracedrop::trace::accesses::Op;
+use tracedrop::trace::{Run, Trace};
 
 /// Captures and what memray says of each, of all places where there are some.
 fn captures() -> Vec<(String, Vec<u8>, Value)> {
@@ -140,6 +142,24 @@ fn told(trace: &Trace) -> String {
 }
 
 /// Bytes that were asked for, in all and by thread, and the names of threads.
+/// The peak is memray's own, and threads and allocators share it out.
+fn the_peak_is_that_of_memray(name: &str, trace: Trace, expected: &Value) {
+    let peak = expected["metadata"]["peak_memory"].as_u64().unwrap();
+    let run = Run::single(trace);
+    let report = (memray::INFO.run)(&Context::new(&run, &Query::default()));
+    let facts = report.blocks.iter().find_map(|block| match block {
+        Block::Facts(facts) => Some(&facts.facts),
+        _ => None,
+    });
+    let told = facts.unwrap().iter().find(|fact| fact.id == "peak").unwrap();
+    assert_eq!(told.value.plain(), peak.to_string(), "{name}");
+    for table in report.tables() {
+        let cells = &table.column("bytes").unwrap().cells;
+        let sum: u64 = (0..table.n_rows()).map(|row| cells.get(row).plain().parse::<u64>().unwrap()).sum();
+        assert_eq!(sum, peak, "{name}: {}", table.id);
+    }
+}
+
 fn sizes_and_threads_are_told(name: &str, trace: &Trace, records: &[Value]) {
     let told = |key: &str| &trace.source.metadata.iter().find(|(known, _)| known == key).unwrap().1;
     let is_free = |record: &&Value| matches!(text_of(&record[4]), "FREE" | "PYMALLOC_FREE" | "MUNMAP");
@@ -195,6 +215,7 @@ fn accesses_follow_records_however_the_file_is_cut() {
             assert_eq!(trace.ledger.count_of("memray-approximate-clock"), 1);
             assert_eq!(trace.ledger.issues.len(), 1, "{name}: {:?}", trace.ledger.issues);
             assert_eq!(trace.ledger.skipped.records, 0);
+            the_peak_is_that_of_memray(&name, trace, &expected);
         });
     }
 }

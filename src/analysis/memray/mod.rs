@@ -110,7 +110,7 @@ fn summary(peak: i64, n: i64, after: i64, most: Option<&Holder>) -> String {
     );
     if let Some((most, share)) = most.and_then(|most| Some((most, share(most.bytes, peak)?))) {
         summary.push_str(&format!(
-            "; {:.1}% of it by {}",
+            "; {:.1}% of it by thread {}",
             100.0 * share,
             crate::base::text::visible(&most.name)
         ));

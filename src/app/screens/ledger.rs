@@ -159,7 +159,8 @@ fn SecretsSwitch(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
     let query = Memo::new(move |_| {
         let document = document.get()?;
         let of_files = document.files.iter().flat_map(|file| &file.ledger.issues);
-        let is_hidden = document.ledger.issues.iter().chain(of_files).any(|issue| issue.code == SECRET_HIDDEN);
+        let is_hidden =
+            document.ledger.issues.iter().chain(of_files).any(|issue| issue.code == SECRET_HIDDEN);
         let can_be_shown = document.is_read && document.file.index.is_none();
         (can_be_shown && (is_hidden || document.query.show_secrets)).then(|| document.query.clone())
     });
