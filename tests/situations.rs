@@ -355,7 +355,9 @@ impl Outcome {
         let traces = session.run().traces.clone();
         let mut read = Read { session, texts: None };
         for line in &situation.lines {
-            let is_special = line.text.starts_with("refused: ") || line.text.starts_with("compared");
+            let is_special = ["refused: ", "compared", "comparison is refused: "]
+                .iter()
+                .any(|start| line.text.starts_with(start));
             if is_special || line.is_here_only && way != Way::Itself {
                 continue;
             }
@@ -402,7 +404,7 @@ impl Outcome {
                 (Err(why), Some(_), _) => Some(format!("refused: {why:?}")),
                 (Ok(_), _, Some(_)) => Some("it was compared".to_string()),
                 (Err(why), _, Some(words)) => {
-                    let why = format!("{why:?}");
+                    let why = why.to_string();
                     (!why.contains(words)).then_some(why)
                 }
                 _ => continue,
