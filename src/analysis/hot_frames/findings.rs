@@ -89,7 +89,7 @@ pub fn of(
         let name = name.as_deref().unwrap_or("");
         let quoted = match name {
             "" => "A function without a name".to_string(),
-            name => format!("`{}`", visible(&shortened(name, IN_A_SENTENCE))),
+            name => format!("\u{201c}{}\u{201d}", visible(&shortened(name, IN_A_SENTENCE))),
         };
         let place = names(total).0.map(places::display_name).filter(|place| *place != "~");
         let place =
@@ -107,7 +107,7 @@ pub fn of(
     let waited: u128 = waiting.iter().map(|total| total.self_samples).sum();
     if let Some(most) = waiting.first().and_then(|total| names(total).1) {
         found.extend(finding("waiting", waited, WORTH, most, &|share| {
-            format!("Threads were waiting in {share} of the samples, mostly in `{most}`.")
+            format!("Threads were waiting in {share} of the samples, mostly in \u{201c}{most}\u{201d}.")
         }));
     }
 

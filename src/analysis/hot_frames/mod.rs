@@ -46,13 +46,13 @@ fn report(context: &Context<'_>) -> Report {
     if all.len() > 1 {
         report.table(runs_table(&all));
     }
+    for (number, ((trace, profile), functions)) in all.iter().zip(&functions).enumerate() {
+        run_blocks(&mut report, trace, profile, functions, number);
+    }
     report.info(
         "The file holds counts by place, without stacks, threads or times: no flame graph, call tree or timeline can \
          be made from it. The profiler writes those with --flamegraph or --gecko.",
     );
-    for (number, ((trace, profile), functions)) in all.iter().zip(&functions).enumerate() {
-        run_blocks(&mut report, trace, profile, functions, number);
-    }
     if all.len() > MAX_DETAILED_RUNS {
         report.warning(format!(
             "The tables of the first {MAX_DETAILED_RUNS} profiles are shown; the other {} are only in the list of \

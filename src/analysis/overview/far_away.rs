@@ -86,13 +86,13 @@ impl FarAway {
         // Whole milliseconds around the others, as both take times; one more before, as the command reads them as doubles.
         let (from, to) = ((from / 1_000_000 - i64::from(from > 0)).max(0), to.div_euclid(1_000_000) + 1);
         let named = match (name, self.n) {
-            (Some(name), 1) => format!(" (`{}`)", crate::base::text::visible(name)),
-            (Some(name), _) => format!(" (`{}` among them)", crate::base::text::visible(name)),
+            (Some(name), 1) => format!(" (\u{201c}{}\u{201d})", crate::base::text::visible(name)),
+            (Some(name), _) => format!(" (\u{201c}{}\u{201d} among them)", crate::base::text::visible(name)),
             (None, _) => String::new(),
         };
         format!(
             "{} {what}{named} {verb} {} {side} all others, which take {}. Span, shares of it and slices without an end count up \
-             to there. Reports without: `--only {from}ms..{to}ms`, or on the page \u{201c}Only a stretch of time\u{201d} from {from} \
+             to there. Reports without: --only {from}ms..{to}ms, or on the page \u{201c}Only a stretch of time\u{201d} from {from} \
              to {to} ms while the file is read.",
             group_digits(i128::from(self.n)),
             long_time(self.gap_ns),

@@ -58,7 +58,7 @@ pub fn of(run: &Run, sums: &SliceSums<'_>) -> Option<Findings> {
 }
 
 fn quoted(name: &str) -> String {
-    format!("`{}`", visible(&shortened(name, IN_A_SENTENCE)))
+    format!("\u{201c}{}\u{201d}", visible(&shortened(name, IN_A_SENTENCE)))
 }
 
 fn rows_of(name: &str) -> RowsOf {

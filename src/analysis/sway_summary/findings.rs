@@ -32,7 +32,7 @@ fn format_ms(ms: f64) -> String {
 }
 
 fn quoted(name: &str) -> String {
-    format!("`{}`", visible(&shortened(name, IN_A_SENTENCE)))
+    format!("\u{201c}{}\u{201d}", visible(&shortened(name, IN_A_SENTENCE)))
 }
 
 fn rows_of(table: &str, filter: &str) -> RowsOf {
