@@ -34,7 +34,9 @@ dist: dist/index.html ## build the static site into dist/, the package trace-dro
 zip: dist/index.html ## the files of a release, in target/release-files/: the site as a zip, the package, the number of the build
 	@tools/release.sh
 
-dist/index.html: $(SITE_SOURCES) | setup-site
+# Setup stands in the recipe: as a prerequisite it would hand this job's turn to whatever waits beside it.
+dist/index.html: $(SITE_SOURCES)
+	@tools/setup.sh site
 	@tools/wasm.sh trunk build --quiet
 	@node tools/make-package.mjs
 
