@@ -21,7 +21,7 @@ const KERNEL_WAIT_NS: i64 = 30_000;
 pub enum Cause {
     /// The next work was not launched yet.
     Host,
-    /// It was launched, and started within [`KERNEL_WAIT_NS`].
+    /// It was launched, and started within `KERNEL_WAIT_NS`.
     Kernel,
     /// It was launched, and waited longer: for an event, another stream, or a resource.
     OnGpu,
