@@ -13,7 +13,7 @@ use support::{Random, data_dirs, files, import, own_dir};
 use tracedrop::import::{FormatInfo, chrome_trace};
 use tracedrop::trace::Trace;
 use tracedrop::trace::builder::Ways;
-use tracedrop::trace::slices::{Class, UNFINISHED};
+use tracedrop::trace::slices::{Class, SliceKind, UNFINISHED};
 use tracedrop::trace::sums::{Counts, SumsByName};
 use tracedrop::trace::tracks::TrackKind;
 
@@ -106,7 +106,8 @@ fn check_parents(what: &str, trace: &Trace) {
             let parent = slices.parent[slice].some().map(|parent| parent.0 as usize);
             // Where nothing lasts, what happens at one time is nested in the order in which it is told, and what was open then holds
             // it; and how long a slice without an end lasts is not known.
-            let touches = |parent: usize| slices.dur.get(slice) == 0 && end(parent) == ts;
+            let is_begin = |parent: usize| slices.kind[parent] == SliceKind::BeginEnd;
+            let touches = |parent: usize| slices.dur.get(slice) == 0 && end(parent) == ts && is_begin(parent);
             let is_loose = |parent: usize| length(parent) == 0 || !known(parent) || touches(parent);
             if slices.dur.get(slice) > 0 || shortest.is_none() == parent.is_none() {
                 assert!(

@@ -7,6 +7,7 @@
 
 pub mod address_ranges;
 pub mod counters;
+mod findings;
 pub mod gpu;
 pub mod gpu_breakdown;
 pub mod gpu_communication;

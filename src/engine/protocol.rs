@@ -21,6 +21,7 @@ use std::ops::Range;
 pub use crate::export::link::{LinkOptions, LinkedFile, LinkedSide, TableSpot};
 pub use crate::export::redact::{Classes, Sort as TextSort};
 pub use crate::trace::cut::Cut;
+use crate::trace::hidden;
 
 /// Page to worker. One worker serves one tab.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -577,6 +578,11 @@ impl LedgerView {
             && self.repaired.records == 0
             && self.skipped.records == 0
             && self.unused_bytes == 0
+    }
+
+    /// Passwords, tokens or keys were hidden.
+    pub fn hides_secrets(&self) -> bool {
+        self.issues.iter().any(|issue| issue.code == hidden::SECRET.code)
     }
 
     /// What became of bytes that are in no record that counts as skipped: what the matter is, each kind once, the first one met first.

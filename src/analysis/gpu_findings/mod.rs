@@ -12,6 +12,7 @@ mod transfers;
 mod work;
 
 use super::ConclusionInfo;
+use super::findings::LEAST;
 use super::gpu::stats::percent;
 use super::{gpu_breakdown, gpu_ranks};
 use crate::base::units::counted;
@@ -29,9 +30,6 @@ pub const INFO: ConclusionInfo = ConclusionInfo {
 
 /// What takes less of the time than this is not worth a sentence.
 const WORTH: f64 = 0.02;
-
-/// A finding that weighs less than this is none, whatever rule made it.
-const LEAST: f64 = 0.01;
 
 /// A share of kernel time whose launches have to be known before anything is said about waiting for the host.
 const ENOUGH_LAUNCHES: f64 = 0.5;

@@ -2,17 +2,16 @@
 
 use super::totals::{FunctionKey, Total};
 use super::{INFO, function_name, places, ratio, thread_time_ns};
+use crate::analysis::findings::{LEAST, block, quoted, rows_of};
 use crate::analysis::gpu::stats::percent;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
 use crate::base::units::{Unit, counted};
-use crate::report::{Facts, Finding, Findings, RowsOf, Stakes};
+use crate::report::{Facts, Finding, Findings};
 use crate::trace::Trace;
 use crate::trace::profiles::ProfileRun;
 
 /// Fewer samples tell nothing.
 const MIN_SAMPLES: u128 = 20;
-/// A finding is at least this share of all samples.
-const WORTH: f64 = 0.01;
 /// A function is worth naming from this share on.
 const HOTTEST: f64 = 0.05;
 
@@ -37,8 +36,7 @@ const WAITING: &[(&str, &[&str])] = &[
 const IMPORT: (&str, &str) = ("<frozen importlib._bootstrap>", "_find_and_load");
 
 fn is_waiting((path, func): (Option<&str>, Option<&str>)) -> bool {
-    let (Some(path), Some(func)) = (path, func) else { return false };
-    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let (Some(file), Some(func)) = (path.map(places::display_name), func) else { return false };
     WAITING.iter().any(|(of_file, functions)| *of_file == file && functions.contains(&func))
 }
 
@@ -69,27 +67,23 @@ pub fn of(
             time,
             share: Some(share),
             evidence: facts.facts,
-            rows: Some(RowsOf {
-                report: INFO.id.to_string(),
-                table: table.to_string(),
-                filter: filter.to_string(),
-                label: INFO.title.to_string(),
-            }),
+            rows: Some(rows_of(&INFO, table, filter)),
         })
     };
     let mut found: Vec<Finding> = Vec::new();
 
-    let works = |total: &&Total<FunctionKey>| {
+    let is_gc = |total: &Total<FunctionKey>| {
         let (path, func) = names(total);
-        !is_waiting((path, func)) && places::kind(path, func) != "gc"
+        places::kind(path, func) == "gc"
     };
+    let works = |total: &&Total<FunctionKey>| !is_waiting(names(total)) && !is_gc(total);
     let hottest = functions.iter().find(works).filter(|total| total.self_samples > 0);
     if let Some(total) = hottest {
         let name = function_name(profile, total.first_row as usize, &trace.strings);
         let name = name.as_deref().unwrap_or("");
         let quoted = match name {
             "" => "A function without a name".to_string(),
-            name => format!("\u{201c}{}\u{201d}", visible(&shortened(name, IN_A_SENTENCE))),
+            name => quoted(name),
         };
         let place = names(total).0.map(places::display_name).filter(|place| *place != "~");
         let place =
@@ -106,17 +100,13 @@ pub fn of(
         functions.iter().filter(|total| is_waiting(names(total))).collect();
     let waited: u128 = waiting.iter().map(|total| total.self_samples).sum();
     if let Some(most) = waiting.first().and_then(|total| names(total).1) {
-        found.extend(finding("waiting", waited, WORTH, most, &|share| {
+        found.extend(finding("waiting", waited, LEAST, most, &|share| {
             format!("Threads were waiting in {share} of the samples, mostly in \u{201c}{most}\u{201d}.")
         }));
     }
 
-    let is_gc = |total: &&Total<FunctionKey>| {
-        let (path, func) = names(total);
-        places::kind(path, func) == "gc"
-    };
-    let collected: u128 = functions.iter().filter(is_gc).map(|total| total.self_samples).sum();
-    found.extend(finding("garbage-collection", collected, WORTH, "<GC>", &|share| {
+    let collected: u128 = functions.iter().filter(|total| is_gc(total)).map(|total| total.self_samples).sum();
+    found.extend(finding("garbage-collection", collected, LEAST, "<GC>", &|share| {
         format!("The garbage collector ran in {share} of the samples.")
     }));
 
@@ -128,15 +118,6 @@ pub fn of(
             format!("Modules were being imported in {least}{share} of the samples.")
         }));
     }
-    if found.is_empty() {
-        return None;
-    }
     found.sort_by(|a, b| b.share.unwrap_or(0.0).total_cmp(&a.share.unwrap_or(0.0)));
-    Some(Findings {
-        title: "Findings".to_string(),
-        caption: "Shares are of all samples; those of imports include what else is named here.".to_string(),
-        empty: String::new(),
-        stakes: Stakes::Gain,
-        findings: found,
-    })
+    block("Shares are of all samples; those of imports include what else is named here.", found)
 }

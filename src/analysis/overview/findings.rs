@@ -1,19 +1,18 @@
 //! What stands out in a trace without GPU work: the largest consumer, and slices that take far longer than others of their name, with
 //! what took the time inside them.
 
+use crate::analysis::findings::{UPPER_BOUNDS, block, quoted, rows_of};
 use crate::analysis::gpu;
 use crate::analysis::gpu::stats::percent;
 use crate::analysis::slices::{self, SliceSums};
-use crate::base::text::{IN_A_SENTENCE, shortened, visible};
+use crate::base::text::visible;
 use crate::base::units::{Unit, counted, format_ns};
-use crate::report::{Facts, Finding, Findings, RowsOf, Stakes};
+use crate::report::{Facts, Finding, Findings, RowsOf};
 use crate::trace::slices::{Class, SliceId, UNFINISHED};
 use crate::trace::summaries::Summaries;
 use crate::trace::sums::too_long;
 use crate::trace::{Run, Trace};
 
-/// A finding is at least this share of its whole.
-const WORTH: f64 = 0.01;
 /// A name is the largest consumer worth naming from this share of self time on.
 const LARGEST: f64 = 0.25;
 /// What "usual" is takes so many slices of a name to know.
@@ -43,31 +42,13 @@ pub fn of(run: &Run, sums: &SliceSums<'_>) -> Option<Findings> {
         }
         findings.extend(of_trace);
     }
-    findings.retain(|finding| finding.share.is_some_and(|share| share >= WORTH));
-    if findings.is_empty() {
-        return None;
-    }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
-    Some(Findings {
-        title: "Findings".to_string(),
-        caption: "Times are upper bounds: the most that fixing one could save.".to_string(),
-        empty: String::new(),
-        stakes: Stakes::Gain,
-        findings,
-    })
+    block(UPPER_BOUNDS, findings)
 }
 
-fn quoted(name: &str) -> String {
-    format!("\u{201c}{}\u{201d}", visible(&shortened(name, IN_A_SENTENCE)))
-}
-
-fn rows_of(name: &str) -> RowsOf {
-    RowsOf {
-        report: slices::INFO.id.to_string(),
-        table: "slices".to_string(),
-        filter: name.to_string(),
-        label: slices::INFO.title.to_string(),
-    }
+/// Slices of that name.
+fn named(name: &str) -> RowsOf {
+    rows_of(&slices::INFO, "slices", name)
 }
 
 /// The name with the most self time.
@@ -92,7 +73,7 @@ fn largest(sums: &SliceSums<'_>) -> Option<Finding> {
         time: Some(own),
         share: Some(share),
         evidence: facts.facts,
-        rows: Some(rows_of(name)),
+        rows: Some(named(name)),
     })
 }
 
@@ -225,6 +206,6 @@ fn finding(trace: &Trace, outlier: &Outlier, span: i64) -> Finding {
         time: Some(excess),
         share: Some(excess as f64 / span.max(1) as f64),
         evidence: facts.facts,
-        rows: Some(rows_of(leaf)),
+        rows: Some(named(leaf)),
     }
 }

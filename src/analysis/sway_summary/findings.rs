@@ -1,17 +1,15 @@
 //! What stands out among scoring calls: work that the cache could have saved, the probe that takes the most, calls that take far
 //! longer than others of their operation.
 
-use super::summary::{CallRef, RepeatedMiss, Summary};
+use super::summary::{RepeatedMiss, Summary};
 use super::{INFO, share};
+use crate::analysis::findings::{UPPER_BOUNDS, block, quoted, rows_of};
 use crate::analysis::gpu::stats::percent;
 use crate::base::hash::HashMap;
-use crate::base::text::{IN_A_SENTENCE, shortened, visible};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
-use crate::report::{Facts, Finding, Findings, RowsOf, Stakes};
+use crate::report::{Facts, Finding, Findings};
 use crate::trace::Run;
 
-/// A finding is at least this share of the time of all calls.
-const WORTH: f64 = 0.01;
 /// A probe is worth naming from this share on, where there are several.
 const LARGEST: f64 = 0.25;
 /// What "usual" is takes so many misses of an operation to know.
@@ -31,39 +29,21 @@ fn format_ms(ms: f64) -> String {
     to_ns(ms).map_or_else(|| format!("{ms:e} ms"), format_ns)
 }
 
-fn quoted(name: &str) -> String {
-    format!("\u{201c}{}\u{201d}", visible(&shortened(name, IN_A_SENTENCE)))
-}
-
-fn rows_of(table: &str, filter: &str) -> RowsOf {
-    RowsOf {
-        report: INFO.id.to_string(),
-        table: table.to_string(),
-        filter: filter.to_string(),
-        label: INFO.title.to_string(),
-    }
-}
-
-/// `None` where nothing stands out. `is_appended` says that the file holds several runs, each of which began with an empty cache.
-///
-/// The slowest calls are a table where they are asked for.
-pub fn of(run: &Run, summary: &Summary, repeated: &[RepeatedMiss], is_appended: bool) -> Option<Findings> {
-    let total_ms = summary.total_wall_ms;
+/// `None` where nothing stands out. `repeated_ms` is the time of the repeated misses; with `is_appended`, the file holds several
+/// runs, and each began with an empty cache.
+pub fn of(
+    run: &Run,
+    summary: &Summary,
+    repeated: &[RepeatedMiss],
+    repeated_ms: f64,
+    is_appended: bool,
+) -> Option<Findings> {
     let mut findings: Vec<Finding> = largest_probe(summary).into_iter().collect();
-    findings.extend(computed_again(repeated, total_ms, is_appended));
+    let share_again = share(repeated_ms, summary.total_wall_ms);
+    findings.extend(share_again.map(|share| computed_again(repeated, repeated_ms, share, is_appended)));
     findings.extend(slow_calls(run, summary));
-    findings.retain(|finding| finding.share.is_some_and(|share| share >= WORTH));
-    if findings.is_empty() {
-        return None;
-    }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
-    Some(Findings {
-        title: "Findings".to_string(),
-        caption: "Times are upper bounds: the most that fixing one could save.".to_string(),
-        empty: String::new(),
-        stakes: Stakes::Gain,
-        findings,
-    })
+    block(UPPER_BOUNDS, findings)
 }
 
 /// The probe with the most time, where there are several.
@@ -74,7 +54,7 @@ fn largest_probe(summary: &Summary) -> Option<Finding> {
     facts.push("total_ms", "total time", largest.total_ms, Unit::Ms);
     facts.push("n_events", "calls", largest.n_events, Unit::Count);
     facts.push("hit_rate", "cache hit rate", largest.hit_rate(), Unit::Ratio);
-    let name = if largest.key.is_unassigned() { super::summary::UNASSIGNED } else { &largest.key.text };
+    let name = &largest.key.text;
     Some(Finding {
         id: "largest-probe".to_string(),
         text: format!(
@@ -86,20 +66,18 @@ fn largest_probe(summary: &Summary) -> Option<Finding> {
         time: to_ns(largest.total_ms),
         share: Some(share),
         evidence: facts.facts,
-        rows: Some(rows_of("per_probe", name)),
+        rows: Some(rows_of(&INFO, "per_probe", name)),
     })
 }
 
 /// What had been computed before in the same file.
-fn computed_again(repeated: &[RepeatedMiss], total_ms: f64, is_appended: bool) -> Option<Finding> {
-    let again_ms: f64 = repeated.iter().map(|miss| miss.repeated_ms).sum();
+fn computed_again(repeated: &[RepeatedMiss], again_ms: f64, share: f64, is_appended: bool) -> Finding {
     let n_misses: u64 = repeated.iter().map(|miss| miss.misses.saturating_sub(1)).sum();
-    let share = share(again_ms, total_ms)?;
     let mut facts = Facts::default();
     facts.push("repeated_ms", "computed again", again_ms, Unit::Ms);
     facts.push("misses", "misses of known results", n_misses, Unit::Count);
     let after = if is_appended { " Runs appended to one file each start with an empty cache." } else { "" };
-    Some(Finding {
+    Finding {
         id: "computed-again".to_string(),
         text: format!(
             "{} ({}) went into {} that had been computed before: a larger or lasting cache would save them.{after}",
@@ -110,18 +88,17 @@ fn computed_again(repeated: &[RepeatedMiss], total_ms: f64, is_appended: bool) -
         time: to_ns(again_ms),
         share: Some(share),
         evidence: facts.facts,
-        rows: Some(rows_of("repeated_misses", "")),
-    })
+        rows: Some(rows_of(&INFO, "repeated_misses", "")),
+    }
 }
 
 /// By operation, calls that were computed and took far longer than others; each one's excess over the median counts.
 fn slow_calls(run: &Run, summary: &Summary) -> Vec<Finding> {
-    let mut by_op: HashMap<&str, Vec<(f64, CallRef)>> = HashMap::default();
-    for (trace, content) in run.traces.iter().enumerate() {
-        let calls = &content.scoring_calls;
+    let mut by_op: HashMap<&str, Vec<f64>> = HashMap::default();
+    for trace in &run.traces {
+        let calls = &trace.scoring_calls;
         for row in (0..calls.len()).filter(|row| !calls.hit[*row] && calls.wall_ms[*row].is_finite()) {
-            let op = content.strings.get(calls.op[row]);
-            by_op.entry(op).or_default().push((calls.wall_ms[row], CallRef { trace, row }));
+            by_op.entry(trace.strings.get(calls.op[row])).or_default().push(calls.wall_ms[row]);
         }
     }
     let mut found = Vec::new();
@@ -129,15 +106,14 @@ fn slow_calls(run: &Run, summary: &Summary) -> Vec<Finding> {
         let Some(calls) = by_op.get_mut(op.key.as_str()).filter(|calls| calls.len() >= MIN_COUNT) else {
             continue;
         };
-        calls.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-        let median = calls[(calls.len() - 1) / 2].0;
-        let n_slow = calls.len() - calls.partition_point(|call| call.0 < FAR * median);
+        calls.sort_by(f64::total_cmp);
+        let median = calls[(calls.len() - 1) / 2];
+        let n_slow = calls.len() - calls.partition_point(|ms| *ms < FAR * median);
         if median <= 0.0 || n_slow == 0 || n_slow as f64 > RARE * calls.len() as f64 {
             continue;
         }
         let slow = &calls[calls.len() - n_slow..];
-        let (slowest_ms, excess_ms) =
-            (slow[n_slow - 1].0, slow.iter().map(|call| call.0 - median).sum::<f64>());
+        let (slowest_ms, excess_ms) = (slow[n_slow - 1], slow.iter().map(|ms| ms - median).sum::<f64>());
         let mut facts = Facts::default();
         facts.push("excess_ms", "above the median", excess_ms, Unit::Ms);
         facts.push("n_slow", "slow calls", n_slow as u64, Unit::Count);
@@ -157,7 +133,8 @@ fn slow_calls(run: &Run, summary: &Summary) -> Vec<Finding> {
             time: to_ns(excess_ms),
             share: share(excess_ms, summary.total_wall_ms),
             evidence: facts.facts,
-            rows: (!summary.slowest.is_empty()).then(|| rows_of("slowest", &op.key)),
+            // A table where slowest calls are asked for.
+            rows: (!summary.slowest.is_empty()).then(|| rows_of(&INFO, "slowest", &op.key)),
         });
     }
     found

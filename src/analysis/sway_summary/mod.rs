@@ -53,7 +53,8 @@ fn report(context: &Context<'_>) -> Report {
         report.warning("No line of the file is a scoring call.");
     }
 
-    if let Some(findings) = findings::of(run, &summary, &repeated, clock.n_back > 0) {
+    let repeated_ms = repeated.iter().map(|miss| miss.repeated_ms).fold(0.0, |sum: f64, ms| sum + ms);
+    if let Some(findings) = findings::of(run, &summary, &repeated, repeated_ms, clock.n_back > 0) {
         report.findings(findings);
     }
     let mut facts = Facts::new("Forward passes");
@@ -69,12 +70,7 @@ fn report(context: &Context<'_>) -> Report {
     facts.push("probes", "probes", summary.probes.len() as u64, Unit::Count);
     facts.push("views", "views", summary.views.len() as u64, Unit::Count);
     facts
-        .push(
-            "repeated_ms",
-            "computed again",
-            repeated.iter().map(|miss| miss.repeated_ms).fold(0.0, |sum: f64, ms| sum + ms),
-            Unit::Ms,
-        )
+        .push("repeated_ms", "computed again", repeated_ms, Unit::Ms)
         .hint("time of misses whose result had been computed before in the same file");
     facts.push("first_ts", "first call ended", clock.first, Unit::UnixSeconds);
     facts.push("last_ts", "last call ended", clock.last, Unit::UnixSeconds);

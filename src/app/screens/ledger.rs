@@ -150,17 +150,13 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     }
 }
 
-/// `code` of the issue that counts what was hidden ([`tracedrop::trace`]).
-const SECRET_HIDDEN: &str = "secret-hidden";
-
 /// Shows the passwords, tokens and keys that were hidden in this tab, and hides them again. What comes from an index has none.
 #[component]
 fn SecretsSwitch(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
     let query = Memo::new(move |_| {
         let document = document.get()?;
-        let of_files = document.files.iter().flat_map(|file| &file.ledger.issues);
         let is_hidden =
-            document.ledger.issues.iter().chain(of_files).any(|issue| issue.code == SECRET_HIDDEN);
+            document.ledger.hides_secrets() || document.files.iter().any(|file| file.ledger.hides_secrets());
         let can_be_shown = document.is_read && document.file.index.is_none();
         (can_be_shown && (is_hidden || document.query.show_secrets)).then(|| document.query.clone())
     });
