@@ -27,6 +27,7 @@ pub mod scoring_calls;
 pub mod slices;
 pub mod summaries;
 pub mod sums;
+pub mod sweep;
 pub mod tracks;
 pub mod wire;
 

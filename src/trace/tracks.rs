@@ -13,6 +13,13 @@ pub struct ProcessId(pub u32);
 #[repr(transparent)]
 pub struct ThreadId(pub u32);
 
+/// A thread with all of its lanes, or a track that is of none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Place {
+    Thread(ThreadId),
+    Track(TrackId),
+}
+
 /// Number of a track in a [`TrackTable`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TrackId(pub u32);
@@ -148,6 +155,12 @@ impl TrackTable {
         self.thread.push(thread);
         self.shown_as.push(None);
         TrackId(self.kind.len() as u32 - 1)
+    }
+
+    /// Where the slices of a track run: slices of a thread that overlap lie in lanes, each with a track of its own.
+    pub fn place(&self, track: TrackId) -> Place {
+        let thread = self.thread.get(track.0 as usize).copied().flatten();
+        thread.map_or(Place::Track(track), Place::Thread)
     }
 
     /// The process that a track belongs to, by itself or through its thread.

@@ -12,7 +12,8 @@ use crate::base::strings::StringId;
 use crate::base::text::visible;
 use crate::base::units::{Unit, format_ns};
 use crate::report::{Column, Report, Table};
-use crate::trace::tracks::TrackId;
+use crate::trace::sweep::Sweep;
+use crate::trace::tracks::{Place, TrackId};
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "gpu-cpu",
@@ -105,15 +106,15 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     }
 }
 
-/// By the track of the launching thread: when the GPU had nothing to run and waited for it.
-fn waits(gpu: &GpuTrace<'_>) -> HashMap<TrackId, Vec<Span>> {
+/// By the launching thread: when the GPU had nothing to run and waited for it.
+fn waits(gpu: &GpuTrace<'_>) -> HashMap<Place, Vec<Span>> {
     let slices = &gpu.trace.slices;
-    let mut waits: HashMap<TrackId, Vec<Span>> = HashMap::default();
+    let mut waits: HashMap<Place, Vec<Span>> = HashMap::default();
     let gaps = gaps::of_devices(gpu);
     let stretches = gaps.iter().flatten().flat_map(|gap| gap.stretches(gpu));
     for stretch in stretches.filter(|stretch| stretch.cause == Cause::Host && stretch.ns() > 0) {
         let launch = gpu.work[stretch.gap.next as usize].launch as usize;
-        waits.entry(slices.track[launch]).or_default().push(stretch.span);
+        waits.entry(gpu.trace.tracks.place(slices.track[launch])).or_default().push(stretch.span);
     }
     for spans in waits.values_mut() {
         // Several GPUs may wait for one thread at once.
@@ -124,46 +125,45 @@ fn waits(gpu: &GpuTrace<'_>) -> HashMap<TrackId, Vec<Span>> {
 }
 
 /// Own times by name and kind.
-fn sums(gpu: &GpuTrace<'_>, waits: &HashMap<TrackId, Vec<Span>>) -> Vec<((StringId, Kind), Sums)> {
-    let slices = &gpu.trace.slices;
-    // Slices of a track are in order of their starts.
-    let mut covers: Vec<Option<Cover<'_>>> = (0..gpu.trace.tracks.len()).map(|_| None).collect();
-    for (track, spans) in waits {
-        covers[track.0 as usize] = Some(Cover::new(spans));
+fn sums(gpu: &GpuTrace<'_>, waits: &HashMap<Place, Vec<Span>>) -> Vec<((StringId, Kind), Sums)> {
+    let (slices, tracks) = (&gpu.trace.slices, &gpu.trace.tracks);
+    let first = slices.ts.first().copied().unwrap_or(0);
+    let mut waiting: Vec<(Cover<'_>, Sweep)> = Vec::new();
+    let mut of_place: HashMap<Place, usize> = HashMap::default();
+    for (place, spans) in waits {
+        of_place.insert(*place, waiting.len());
+        waiting.push((Cover::new(spans), Sweep::default()));
     }
+    let of_track: Vec<Option<usize>> =
+        (0..tracks.len()).map(|track| of_place.get(&tracks.place(TrackId(track as u32))).copied()).collect();
     let mut by_name = SumsByName::new(gpu.trace.strings.len());
-    // Time that children have waited is taken from their parents, which come before them.
-    for i in 0..slices.len() {
-        let kind = gpu.kinds.get(slices.category[i]);
-        let is_shown = kind_name(kind).is_some() && slices.dur.get(i) >= 0;
-        let mut cover = covers[slices.track[i].0 as usize].as_mut();
-        let own_end = slices.ts[i].saturating_add(slices.dur.get(i));
-        let waited = match &mut cover {
-            Some(cover) if slices.dur.get(i) > 0 => cover.within(slices.ts[i], own_end),
-            _ => 0,
-        };
-        if waited > 0
-            && let Some(parent) = slices.parent[i].some()
-        {
-            let parent = parent.0 as usize;
-            // A child may outlast its parent by rounding: only what lies in both is the parent's to give.
-            let parent_end = slices.ts[parent].saturating_add(slices.dur.get(parent).max(0));
-            let shared = match cover {
-                Some(cover) if parent_end < own_end => cover.within(slices.ts[i], parent_end),
-                _ => waited,
-            };
-            let parent_kind = gpu.kinds.get(slices.category[parent]);
-            if kind_name(parent_kind).is_some() {
-                let waited = &mut by_name.of(slices.name[parent], parent_kind).waited;
-                *waited = waited.saturating_sub(shared);
-            }
+    // Waiting is given to the slice that the thread ran, as own time is.
+    let wait = |by_name: &mut SumsByName, cover: &mut Cover<'_>, slice: u32, from: u64, to: u64| {
+        let kind = gpu.kinds.get(slices.category[slice as usize]);
+        let waited = cover.within(first.wrapping_add_unsigned(from), first.wrapping_add_unsigned(to));
+        if waited > 0 && kind_name(kind).is_some() {
+            let sums = by_name.of(slices.name[slice as usize], kind);
+            sums.waited = sums.waited.saturating_add(waited);
         }
-        if is_shown {
+    };
+    // Slices are in order of their starts.
+    for i in 0..slices.len() {
+        let (ts, dur) = (slices.ts[i], slices.dur.get(i));
+        if let Some(at) = of_track[slices.track[i].0 as usize].filter(|_| dur > 0) {
+            let (cover, sweep) = &mut waiting[at];
+            let start = ts.wrapping_sub(first) as u64;
+            let give = |slice, from, to| wait(&mut by_name, cover, slice, from, to);
+            sweep.start(i as u32, start, start.saturating_add(dur as u64), give);
+        }
+        let kind = gpu.kinds.get(slices.category[i]);
+        if kind_name(kind).is_some() && dur >= 0 {
             let sums = by_name.of(slices.name[i], kind);
             sums.count += 1;
             sums.own = sums.own.saturating_add(slices.self_ns.get(i).max(0));
-            sums.waited = sums.waited.saturating_add(waited);
         }
+    }
+    for (cover, sweep) in &mut waiting {
+        sweep.advance(u64::MAX, |slice, from, to| wait(&mut by_name, cover, slice, from, to));
     }
     by_name.all
 }

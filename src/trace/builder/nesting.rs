@@ -11,6 +11,7 @@ use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::narrow::Depths;
 use crate::trace::slices::{SliceId, SliceTable, UNFINISHED};
+use crate::trace::sweep::Sweep;
 use crate::trace::tracks::{TrackId, TrackKind};
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -401,45 +402,19 @@ pub fn find_parents(trace: &mut Trace, overlapping: &[bool], tolerance: i64) {
     slices.depth = depth;
 }
 
-/// What one thread does, slice by slice: at any time the slice that was started last and has not ended runs.
-#[derive(Default)]
-struct Sweep {
-    /// Slices and their ends, in order of start.
-    open: Vec<(u32, u64)>,
-    /// Time up to which all is shared out.
-    now: u64,
-}
-
-impl Sweep {
-    /// Shares out the time up to `ts`.
-    #[inline]
-    fn advance(&mut self, ts: u64, self_ns: &mut [i64]) {
-        let mut add = |slice: u32, ns: u64| {
-            let sum = &mut self_ns[slice as usize];
-            *sum = sum.saturating_add_unsigned(ns);
-        };
-        while let Some((slice, end)) = self.open.pop_if(|(_, end)| *end <= ts) {
-            if end > self.now {
-                add(slice, end - self.now);
-                self.now = end;
-            }
-        }
-        if let Some((slice, _)) = self.open.last() {
-            add(*slice, ts.saturating_sub(self.now));
-        }
-        self.now = self.now.max(ts);
+/// Adds what a slice ran to what it has to itself.
+#[inline]
+fn ran(self_ns: &mut [i64]) -> impl FnMut(u32, u64, u64) {
+    |slice, from, to| {
+        let sum = &mut self_ns[slice as usize];
+        *sum = sum.saturating_add_unsigned(to.saturating_sub(from));
     }
 }
 
 /// Fills [`SliceTable::self_ns`].
 ///
-/// A thread does one thing at a time, so its self times add up to the time in which anything is open on it:
-///
-/// ```text
-/// [A       ]            1 2 3 4 5 6 7 8 9
-///      [B          ]    A A A B B B B B B    what was started last runs, also where slices overlap
-/// ```
-/// Where slices nest, this is the time that no child covers; and that is what asynchronous slices have to themselves, of which
+/// Of a thread, that is the time in which it ran (see [`Sweep`]), so its self times add up to the time in which anything is open on
+/// it. Where slices nest, this is the time that no child covers; and that is what asynchronous slices have to themselves, of which
 /// several do run at once.
 pub fn compute_self_times(trace: &mut Trace) {
     let end_of_trace = trace.span().map_or(0, |(_, end)| end);
@@ -468,8 +443,7 @@ pub fn compute_self_times(trace: &mut Trace) {
         let thread = threads.get(slices.track[i].0 as usize).copied().unwrap_or(u32::MAX);
         if let Some(sweep) = sweeps.get_mut(thread as usize) {
             let start = ts.wrapping_sub(first) as u64;
-            sweep.advance(start, &mut self_ns);
-            sweep.open.push((i as u32, start.saturating_add(dur as u64)));
+            sweep.start(i as u32, start, start.saturating_add(dur as u64), ran(&mut self_ns));
             continue;
         }
         self_ns[i] = dur;
@@ -484,7 +458,7 @@ pub fn compute_self_times(trace: &mut Trace) {
         covered[parent] = covered[parent].max(end);
     }
     for sweep in &mut sweeps {
-        sweep.advance(u64::MAX, &mut self_ns);
+        sweep.advance(u64::MAX, ran(&mut self_ns));
     }
     slices.self_ns = self_ns.into_iter().collect();
 }
