@@ -157,9 +157,14 @@ impl ProfileRun {
         self.end_samples_total.or(self.agg_samples_total)
     }
 
-    /// What shares are shares of: the stated number of samples, else the sum of the self counts.
+    /// Thread stacks counted: the stated number of samples, else the sum of the self counts.
     pub fn samples(&self) -> u128 {
         self.stated_samples().map_or_else(|| self.sum_self(), u128::from)
+    }
+
+    /// What shares are shares of. A file that states fewer samples than it has self counts is damaged there: then their sum counts.
+    pub fn whole(&self) -> u128 {
+        self.samples().max(self.sum_self())
     }
 
     /// Described places.

@@ -47,7 +47,7 @@ pub fn of(
     functions: &[Total<FunctionKey>],
     table: &str,
 ) -> Option<Findings> {
-    let samples = profile.samples();
+    let samples = profile.whole();
     if samples < MIN_SAMPLES {
         return None;
     }

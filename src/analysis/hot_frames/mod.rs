@@ -65,7 +65,7 @@ fn report(context: &Context<'_>) -> Report {
 
 /// One sentence: the hottest function.
 fn headline(trace: &Trace, profile: &ProfileRun, functions: &[Total<FunctionKey>]) -> String {
-    let samples = profile.samples();
+    let samples = profile.whole();
     let hottest = functions.first().copied().filter(|total| total.self_samples > 0);
     let Some(hottest) = hottest else { return "The profile holds no samples.".to_string() };
     let name = function_name(profile, hottest.first_row as usize, &trace.strings);
@@ -106,8 +106,9 @@ fn thread_time_ns(profile: &ProfileRun, count: u128) -> Option<u64> {
     u64::try_from(count.checked_mul(interval_ns)?).ok()
 }
 
-fn ratio(count: u128, samples: u128) -> Option<f64> {
-    (samples > 0).then(|| count as f64 / samples as f64)
+/// `None` if there are no samples, or fewer than the part that a damaged file states.
+fn ratio(part: u128, samples: u128) -> Option<f64> {
+    (samples > 0 && part <= samples).then(|| part as f64 / samples as f64)
 }
 
 const THREAD_TIME_HINT: &str = "samples × interval: time of all sampled threads together, which is more than the \
@@ -179,7 +180,7 @@ fn run_blocks(
         report.warning(warning);
     }
     let name = short_id(profile);
-    let view = View { profile, strings: &trace.strings, samples: profile.samples() };
+    let view = View { profile, strings: &trace.strings, whole: profile.whole() };
     report.table(view.frames(id("frames"), format!("Frames of {name}")));
     report.table(view.functions(id("functions"), format!("Functions of {name}"), functions));
     report.table(view.lines(id("lines"), format!("Lines of {name}")));
@@ -253,7 +254,7 @@ fn warnings(profile: &ProfileRun) -> Vec<String> {
     let checks = profile.checks();
     if let Some(sum) = checks.sum_self_differs {
         warnings.push(format!(
-            "The self counts add up to {}, not to the {} samples that the file states; shares are of the latter.",
+            "The self counts add up to {}, not to the {} samples that the file states; shares are of the larger number.",
             group_digits(sum as i128),
             group_digits(profile.samples() as i128)
         ));
@@ -292,7 +293,8 @@ fn function_name<'a>(profile: &ProfileRun, row: usize, strings: &'a StringTable)
 struct View<'a> {
     profile: &'a ProfileRun,
     strings: &'a StringTable,
-    samples: u128,
+    /// What shares are shares of, in samples.
+    whole: u128,
 }
 
 const SELF_HINT: &str = "samples in which this was executing";
@@ -319,7 +321,7 @@ impl<'a> View<'a> {
                 "self_share",
                 "self %",
                 Unit::Ratio,
-                self_samples.iter().map(|count| ratio(*count, self.samples)).collect(),
+                self_samples.iter().map(|count| ratio(*count, self.whole)).collect(),
             )
             .hint(SHARE_HINT),
             Column::unsigned(
@@ -381,7 +383,7 @@ impl<'a> View<'a> {
                     "cumulative_share",
                     "cumulative %",
                     Unit::Ratio,
-                    rows.iter().map(|row| ratio(cumulative(row), self.samples)).collect(),
+                    rows.iter().map(|row| ratio(cumulative(row), self.whole)).collect(),
                 )
                 .hint(SHARE_HINT),
                 self_time,
@@ -422,13 +424,13 @@ impl<'a> View<'a> {
                 "cumulative_share_at_least",
                 "cumulative % (at least)",
                 Unit::Ratio,
-                totals.iter().map(|total| ratio(total.cumulative_at_least(), self.samples)).collect(),
+                totals.iter().map(|total| ratio(total.cumulative_at_least(), self.whole)).collect(),
             )
             .hint(SHARE_HINT),
             Column::bool(
                 "cumulative_exact",
                 "exact",
-                totals.iter().map(|total| Some(total.is_exact(self.samples))).collect(),
+                totals.iter().map(|total| Some(total.is_exact(self.whole))).collect(),
             )
             .hint(EXACT_HINT),
             self_time,
