@@ -202,3 +202,21 @@ pub fn assert_same_text(what: &str, got: &str, expected: &str) {
     }
     panic!("{what}: {} lines instead of {}", got.split('\n').count(), expected.split('\n').count());
 }
+
+/// Digits become other digits, so that times overlap as no program writes them; other bytes now and then.
+#[allow(dead_code)]
+pub fn changed(bytes: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let n_changes = 1 + random.below(1 + bytes.len() as u64 / 100);
+    for _ in 0..n_changes {
+        let at = random.below(bytes.len() as u64) as usize;
+        if bytes[at].is_ascii_digit() {
+            bytes[at] = b'0' + random.below(10) as u8;
+        } else if random.below(40) == 0 {
+            bytes[at] = random.next() as u8;
+        } else if matches!(bytes[at], b'B' | b'E' | b'X' | b'b' | b'e') {
+            bytes[at] = *b"BEXbe".get(random.below(5) as usize).unwrap();
+        }
+    }
+    bytes
+}
