@@ -94,11 +94,11 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
                     Unit::Id,
                     issues.iter().map(|issue| issue.first.line).collect(),
                 ),
-                Column::counts(
+                Column::unsigned(
                     "first_byte",
                     "first byte",
                     Unit::Id,
-                    issues.iter().map(|issue| issue.first.byte),
+                    issues.iter().map(|issue| issue.first.known_byte()).collect(),
                 )
                 .hint("in the content after unpacking"),
                 Column::text(

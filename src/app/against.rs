@@ -159,14 +159,14 @@ impl App {
                 id: format!("{WITH}{}", other.id),
                 label: words().compare_with.to_string(),
                 detail: other.label(),
-                checked: None,
+                ..MenuItem::default()
             })
             .collect();
         items.push(MenuItem {
             id: FILE.to_string(),
             label: words().compare_with_file.to_string(),
             detail: String::new(),
-            checked: None,
+            ..MenuItem::default()
         });
         items
     }

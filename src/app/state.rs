@@ -210,6 +210,8 @@ pub struct Tab {
     pub led_to: RwSignal<Option<RowsOf>>,
     /// `id` of the format that it is read as, where that is not by its content.
     format: StoredValue<Option<&'static str>>,
+    /// The stretch of time that alone is held when it is read, in nanoseconds from its start; `None` for all of it.
+    only: StoredValue<Option<(i64, i64)>>,
     /// The address ranges that came from a file.
     pub ranges: RwSignal<Option<Ranges>>,
     pub exporting: RwSignal<Option<Exporting>>,
@@ -510,6 +512,7 @@ impl Tab {
             report: RwSignal::new(None),
             led_to: RwSignal::new(None),
             format: StoredValue::new(None),
+            only: StoredValue::new(None),
             ranges: RwSignal::new(source.ranges()),
             exporting: RwSignal::new(None),
             share: RwSignal::new(None),
@@ -552,7 +555,15 @@ impl Tab {
 
     /// Reads the file from its beginning, whatever is kept.
     pub fn read_again(self) {
+        self.only.set_value(None);
         self.start_with(true);
+    }
+
+    /// Reads the file again and holds only what touches a stretch of time: first and last nanosecond from its start.
+    pub fn read_only(self, from_ns: i64, to_ns: i64) {
+        self.only.set_value(Some((from_ns, to_ns)));
+        // Not from within a part of the document that ends with this.
+        browser::after(0, move || self.start_with(true));
     }
 
     /// Whether it shows an index that is kept of a file of that name and size, and has no file yet.
@@ -640,7 +651,7 @@ impl Tab {
             && beside.is_empty()
             && self.app.shelf.keeps.get_untracked();
         // An index is of what everybody reads in the file.
-        let is_usual = self.format.with_value(Option::is_none);
+        let is_usual = self.format.with_value(Option::is_none) && self.only.with_value(Option::is_none);
         modified_ms.filter(|_| is_large && is_usual)
     }
 
@@ -656,7 +667,8 @@ impl Tab {
     fn send_files(self, client: &Client, files: Vec<Picked>, keep: Option<Keep>, query: Query) {
         let is_large = files.iter().any(|file| file.blob.size() >= MIN_HELPED_BYTES);
         let ports = if is_large { self.take_helpers() } else { Vec::new() };
-        let (files, blobs) = as_sent(files, keep, self.format.get_value());
+        let only = self.only.get_value().filter(|_| files.len() == 1);
+        let (files, blobs) = as_sent(files, keep, self.format.get_value(), only);
         client.send_with(&Request::Open { files, query }, &blobs, ports);
     }
 
@@ -965,6 +977,7 @@ fn as_sent(
     files: Vec<Picked>,
     keep: Option<Keep>,
     format: Option<&str>,
+    only: Option<(i64, i64)>,
 ) -> (Vec<OpenFile>, Vec<browser::Blob>) {
     let (mut named, mut blobs) = (Vec::new(), Vec::new());
     for Picked { name, blob, beside, .. } in files {
@@ -974,7 +987,8 @@ fn as_sent(
             blobs.push(other.blob);
             NamedFile { name: other.name, n_bytes }
         });
-        named.push(OpenFile { name, format: format.map(str::to_string), keep, beside: beside.collect() });
+        let format = format.map(str::to_string);
+        named.push(OpenFile { name, format, keep, beside: beside.collect(), only });
     }
     (named, blobs)
 }

@@ -233,7 +233,8 @@ impl App {
 
     /// Further ways to open: a folder, and what is open already together.
     pub fn ways_to_open(self) -> Vec<MenuItem> {
-        let item = |id: String, label: String, detail: String| MenuItem { id, label, detail, checked: None };
+        let item =
+            |id: String, label: String, detail: String| MenuItem { id, label, detail, ..MenuItem::default() };
         let mut items = vec![item(FOLDER.to_string(), words().open_folder.to_string(), String::new())];
         let tabs = self.tabs.get();
         tabs.iter().for_each(|tab| tab.document.track());

@@ -146,6 +146,8 @@ pub struct Words {
     pub digest: &'static str,
     /// Name of the trace, its index, and when that was made.
     pub from_index: fn(&str, &IndexView, Option<&str>) -> String,
+    pub n_warnings: fn(u64) -> String,
+    pub export_needs: fn(&str) -> String,
     pub read_again: &'static str,
     pub choose_trace: &'static str,
     pub file_at_hand: fn(&str) -> String,
@@ -283,6 +285,9 @@ pub struct Words {
 pub struct RangeWords {
     pub title: &'static str,
     pub what: fn(&str) -> String,
+    pub what_again: fn(&str) -> String,
+    pub far_away: &'static str,
+    pub without_far_away: &'static str,
     pub from: &'static str,
     pub to: &'static str,
     pub hold: &'static str,
@@ -527,24 +532,29 @@ static ENGLISH: Words = Words {
     spoken_progress: |percent| format!("{percent} percent read"),
 
     range: RangeWords {
-        title: "Only a stretch of time",
+        title: "Report on a time range",
         what: |span| {
             format!(
-                "What lies outside of it is read and let go, which saves memory. Times are milliseconds from the start of what has been                  read, {span} ms so far, as in the reports below."
+                "Keeps only what overlaps this range, which saves memory. Milliseconds from the start of the trace; {span} ms read so far."
+            )
+        },
+        what_again: |span| {
+            format!(
+                "Reads the file again and keeps only what overlaps this range. Milliseconds from the start of the trace, which takes {span} ms."
             )
         },
         from: "From",
         to: "to",
-        hold: "Hold only this",
-        wrong: "These are no two times one after the other.",
-        holding: |from, to| {
-            format!("Only {from} to {to} ms is held; reading goes on to the end of the file.")
-        },
+        hold: "Keep only this range",
+        wrong: "\u{201c}From\u{201d} must be before \u{201c}to\u{201d}.",
+        holding: |from, to| format!("Keeping {from} to {to} ms; reading goes on to the end of the file."),
         held: |from, to| {
             format!(
-                "Of this trace only the stretch from {from} to {to} ms is here, as chosen while it was read; slices that reach into it                  are whole."
+                "These reports cover {from} to {to} ms only. Slices that reach into the range are kept whole."
             )
         },
+        far_away: "A few events lie hours or more away from all others and stretch every number that depends on the span.",
+        without_far_away: "Report without them",
     },
 
     file_card: "The file",
@@ -571,6 +581,8 @@ static ENGLISH: Words = Words {
         }
         text
     },
+    n_warnings: |n| counted(n, "warning", "warnings"),
+    export_needs: |needs| format!("needs {needs}"),
     read_again: "Read the file again",
     choose_trace: "Choose the trace",
     file_at_hand: |name| format!("{name} is at hand now."),
@@ -629,7 +641,7 @@ static ENGLISH: Words = Words {
     issues_title: "Oddities",
     times: |n| if n == 1 { "once".to_string() } else { format!("{} times", number(n)) },
     first_at: |line, byte| match line {
-        Some(line) => format!("first in line {}, byte {}", number(line), number(byte)),
+        Some(line) => format!("first on line {}, byte {}", number(line), number(byte)),
         None => format!("first at byte {}", number(byte)),
     },
 

@@ -264,19 +264,21 @@ fn tell(name: &str, ledger: &Ledger) {
             Severity::Repaired => "repaired",
             Severity::Skipped => "skipped",
         };
-        let place = match issue.first.line {
-            Some(line) => format!("line {line} (byte {})", issue.first.byte),
-            None => format!("byte {}", issue.first.byte),
+        let place = issue.first.known_byte().map(|byte| match issue.first.line {
+            Some(line) => format!(" at line {line} (byte {byte})"),
+            None => format!(" at byte {byte}"),
+        });
+        let times = match (issue.count, &place) {
+            (2.., Some(_)) => format!(", {} times, first", group_digits(issue.count.into())),
+            (2.., None) => format!(", {} times", group_digits(issue.count.into())),
+            (_, Some(_)) => ",".to_string(),
+            (_, None) => String::new(),
         };
-        let times = if issue.count > 1 {
-            format!(", {} times, first", group_digits(issue.count.into()))
-        } else {
-            ",".to_string()
-        };
+        let place = place.unwrap_or_default();
         // The first of several stands in the line, the others below it.
         let mut examples = issue.example.lines();
         let example = examples.next().map_or(String::new(), |example| format!(": {example}"));
-        say!("tracedrop: {name}: {word}: {}{times} at {place}{example}", issue.kind.what);
+        say!("tracedrop: {name}: {word}: {}{times}{place}{example}", issue.kind.what);
         examples.for_each(|example| say!("tracedrop: {name}:   also: {example}"));
     }
 }

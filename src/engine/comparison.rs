@@ -4,7 +4,7 @@ use super::protocol::{
     DocumentView, Failure, FileAccount, FileView, LeftOutView, RangeView, SideView, SidesView, TableAsk,
 };
 use super::shown::{RowOrder, Shown, TableRef};
-use super::views::{exporter_views, report_view, stem_of, together};
+use super::views::{exporter_views, not_exported, report_view, stem_of, together};
 use crate::analysis::Query;
 use crate::compare::{self, CompareQuery, Comparison, Digest, PhaseFilter, Problem};
 use crate::export::link::{LinkOptions, LinkedFile, LinkedSide};
@@ -111,6 +111,7 @@ impl Shown for Compared {
             partial: false,
             is_read: true,
             exporters: exporter_views(&self.exporters()),
+            not_exported: not_exported(&self.exporters()),
             span_ns: None,
             range: RangeView::default(),
             link: None,

@@ -2,7 +2,7 @@
 
 use super::protocol::{DocumentView, FileView, LedgerView, LinkView, RangeView, TableAsk};
 use super::shown::{RowOrder, Shown, TableRef};
-use super::views::{exporter_views, report_view, stem_of};
+use super::views::{exporter_views, not_exported, report_view, stem_of};
 use crate::analysis::Query;
 use crate::base::units::Unit;
 use crate::export::link::{self, LinkedReport, Refusal};
@@ -109,6 +109,7 @@ impl Shown for Linked {
             partial: false,
             is_read: true,
             exporters: exporter_views(&self.exporters()),
+            not_exported: not_exported(&self.exporters()),
             span_ns: None,
             range: RangeView::default(),
             link: Some(LinkView {

@@ -14,7 +14,7 @@ use crate::import::UNREADABLE;
 use crate::import::unpack::Packing;
 use crate::report::Chart;
 use crate::report::view::{TableQuery, TableRows};
-use crate::report::{Facts, Findings, Note, Notes, Sort};
+use crate::report::{Facts, Findings, Note, NoteLevel, Notes, Sort};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -109,6 +109,9 @@ pub struct OpenFile {
     pub keep: Option<Keep>,
     /// The other files in the directory of its run, whose `Blob`s come behind its own; mostly empty.
     pub beside: Vec<NamedFile>,
+    /// Hold only what touches this stretch of time: first and last nanosecond from the start of the trace. Only of a file that
+    /// is read by itself.
+    pub only: Option<(i64, i64)>,
 }
 
 /// A file whose `Blob` goes beside a message.
@@ -419,6 +422,8 @@ pub struct DocumentView {
     pub is_read: bool,
     /// Exporters that have something to write for this file.
     pub exporters: Vec<ExporterView>,
+    /// Exporters that have nothing to write for it, each by its title with what they need.
+    pub not_exported: Vec<(String, String)>,
     /// Nanoseconds from the first to the last of anything; `None` if nothing has a time, or it is not known.
     pub span_ns: Option<i64>,
     pub range: RangeView,
@@ -428,6 +433,23 @@ pub struct DocumentView {
     pub sent: Option<SentView>,
 }
 
+impl DocumentView {
+    /// The warnings of all reports, each once, with the `id` of the first report that has it.
+    pub fn warnings(&self) -> Vec<(&str, &str)> {
+        let mut warnings: Vec<(&str, &str)> = Vec::new();
+        for report in &self.reports {
+            for block in &report.blocks {
+                if let BlockView::Note(Note { level: NoteLevel::Warning, text }) = block
+                    && warnings.iter().all(|(_, known)| known != text)
+                {
+                    warnings.push((&report.id, text));
+                }
+            }
+        }
+        warnings
+    }
+}
+
 /// Which stretch of a trace's time is held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeView {
@@ -435,6 +457,10 @@ pub struct RangeView {
     pub start_ns: Option<i64>,
     /// What was chosen: first and last nanosecond from that start.
     pub chosen: Option<(i64, i64)>,
+    /// Reading is over, and the file can be read again with a stretch chosen.
+    pub again: bool,
+    /// The stretch without the few events that lie far away from all others, in nanoseconds from the start of the trace.
+    pub without_far_away: Option<(i64, i64)>,
 }
 
 /// How someone looked at a report, and what they wrote on it.
@@ -630,7 +656,7 @@ pub struct IssueView {
     pub what: String,
     pub hint: String,
     pub count: u64,
-    pub first_byte: u64,
+    pub first_byte: Option<u64>,
     pub first_line: Option<u64>,
     pub example: String,
 }
@@ -744,9 +770,10 @@ mod tests {
             assert_eq!(encode(&response)[0], number, "{response:?}");
         }
         // How it asks for a file.
-        let file = OpenFile { name: "a.json".to_string(), format: None, keep: None, beside: Vec::new() };
+        let file =
+            OpenFile { name: "a.json".to_string(), format: None, keep: None, beside: Vec::new(), only: None };
         let open = encode(&Request::Open { files: vec![file], query: Query::default() });
-        assert_eq!(open, [&b"\x00\x01\x06a.json\x00\x00\x00\x0a\x00\x00"[..], &[0; 8]].concat());
+        assert_eq!(open, [&b"\x00\x01\x06a.json\x00\x00\x00\x00\x0a\x00\x00"[..], &[0; 8]].concat());
         // That it is finishing stands last.
         assert_eq!(encode(&Response::Progress(finishing)).last(), Some(&1));
         assert_eq!(encode(&Response::Progress(Progress::default())).last(), Some(&0));
@@ -760,7 +787,7 @@ mod tests {
             what: what.to_string(),
             hint: String::new(),
             count,
-            first_byte,
+            first_byte: Some(first_byte),
             first_line: None,
             example: String::new(),
         };

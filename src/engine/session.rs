@@ -6,15 +6,16 @@ use super::protocol::{
     RankView, SentView, TableAsk,
 };
 use super::shown::{RowOrder, Shown, TableRef};
-use super::views::{exporter_views, ledger_view, report_view, stem_of, together};
+use super::views::{exporter_views, ledger_view, not_exported, report_view, stem_of, together};
 use crate::analysis::gpu::facts::RunFacts;
 use crate::analysis::mrm;
+use crate::analysis::overview::far_away::FarAway;
 use crate::analysis::{self, Found, Query};
 use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
 use crate::export::redact::Outgoing;
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, LeftOut, Options};
-use crate::import::{FormatInfo, Import, ImportError, ImportProgress, UNREADABLE};
+use crate::import::{FORMATS, FormatInfo, Import, ImportError, ImportProgress, UNREADABLE};
 use crate::index::{self, Head, Identity, Index};
 use crate::memory_run::manifest::Checksum;
 use crate::report::Report;
@@ -379,6 +380,22 @@ impl Session {
         }
     }
 
+    fn range(&self) -> RangeView {
+        let only = match self.run.traces.as_slice() {
+            [trace] if self.import.is_none() && !self.partial && self.chosen.is_none() => Some(trace),
+            _ => None,
+        };
+        let has_events =
+            |trace: &&Trace| FORMATS.iter().any(|it| it.id == trace.source.format && it.has_events);
+        let only = only.filter(has_events);
+        RangeView {
+            start_ns: self.choosable_from(),
+            chosen: self.chosen,
+            again: only.is_some(),
+            without_far_away: only.and_then(FarAway::of).map(|far_away| far_away.stretch_without()),
+        }
+    }
+
     /// What the times of a stretch that can be chosen are counted from.
     fn choosable_from(&self) -> Option<i64> {
         if self.n_done.is_some() {
@@ -636,8 +653,9 @@ impl Shown for Session {
             partial: self.partial,
             is_read: self.import.is_none() && self.n_done.is_none(),
             exporters: exporter_views(&self.exporters()),
+            not_exported: not_exported(&self.exporters()),
             span_ns: self.span_ns(),
-            range: RangeView { start_ns: self.choosable_from(), chosen: self.chosen },
+            range: self.range(),
             link: None,
             sent: self.sent.clone(),
         })

@@ -4,7 +4,7 @@ use super::protocol::{
     BlockView, ColumnView, ExporterView, FileAccount, FileView, IssueView, LedgerView, ReportView,
     SeverityView, TableView, TallyView,
 };
-use crate::export::{ExporterInfo, chrome_trace};
+use crate::export::{EXPORTERS, ExporterInfo, chrome_trace};
 use crate::report::view::{self, TableRows};
 use crate::report::{Block, Report, Table};
 use crate::trace::ledger::{Ledger, Severity, Tally};
@@ -60,6 +60,15 @@ pub(super) fn exporter_views(exporters: &[&ExporterInfo]) -> Vec<ExporterView> {
     exporters.iter().filter(|exporter| exporter.in_menu).map(view).collect()
 }
 
+/// What the page's menu cannot offer where there are only `exporters`, and what each of them needs.
+pub(super) fn not_exported(exporters: &[&ExporterInfo]) -> Vec<(String, String)> {
+    let is_missing = |it: &&ExporterInfo| {
+        it.in_menu && !it.needs.is_empty() && !exporters.iter().any(|exporter| exporter.id == it.id)
+    };
+    let missing = EXPORTERS.iter().copied().filter(is_missing);
+    missing.map(|it| (it.title.to_string(), it.needs.to_string())).collect()
+}
+
 /// What a file made from files of these names is called, without its ending: as the first, without its own endings.
 pub(super) fn stem_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut names = names.into_iter();
@@ -97,7 +106,7 @@ pub(super) fn ledger_view(ledger: &Ledger) -> LedgerView {
                 what: issue.kind.what.to_string(),
                 hint: issue.kind.hint.to_string(),
                 count: issue.count,
-                first_byte: issue.first.byte,
+                first_byte: issue.first.known_byte(),
                 first_line: issue.first.line,
                 example: issue.example.clone(),
             })

@@ -195,7 +195,7 @@ impl Trace {
 
     fn count_hidden(&mut self, places: Places) {
         for (place, n) in places.0 {
-            self.ledger.file(&SECRET, Position::default(), place.as_bytes());
+            self.ledger.file(&SECRET, Position::NOWHERE, place.as_bytes());
             if let Some(issue) = self.ledger.issues.iter_mut().find(|issue| issue.kind.code == SECRET.code) {
                 issue.count += n.saturating_sub(1);
             }

@@ -60,6 +60,16 @@ pub struct Position {
     pub line: Option<u64>,
 }
 
+impl Position {
+    /// Of what concerns the file as a whole, or stands in several places.
+    pub const NOWHERE: Position = Position { byte: u64::MAX, line: None };
+
+    /// Byte from the start, if there is a place.
+    pub fn known_byte(&self) -> Option<u64> {
+        (*self != Position::NOWHERE).then_some(self.byte)
+    }
+}
+
 /// All oddities of one kind.
 #[derive(Clone, Debug)]
 pub struct Issue {

@@ -275,11 +275,11 @@ fn open(state: Rc<State>, files: Vec<OpenFile>, query: Query, data: &Array) {
     let mut beside = data.iter().skip(1);
     let mut blob = || beside.next().and_then(|blob| blob.dyn_into::<Blob>().ok());
     let mut given: Vec<Given> = Vec::new();
-    for OpenFile { name, format, keep, beside } in files {
+    for OpenFile { name, format, keep, beside, only } in files {
         let Some(own) = blob() else { break };
         let beside = beside.into_iter().filter_map(|named| Some((named, blob()?))).collect();
         let format = format.and_then(|id| FORMATS.iter().find(|format| format.id == id).copied());
-        given.push(Given { name, format, keep, blob: own, beside });
+        given.push(Given { name, format, keep, blob: own, beside, only });
     }
     let ports = Ports::new(beside.filter_map(|port| port.dyn_into().ok()).collect());
     match given.pop() {
@@ -373,6 +373,8 @@ struct Given {
     keep: Option<Keep>,
     blob: Blob,
     beside: Vec<(NamedFile, Blob)>,
+    /// The stretch of time that is held, in nanoseconds from the start of the trace; `None` for all.
+    only: Option<(i64, i64)>,
 }
 
 impl Given {
@@ -404,7 +406,7 @@ fn in_run(session: &mut Session, beside: &[FileBeside]) {
 /// Opens the file from its index, or reads it and keeps one.
 async fn open_one(state: Rc<State>, file: Given, ports: Ports, query: Query) {
     let beside = file.read_beside().await;
-    let Given { name, format, keep, blob, .. } = file;
+    let Given { name, format, keep, blob, only, .. } = file;
     *state.blobs.borrow_mut() = vec![Some(blob.clone())];
     match index::open(&blob, &name, query.clone(), keep).await {
         Some(Opened::Index(session)) => show(&state, session.map(|session| *session).map_err(Failure::from)),
@@ -419,7 +421,7 @@ async fn open_one(state: Rc<State>, file: Given, ports: Ports, query: Query) {
             }
         }
         None => {
-            let is_whole = read_one(state.clone(), &blob, ports, (&name, format), beside, query).await;
+            let is_whole = read_one(state.clone(), &blob, ports, (&name, format, only), beside, query).await;
             if let Some(keep) = keep.filter(|_| is_whole) {
                 index::keep(&state, &blob, keep).await;
             }
@@ -432,14 +434,18 @@ async fn read_one(
     state: Rc<State>,
     blob: &Blob,
     mut ports: Ports,
-    (name, format): (&str, Option<&'static FormatInfo>),
+    (name, format, only): (&str, Option<&'static FormatInfo>, Option<(i64, i64)>),
     beside: Vec<FileBeside>,
     query: Query,
 ) -> bool {
     let n_bytes = blob.size() as u64;
     let mut reporter = Reporter::new(n_bytes);
     let begin = |session: &mut Option<Session>| {
-        in_run(session.insert(Session::new(name, n_bytes, format, query.clone())), &beside);
+        let session = session.insert(Session::new(name, n_bytes, format, query.clone()));
+        in_run(session, &beside);
+        if let Some((from_ns, to_ns)) = only {
+            session.hold_only_from_start(from_ns, to_ns);
+        }
     };
     let result = reading::read(&state, blob, &mut ports, &begin, &mut reporter).await;
     drop(ports);

@@ -282,20 +282,63 @@ pageTest('a large file shows progress and a report so far; stopping keeps what w
 pageTest('of a large file only a stretch of time can be held, chosen while it is read', async (page) => {
   await page.getByTestId('file-input').setInputFiles(LARGE);
   await panel(page).locator('.badge').first().waitFor();
-  await panel(page).getByText('Only a stretch of time').click();
-  const hold = panel(page).getByRole('button', { name: 'Hold only this' });
+  await panel(page).getByText('Report on a time range').click();
+  const hold = panel(page).getByRole('button', { name: 'Keep only this range' });
   await panel(page).getByLabel('From').fill('20');
   await panel(page).getByLabel('to', { exact: true }).fill('10');
   assert.ok(await hold.isDisabled());
-  await panel(page).getByText('no two times one after the other').waitFor();
+  await panel(page).getByText('must be before').waitFor();
   await panel(page).getByLabel('to', { exact: true }).fill('30');
   await panel(page).getByLabel('to', { exact: true }).press('Enter');
-  await panel(page).getByText('Only 20 to 30 ms is held').waitFor();
+  await panel(page).getByText('Keeping 20 to 30 ms').waitFor();
   await panel(page).getByRole('button', { name: 'Stop' }).click();
-  await panel(page).getByTestId('range').getByText('only the stretch from 20 to 30 ms').waitFor();
+  await panel(page).getByTestId('range').getByText('cover 20 to 30 ms only').waitFor();
   await panel(page).locator('.issues').getByText('outside of the stretch of time').waitFor();
   assert.deepEqual(await accessibilityProblems(page), []);
 }, { slowReading: true });
+
+pageTest('a trace that was read whole but lacks records gets no green tick', async (page) => {
+  await pick(page, new URL('../data/situations/graphs-without-record.json', import.meta.url).pathname);
+  assert.match(await verdict(page), /^Everything was read/);
+  assert.equal(await panel(page).locator('.file > .verdict .mark-good').count(), 0);
+  await panel(page).getByTestId('warnings').click();
+  await report(page).locator('.note-warning').first().waitFor();
+  assert.match(await report(page).locator('.note-warning').first().textContent(), /no timed device record/);
+  // And one without any warning has it.
+  await pick(page, file('made.json', slices(3)));
+  assert.match(await verdict(page), /3 events/);
+  await panel(page).locator('.file > .verdict .mark-good').waitFor();
+  assert.equal(await panel(page).getByTestId('warnings').count(), 0);
+});
+
+pageTest('what cannot be exported stands in the menu with what it needs', async (page) => {
+  await pick(page, file('counter.json', JSON.stringify([{ ph: 'C', name: 'n', pid: 1, ts: 1, args: { n: 1 } }])));
+  await verdict(page);
+  await panel(page).getByRole('button', { name: 'Export' }).click();
+  const collapsed = page.getByRole('menuitem', { name: /collapsed/i }).first();
+  assert.equal(await collapsed.getAttribute('aria-disabled'), 'true');
+  assert.match(await collapsed.textContent(), /needs /);
+  await collapsed.click({ force: true });
+  assert.ok(await collapsed.isVisible());
+});
+
+pageTest('a report without events that lie years away is one click away', async (page) => {
+  await pick(page, new URL('../data/situations/one-event-years-later.json', import.meta.url).pathname);
+  await panel(page).getByTestId('far-away').getByRole('button', { name: 'Report without them' }).click();
+  await panel(page).getByTestId('range').waitFor();
+  assert.equal(await panel(page).getByTestId('far-away').count(), 0);
+  assert.doesNotMatch(await report(page).textContent(), /years/);
+  assert.match(await panel(page).textContent(), /outside of the stretch of time/);
+  // Back to all of it, and to a range chosen by hand.
+  await panel(page).getByTestId('range').getByRole('button').click();
+  await panel(page).getByTestId('far-away').waitFor();
+  await panel(page).getByRole('button', { name: 'Show the account' }).click();
+  await panel(page).getByText('Report on a time range').click();
+  await panel(page).getByLabel('From').fill('0');
+  await panel(page).getByLabel('to', { exact: true }).fill('1');
+  await panel(page).getByLabel('to', { exact: true }).press('Enter');
+  await panel(page).getByTestId('range').getByText('cover 0 to 1 ms only').waitFor();
+});
 
 pageTest('a file that changes while it is read says so, and keeps what was read', async (page) => {
   const path = `${OUTPUT}/changing.json`;

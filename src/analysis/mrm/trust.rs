@@ -104,7 +104,7 @@ pub fn file_issues(trace: &mut Trace) {
     let is_contaminated = contamination(trace, &MemoryQuery::default()).is_some();
     for (kind, n) in [(&MANIFEST_DIFFERS, n_differing), (&RUN_CONTAMINATED, usize::from(is_contaminated))] {
         if trace.ledger.count_of(kind.code) == 0 {
-            (0..n).for_each(|_| trace.ledger.file(kind, Position::default(), b""));
+            (0..n).for_each(|_| trace.ledger.file(kind, Position::NOWHERE, b""));
         }
     }
 }

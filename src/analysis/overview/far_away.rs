@@ -73,6 +73,14 @@ impl FarAway {
         })
     }
 
+    /// What to hold to be without them: first and last nanosecond from the start of the trace. Whole milliseconds, as that is
+    /// what people choose; one more before, as the command reads them as doubles.
+    pub fn stretch_without(&self) -> (i64, i64) {
+        let (from, to) = self.others;
+        let (from, to) = ((from / 1_000_000 - i64::from(from > 0)).max(0), to.div_euclid(1_000_000) + 1);
+        (from * 1_000_000, to * 1_000_000)
+    }
+
     /// For a note in a report.
     pub fn words(&self, trace: &Trace) -> String {
         let slices = &trace.slices;
@@ -82,9 +90,8 @@ impl FarAway {
             _ => ("events".to_string(), "lie"),
         };
         let side = if self.is_after { "after" } else { "before" };
-        let (from, to) = self.others;
-        // Whole milliseconds around the others, as both take times; one more before, as the command reads them as doubles.
-        let (from, to) = ((from / 1_000_000 - i64::from(from > 0)).max(0), to.div_euclid(1_000_000) + 1);
+        let (from, to) = self.stretch_without();
+        let (from, to) = (from / 1_000_000, to / 1_000_000);
         let named = match (name, self.n) {
             (Some(name), 1) => format!(" (\u{201c}{}\u{201d})", crate::base::text::visible(name)),
             (Some(name), _) => format!(" (\u{201c}{}\u{201d} among them)", crate::base::text::visible(name)),
@@ -92,8 +99,7 @@ impl FarAway {
         };
         format!(
             "{} {what}{named} {verb} {} {side} all others, which take {}. Span, shares of it and slices without an end count up \
-             to there. Reports without: --only {from}ms..{to}ms, or on the page \u{201c}Only a stretch of time\u{201d} from {from} \
-             to {to} ms while the file is read.",
+             to there. To leave them out: `--only {from}ms..{to}ms`, or \u{201c}Report on a time range\u{201d} on the page.",
             group_digits(i128::from(self.n)),
             long_time(self.gap_ns),
             format_ns(self.others.1.saturating_sub(self.others.0)),

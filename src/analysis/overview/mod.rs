@@ -1,6 +1,6 @@
 //! What is in a trace: how much of what, which processes and threads, and what to know before reading on.
 
-mod far_away;
+pub mod far_away;
 mod findings;
 
 use self::far_away::FarAway;

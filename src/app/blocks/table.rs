@@ -411,7 +411,7 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
         id: id.to_string(),
         label: label.to_string(),
         detail: detail.to_string(),
-        checked: None,
+        ..MenuItem::default()
     });
     view! {
         <div class="table-tools">

@@ -22,6 +22,7 @@ pub fn Header() -> impl IntoView {
                 label: (words().theme)(*theme).to_string(),
                 detail: String::new(),
                 checked: Some(app.theme.get() == *theme),
+                ..MenuItem::default()
             })
             .collect::<Vec<_>>()
     });

@@ -1,8 +1,8 @@
 //! What the file is and what became of its bytes.
 
-use super::RangeNote;
 use super::files::{Fellows, LeftOut, accounts_view};
 use super::share::{ShareDialog, Way};
+use super::{FarAwayNote, RangeAgain, RangeNote};
 use crate::app::browser::{self, Dropped};
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Menu, MenuItem, Number, Shape};
@@ -57,6 +57,17 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             .with(|ledger| ledger.as_ref().and_then(worst_of))
             .is_some_and(|worst| worst > SeverityView::Note)
     });
+    // That all was read says nothing of what it is worth.
+    let warnings = Memo::new(move |_| {
+        document.with(|document| {
+            let warnings = document.as_ref()?.warnings();
+            Some((warnings.len() as u64, warnings.first()?.0.to_string()))
+        })
+    });
+    let mark = move || match warnings.get() {
+        Some(_) => worst.get().max(Some(SeverityView::Repaired)),
+        None => worst.get(),
+    };
     // Reading was stopped before its end, and the file is at hand.
     let can_read_on = Memo::new(move |_| {
         document.with(|document| {
@@ -94,14 +105,32 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             <LeftOut document />
             {move || file.get().filter(|_| !is_of_several.get()).and_then(|file| Some((file.index?, file.name))).map(|(index, name)| view! { <FromIndex tab index name /> })}
             {move || range.get().map(|range| view! { <RangeNote tab range /> })}
+            <FarAwayNote tab document />
             <p class="exporting" role="status">
                 {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
             </p>
             <div class="verdict">
                 <Show when=move || !so_far.get() fallback=|| view! { <span class="mark mark-note"><Icon shape=Shape::Info /></span> }>
-                    {move || severity_mark(worst.get())}
+                    {move || severity_mark(mark())}
                 </Show>
                 <p>{move || document.get().map(|document| verdict(&document))}</p>
+                {move || {
+                    warnings
+                        .get()
+                        .map(|(n, report)| {
+                            view! {
+                                <button
+                                    type="button"
+                                    class="link verdict-warnings"
+                                    data-testid="warnings"
+                                    on:click=move |_| tab.report.set(Some(report.clone()))
+                                >
+                                    <Icon shape=Shape::Alert />
+                                    {(words().n_warnings)(n)}
+                                </button>
+                            }
+                        })
+                }}
                 <Show when=move || can_read_on.get()>
                     <button type="button" class="link" data-testid="read-whole" on:click=move |_| tab.read_again()>
                         {words().read_again}
@@ -128,6 +157,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             <div id=details_id hidden=move || !open.get() class="account-body">
                 <Show when=move || open.get()>
                     <SecretsSwitch tab document />
+                    <RangeAgain tab document />
                 </Show>
                 {move || (open.get() && is_of_several.get()).then(|| document.get().map(|document| accounts_view(&document)))}
                 {move || {
@@ -226,6 +256,9 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
         document
             .with(|document| document.as_ref().map(|document| document.exporters.clone()).unwrap_or_default())
     });
+    let not_exported = Memo::new(move |_| {
+        document.with(|document| document.as_ref().map(|it| it.not_exported.clone()).unwrap_or_default())
+    });
     let can_export = Memo::new(move |_| {
         !partial.get()
             && tab.phase.with(|phase| *phase == Phase::Done)
@@ -242,31 +275,38 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
                 id: exporter.id,
                 label: exporter.title,
                 detail: format!(".{}", exporter.extension),
-                checked: None,
+                ..MenuItem::default()
             })
+            .chain(not_exported.get().into_iter().map(|(label, needs)| MenuItem {
+                id: label.clone(),
+                label,
+                detail: (words().export_needs)(&needs),
+                unavailable: true,
+                ..MenuItem::default()
+            }))
             .chain(can_link().then(|| MenuItem {
                 id: HAND_ON.to_string(),
                 label: words().sharing.hand_on.to_string(),
                 detail: ".tracedrop".to_string(),
-                checked: None,
+                ..MenuItem::default()
             }))
             .chain(can_link().then(|| MenuItem {
                 id: WITH_LESS.to_string(),
                 label: words().sharing.with_less.to_string(),
                 detail: String::new(),
-                checked: None,
+                ..MenuItem::default()
             }))
             .chain(can_link().then(|| MenuItem {
                 id: LINK.to_string(),
                 label: words().sharing.copy_link.to_string(),
                 detail: String::new(),
-                checked: None,
+                ..MenuItem::default()
             }))
             .chain(has_timeline().then(|| MenuItem {
                 id: TO_PERFETTO.to_string(),
                 label: words().sharing.open_in_perfetto.to_string(),
                 detail: String::new(),
-                checked: None,
+                ..MenuItem::default()
             }))
             .collect::<Vec<_>>()
     });
@@ -590,7 +630,7 @@ fn issue_view(issue: IssueView) -> impl IntoView {
                     <span>{what}</span>
                     <span class="issue-count">{(words().times)(count)}</span>
                 </p>
-                <p class="issue-where">{(words().first_at)(first_line, first_byte)}</p>
+                {first_byte.map(|byte| view! { <p class="issue-where">{(words().first_at)(first_line, byte)}</p> })}
                 {(!example.is_empty()).then(|| view! {
                     <pre class="issue-example"><bdi>{example.lines().map(text::visible).collect::<Vec<_>>().join("\n")}</bdi></pre>
                 })}

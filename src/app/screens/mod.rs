@@ -37,7 +37,7 @@ pub use own_table::{MemorySettings, OwnTableEditor};
 pub use panel::Panel;
 pub use privacy::PrivacyScreen;
 pub use problem::ProblemScreen;
-pub use range::{RangeChooser, RangeNote};
+pub use range::{FarAwayNote, RangeAgain, RangeChooser, RangeNote};
 pub use reading::ReadingCard;
 pub use share::Way;
 pub use sides::SidesCard;

@@ -6,7 +6,7 @@ use leptos::html;
 use leptos::prelude::*;
 
 /// One thing to choose.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct MenuItem {
     pub id: String,
     pub label: String,
@@ -14,6 +14,8 @@ pub struct MenuItem {
     pub detail: String,
     /// `Some` for one of several of which one holds.
     pub checked: Option<bool>,
+    /// It stands there for its `detail`, which says why it cannot be chosen.
+    pub unavailable: bool,
 }
 
 const ITEMS: &str = "[role^=menuitem]";
@@ -128,7 +130,11 @@ pub fn Menu(
                                         tabindex="-1"
                                         role=if item.checked.is_some() { "menuitemradio" } else { "menuitem" }
                                         aria-checked=item.checked.map(|checked| checked.to_string())
+                                        aria-disabled=item.unavailable.then_some("true")
                                         on:click=move |_| {
+                                            if item.unavailable {
+                                                return;
+                                            }
                                             close(true);
                                             on_pick.run(id.clone());
                                         }

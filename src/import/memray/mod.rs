@@ -275,7 +275,7 @@ impl MemrayReader {
         let threads = self.threads_told(&out.trace.strings);
         out.trace.accesses.set_expected();
         if !out.trace.accesses.is_empty() && !self.has_no_clock {
-            out.trace.ledger.file(&APPROXIMATE_CLOCK, Position::default(), b"");
+            out.trace.ledger.file(&APPROXIMATE_CLOCK, Position::NOWHERE, b"");
         }
         let source = &mut out.trace.source;
         source.producer = Some("memray".to_string());

@@ -184,7 +184,7 @@ impl<S: Source> Groups<S> {
     /// Says what the groups that were read say of the run, and the file of itself.
     pub fn describe(&self, out: &mut TraceBuilder) {
         if self.info.has_several_runs {
-            out.trace.ledger.file(&SEVERAL_RUNS, Position::default(), b"");
+            out.trace.ledger.file(&SEVERAL_RUNS, Position::NOWHERE, b"");
         }
         let source = &mut out.trace.source;
         source.producer = self.file.created_by().map(str::to_string);
