@@ -11,7 +11,7 @@
 //!
 //! Modules in reading order:
 //! [`base`] (no domain knowledge), [`gpu`] (what work on a GPU should cost), [`trace`] (the tables), [`import`] (bytes → tables),
-//! [`memory`] (what accesses to memory say), [`report`] (what a person reads), [`analysis`] (tables → reports),
+//! [`memory`] (what accesses to memory say), [`filter`] (text → which rows), [`report`] (what a person reads), [`analysis`] (tables → reports),
 //! [`compare`] (two sides → reports), [`export`] (reports and traces → bytes),
 //! [`parquet`] (tables as files), [`memory_run`] (directories with a trace of memory accesses), [`memory_config`] (what plans them),
 //! [`archive`] (files in zip archives), [`index`] (what was read as a file of its own), [`engine`] (the library as request and response).
@@ -22,6 +22,7 @@ pub mod base;
 pub mod compare;
 pub mod engine;
 pub mod export;
+pub mod filter;
 pub mod gpu;
 pub mod import;
 pub mod index;

@@ -157,3 +157,17 @@ fn secrets_are_shown_on_request_only() {
     );
     assert_eq!(run(&["--show-secrets"]).0, 2);
 }
+
+#[test]
+fn rows_are_chosen_by_a_filter() {
+    let path = own_dir("situations").join("two-ranks-one-file.json");
+    let report = |filter: &str| run(&["report", "--quiet", "--format", "json", "--report", "slices", "--where", filter, path.to_str().unwrap()]);
+    let out = report("name=aten::mm total>1us");
+    assert!(out.status.success());
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert!(text.contains("aten::mm") && !text.contains("aten::add"), "{text}");
+    let out = report("total>1");
+    assert_eq!(out.status.code(), Some(1));
+    let text = String::from_utf8(out.stderr).unwrap();
+    assert!(text.contains("1 needs a unit: total>1ms") && text.contains("^^^^^^^"), "{text}");
+}

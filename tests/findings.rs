@@ -58,7 +58,7 @@ fn each_leads_to_rows_and_is_in_order() {
                 finding.rows.as_ref().unwrap_or_else(|| panic!("{place}: {} leads nowhere", finding.id));
             let table = table(&reports, &rows.report, &rows.table);
             let query = TableQuery { sort: None, filter: rows.filter.clone() };
-            assert!(!row_order(table, &query).is_empty(), "{place}: no rows for {rows:?}");
+            assert!(!row_order(table, &query).unwrap().is_empty(), "{place}: no rows for {rows:?}");
         }
     }
     assert!(n > 15, "only {n} findings");
@@ -194,7 +194,7 @@ fn a_gap_is_split_at_its_launch_everywhere() {
     assert_eq!(on_gpu.time, Some(55_000));
     let rows = on_gpu.rows.as_ref().unwrap();
     let shown = table(&reports, &rows.report, &rows.table);
-    let order = row_order(shown, &TableQuery { sort: None, filter: rows.filter.clone() });
+    let order = row_order(shown, &TableQuery { sort: None, filter: rows.filter.clone() }).unwrap();
     let causes: Vec<_> =
         order.iter().map(|row| shown.column("cause").unwrap().cells.get(*row as usize)).collect();
     assert_eq!(causes, ["stalled after launch".into()]);

@@ -51,7 +51,7 @@ fn a_copy_is_of_the_table_clicked_while_late_reports_are_inserted() {
         for (report, view) in &shown {
             let ask = TableAsk::whole(report, &view.id);
             let right = table(&session, report, &view.id);
-            let right = table_csv(right, &row_order(right, &TableQuery::default()));
+            let right = table_csv(right, &row_order(right, &TableQuery::default()).unwrap());
             let (text, n_rows) = session.copy(&ask, CopyFormat::Csv).unwrap();
             assert_eq!((text, n_rows), (right, view.n_rows), "{report} {}", view.id);
             assert_eq!(session.rows(&ask, 0, 60).rows, view.first.rows, "{report} {}", view.id);

@@ -2,6 +2,7 @@
 
 use super::AnalysisInfo;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
+use crate::filter::exactly;
 use crate::report::{Finding, Findings, RowsOf, Stakes};
 
 /// A finding of less than this share is none, whatever rule made it.
@@ -20,7 +21,7 @@ pub fn rows_of(report: &AnalysisInfo, table: &str, filter: &str) -> RowsOf {
     RowsOf {
         report: report.id.to_string(),
         table: table.to_string(),
-        filter: filter.to_string(),
+        filter: exactly(filter),
         label: report.title.to_string(),
     }
 }

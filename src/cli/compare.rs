@@ -1,7 +1,9 @@
 //! `tracedrop compare`: reads both sides, prints what changed, and holds it against limits.
 
 use crate::place::{self, Place};
-use crate::{Color, Format, InputArgs, LineEnd, ReportTables, output, pictures, read, terminal_width, usage};
+use crate::{
+    Color, Format, InputArgs, LineEnd, ReportTables, keep_rows, output, pictures, read, terminal_width, usage,
+};
 use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -38,6 +40,9 @@ pub struct CompareArgs {
     /// With `--format svg`: the folder for the pictures, one file each; it is made if it is not there.
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Only rows that match, in all tables that have the columns it names; see docs/filter.md.
+    #[arg(long = "where", value_name = "FILTER")]
+    filter: Option<String>,
     #[command(flatten)]
     tables: ReportTables,
     /// Columns of the terminal layout [default: the terminal's, else 100].
@@ -93,6 +98,9 @@ pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
     };
     if args.list {
         return list_measures_of(&compared);
+    }
+    if !keep_rows(args.filter.as_deref(), &mut compared, "the comparison") {
+        return Ok(ExitCode::from(1));
     }
     write(args, &mut compared)?;
     hold(&limits, &compared)

@@ -80,6 +80,9 @@ struct ReportArgs {
     /// Only this report, by its id; may be given several times.
     #[arg(long, value_name = "ID")]
     report: Vec<String>,
+    /// Only rows that match, in all tables that have the columns it names: words, 'self>1ms', 'name:/gemm/', 'phase=decode'; see docs/filter.md.
+    #[arg(long = "where", value_name = "FILTER")]
+    filter: Option<String>,
     #[command(flatten)]
     tables: ReportTables,
     /// List the reports there are, by id.
@@ -446,15 +449,30 @@ fn report_together(
 
 /// Lets go of the reports that were not asked for; says so and gives `false` if nothing is left.
 fn keep_wanted(args: &ReportArgs, session: &mut dyn Shown, name: &str) -> bool {
-    if args.report.is_empty() {
-        return true;
+    if !args.report.is_empty() {
+        session.keep_reports(&|id| args.report.iter().any(|wanted| wanted == id));
+        if session.reports().is_empty() {
+            say!("tracedrop: {name}: holds nothing for {}", args.report.join(", "));
+            return false;
+        }
     }
-    session.keep_reports(&|id| args.report.iter().any(|wanted| wanted == id));
-    let is_left = !session.reports().is_empty();
-    if !is_left {
-        say!("tracedrop: {name}: holds nothing for {}", args.report.join(", "));
+    keep_rows(args.filter.as_deref(), session, name)
+}
+
+/// Leaves only rows that match a filter; says so and gives `false` if it cannot be used.
+pub fn keep_rows(filter: Option<&str>, session: &mut dyn Shown, name: &str) -> bool {
+    let Some(filter) = filter else { return true };
+    match session.keep_rows(filter) {
+        Ok(()) => true,
+        Err(error) => {
+            say!("tracedrop: {name}: --where: {}", error.what);
+            say!("  {filter}");
+            let column = |byte: usize| filter.get(..byte).map_or(0, |text| text.chars().count());
+            let (from, to) = (column(error.at.start), column(error.at.end));
+            say!("  {}{}", " ".repeat(from), "^".repeat((to - from).max(1)));
+            false
+        }
     }
-    is_left
 }
 
 /// A report on each file, one after the other.
@@ -587,7 +605,13 @@ fn write_report(
     let color =
         args.color == Color::Auto && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let width = args.width.map_or_else(terminal_width, usize::from);
-    let options = Options { width: width as u32, color, notes: notes.clone(), ..Options::default() };
+    let options = Options {
+        width: width as u32,
+        color,
+        notes: notes.clone(),
+        own_layout: args.filter.is_some(),
+        ..Options::default()
+    };
     if let Some(folder) = &args.output {
         // Of several files each has pictures of the same names.
         let first = session.document().map(|document| document.file.name).unwrap_or_default();

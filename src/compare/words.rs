@@ -4,6 +4,7 @@ use super::noise::RULE_OF_REPEATS;
 use super::tables::{ByFile, Change, Joined, Total, narrow, ratio};
 use super::{percent, shown};
 use crate::base::units::{Unit, counted, format_ratio};
+use crate::filter::exactly;
 use crate::report::chart::{Bars, Part, Plot, Tone};
 use crate::report::{Chart, Facts, Finding, Findings, Report, RowsOf, Stakes};
 
@@ -110,7 +111,7 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
         Some(RowsOf {
             report: report.id.to_string(),
             table: joined.table.id.to_string(),
-            filter: filter.to_string(),
+            filter: exactly(filter),
             label: joined.table.title.clone(),
         })
     };

@@ -10,6 +10,8 @@ use crate::compare::{self, CompareQuery, Comparison, Digest, PhaseFilter, Proble
 use crate::export::link::{LinkOptions, LinkedFile, LinkedSide};
 use crate::export::redact::Outgoing;
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, LeftOut, Options};
+use crate::filter::FilterError;
+use crate::report::view;
 use crate::report::{Document, Report};
 use crate::trace::Run;
 use serde::{Deserialize, Serialize};
@@ -160,6 +162,11 @@ impl Shown for Compared {
 
     fn reports(&self) -> &[Report] {
         &self.comparison.reports
+    }
+
+    fn keep_rows(&mut self, filter: &str) -> Result<(), FilterError> {
+        self.order.changed();
+        view::keep_rows(&mut self.comparison.reports, filter)
     }
 
     fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {

@@ -8,6 +8,8 @@ use crate::base::units::Unit;
 use crate::export::link::{self, LinkedReport, Refusal};
 use crate::export::redact::Outgoing;
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, LeftOut, Options};
+use crate::filter::FilterError;
+use crate::report::view;
 use crate::report::{Document, Facts, Report};
 use crate::trace::Run;
 use std::io::{self, Write};
@@ -157,6 +159,11 @@ impl Shown for Linked {
 
     fn reports(&self) -> &[Report] {
         &self.report.reports
+    }
+
+    fn keep_rows(&mut self, filter: &str) -> Result<(), FilterError> {
+        self.order.changed();
+        view::keep_rows(&mut self.report.reports, filter)
     }
 
     fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {

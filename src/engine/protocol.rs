@@ -731,6 +731,7 @@ mod tests {
                 Value::Float(f64::INFINITY),
             ]],
             column_max: vec![0.1 + 0.2],
+            wrong: None,
         };
         let table = TableId { report: "slices".to_string(), table: "names".to_string() };
         let sent = Response::Rows { ticket: 7, table, revision: 3, rows: rows.clone() };

@@ -15,10 +15,12 @@ use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
 use crate::export::redact::Outgoing;
 use crate::export::{self, EXPORTERS, ExporterInfo, Input, LeftOut, Options};
+use crate::filter::FilterError;
 use crate::import::{FORMATS, FormatInfo, Import, ImportError, ImportProgress, UNREADABLE};
 use crate::index::{self, Head, Identity, Index};
 use crate::memory_run::manifest::Checksum;
 use crate::report::Report;
+use crate::report::view;
 use crate::trace::args::Content;
 use crate::trace::beside::FileBeside;
 use crate::trace::builder::TimeRange;
@@ -695,6 +697,11 @@ impl Shown for Session {
 
     fn reports(&self) -> &[Report] {
         &self.reports
+    }
+
+    fn keep_rows(&mut self, filter: &str) -> Result<(), FilterError> {
+        self.order.changed();
+        view::keep_rows(&mut self.reports, filter)
     }
 
     fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {

@@ -3,7 +3,8 @@
 use super::protocol::{CopyFormat, DocumentView, TableAsk, TableId};
 use crate::export::redact::Outgoing;
 use crate::export::{self, ExporterInfo, LeftOut, Options};
-use crate::report::view::{self, TableQuery, TableRows};
+use crate::filter::FilterError;
+use crate::report::view::{self, TableQuery, TableRows, WrongFilter};
 use crate::report::{Report, Sort, Table};
 use std::io::{self, Write};
 
@@ -33,6 +34,9 @@ pub trait Shown {
 
     /// The reports, in their order.
     fn reports(&self) -> &[Report];
+
+    /// Leaves only rows that match a filter in all tables; see [`view::keep_rows`].
+    fn keep_rows(&mut self, filter: &str) -> Result<(), FilterError>;
 
     /// Lets go of reports that nobody asked for, by their ids.
     fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool);
@@ -65,14 +69,16 @@ pub trait Shown {
     /// A window of rows; empty if there is no such table.
     fn rows(&mut self, ask: &TableAsk, offset: u64, limit: u64) -> TableRows {
         match self.table(ask) {
-            Some(TableRef { table, order }) => view::window(table, order, offset, limit),
+            Some(TableRef { table, order, wrong }) => {
+                TableRows { wrong: wrong.cloned(), ..view::window(table, order, offset, limit) }
+            }
             None => TableRows::default(),
         }
     }
 
-    /// All rows that match, as text, and their number. `None` if there is no such table.
+    /// All rows that match, as text, and their number. `None` if there is no such table, or the filter cannot be used.
     fn copy(&mut self, ask: &TableAsk, format: CopyFormat) -> Option<(String, u64)> {
-        let TableRef { table, order } = self.table(ask)?;
+        let TableRef { table, order, .. } = self.table(ask).filter(|found| found.wrong.is_none())?;
         let text = match format {
             CopyFormat::Markdown => export::markdown::table_markdown(table, order),
             CopyFormat::Csv => export::csv::table_csv(table, order),
@@ -86,13 +92,15 @@ pub trait Shown {
 pub struct TableRef<'a> {
     pub table: &'a Table,
     pub order: &'a [u32],
+    /// Why the filter cannot be used; `order` has all rows then.
+    pub wrong: Option<&'a WrongFilter>,
 }
 
 /// Row order of the table looked at last, so that scrolling does not sort again, and which revision of the reports it is of.
 #[derive(Default)]
 pub(super) struct RowOrder {
     revision: u32,
-    last: Option<(TableId, TableQuery, Vec<u32>)>,
+    last: Option<(TableId, TableQuery, Vec<u32>, Option<WrongFilter>)>,
 }
 
 impl RowOrder {
@@ -116,12 +124,15 @@ impl RowOrder {
             let at = table.columns.iter().position(|column| column.id == *id);
             query.sort = at.map(|at| Sort { column: at as u32, ..sort });
         }
-        let known = self.last.as_ref().is_some_and(|(of, with, _)| of == id && *with == query);
+        let known = self.last.as_ref().is_some_and(|(of, with, ..)| of == id && *with == query);
         if !known {
-            let order = view::row_order(table, &query);
-            self.last = Some((id.clone(), query, order));
+            let (order, wrong) = match view::row_order(table, &query) {
+                Ok(order) => (order, None),
+                Err(error) => (view::row_order_or_all(table, &query), Some(error.into())),
+            };
+            self.last = Some((id.clone(), query, order, wrong));
         }
-        let (_, _, order) = self.last.as_ref()?;
-        Some(TableRef { table, order })
+        let (_, _, order, wrong) = self.last.as_ref()?;
+        Some(TableRef { table, order, wrong: wrong.as_ref() })
     }
 }

@@ -131,6 +131,8 @@ pub struct Options {
     pub max_rows: u32,
     /// Arrows in a trace that is made from calls: `None` writes them up to [`chrome_trace::MAX_CALL_FLOWS`].
     pub flows: Option<bool>,
+    /// As Tracedrop lays it out, also where a report has the layout of the tool it comes from.
+    pub own_layout: bool,
     /// What time it is, in milliseconds since the Unix epoch; 0 if that is not known.
     pub now_ms: u64,
     /// The part of a trace that is written, by exporters for which [`ExporterInfo::takes_part`] holds.
@@ -152,6 +154,7 @@ impl Default for Options {
             color: false,
             max_rows: 40,
             flows: None,
+            own_layout: false,
             now_ms: 0,
             cut: Cut::default(),
             redact: redact::Classes::default(),
@@ -238,7 +241,7 @@ fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
 }
 
 fn reference_text(exporter: &ExporterInfo, input: &Input<'_>) -> Option<String> {
-    let format = exporter.reference?(input.options);
+    let format = exporter.reference.filter(|_| !input.options.own_layout)?(input.options);
     ANALYSES
         .iter()
         .filter(|analysis| (analysis.applies)(input.run))

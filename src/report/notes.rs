@@ -7,6 +7,7 @@ use super::table::Table;
 use super::value::Value;
 use crate::base::text;
 use crate::base::units::{Unit, format_ns};
+use crate::filter::exactly;
 use serde::{Deserialize, Serialize};
 
 /// There is no room for more notes than this.
@@ -241,14 +242,14 @@ impl Anchor {
         }
     }
 
-    /// The words by which a filter finds the row; `is_searched` says of which columns filters look into. Empty of anything else.
+    /// The filter that finds the row; `is_searched` says of which columns filters look into. Empty of anything else.
     pub fn filter(&self, is_searched: &dyn Fn(&str) -> bool) -> String {
         match self {
             Anchor::Row { key, .. } => {
                 let cells = key.iter().filter(|(id, _)| is_searched(id));
-                cells.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ")
+                cells.map(|(_, value)| exactly(value)).collect::<Vec<_>>().join(" ")
             }
-            Anchor::Event { name, .. } => name.clone(),
+            Anchor::Event { name, .. } => exactly(name),
             Anchor::Whole | Anchor::Range { .. } => String::new(),
         }
     }

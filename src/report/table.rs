@@ -225,6 +225,24 @@ impl Cells {
         }
     }
 
+    /// The cells of these rows, in that order.
+    fn with_rows(&self, rows: &[u32]) -> Cells {
+        fn pick<T: Copy>(cells: &[Option<T>], rows: &[u32]) -> Vec<Option<T>> {
+            rows.iter().map(|row| cells[*row as usize]).collect()
+        }
+        match self {
+            Cells::Text(cells) => {
+                let mut picked = TextCells::default();
+                rows.iter().for_each(|row| picked.push(cells.get(*row as usize)));
+                Cells::Text(picked)
+            }
+            Cells::Unsigned(cells) => Cells::Unsigned(pick(cells, rows)),
+            Cells::Integer(cells) => Cells::Integer(pick(cells, rows)),
+            Cells::Float(cells) => Cells::Float(pick(cells, rows)),
+            Cells::Bool(cells) => Cells::Bool(pick(cells, rows)),
+        }
+    }
+
     /// Numbers stand right, everything else left.
     pub fn is_numeric(&self) -> bool {
         !matches!(self, Cells::Text(_) | Cells::Bool(_))
@@ -346,6 +364,15 @@ impl Table {
 
     pub fn n_rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.cells.len())
+    }
+
+    /// The same table with these of its rows, in that order.
+    pub fn with_rows(&self, rows: &[u32]) -> Table {
+        let columns = self
+            .columns
+            .iter()
+            .map(|column| Column { cells: column.cells.with_rows(rows), ..column.clone() });
+        Table { columns: columns.collect(), ..self.clone() }
     }
 
     pub fn column(&self, id: &str) -> Option<&Column> {

@@ -2,8 +2,10 @@
 //!
 //! Row numbers are worked out here once for page, copies and exports; the page only ever holds what it shows.
 
-use super::table::{Cells, Sort, Table};
+use super::table::{Cells, Column, Sort, Table};
 use super::value::Value;
+use super::{Block, Report};
+use crate::filter::{self, CellRef, ColumnInfo, Filter, FilterError};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -12,7 +14,7 @@ use std::cmp::Ordering;
 pub struct TableQuery {
     /// `None`: the table's own order.
     pub sort: Option<Sort>,
-    /// Rows whose text cells hold all of these words, in any case; empty: all rows.
+    /// Which rows, in the language of [`crate::filter`]; empty: all rows.
     pub filter: String,
 }
 
@@ -27,29 +29,100 @@ pub struct TableRows {
     pub rows: Vec<Vec<Value>>,
     /// Largest value of each column over the whole table, for bars; 0 where there are none.
     pub column_max: Vec<f64>,
+    /// The filter cannot be used, so these are rows of the whole table.
+    pub wrong: Option<WrongFilter>,
+}
+
+/// What is wrong with a filter, as messages have it; see [`FilterError`].
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct WrongFilter {
+    /// First byte that it is about, and the one behind the last.
+    pub from: u32,
+    pub to: u32,
+    pub what: String,
+}
+
+impl From<FilterError> for WrongFilter {
+    fn from(error: FilterError) -> WrongFilter {
+        WrongFilter { from: error.at.start as u32, to: error.at.end as u32, what: error.what }
+    }
+}
+
+/// Columns as filters see them.
+pub fn column_infos(table: &Table) -> Vec<ColumnInfo<'_>> {
+    let columns = table.columns.iter();
+    let infos = columns.map(|Column { id, label, unit, cells, .. }| ColumnInfo {
+        id,
+        label,
+        unit: *unit,
+        is_number: cells.is_numeric(),
+    });
+    infos.collect()
 }
 
 /// The numbers of the rows that match `query`, in its order. Sorting is stable; missing values come last.
-pub fn row_order(table: &Table, query: &TableQuery) -> Vec<u32> {
-    let words: Vec<String> = query.filter.split_whitespace().map(str::to_lowercase).collect();
+pub fn row_order(table: &Table, query: &TableQuery) -> Result<Vec<u32>, FilterError> {
+    let filter = Filter::parse(&query.filter, &column_infos(table))?;
     let mut rows: Vec<u32> = (0..table.n_rows() as u32)
-        .filter(|row| words.is_empty() || matches(table, *row as usize, &words))
+        .filter(|row| filter.is_empty() || matches(table, *row as usize, &filter))
         .collect();
-    let Some(sort) = query.sort else { return rows };
-    let Some(column) = table.columns.get(sort.column as usize) else { return rows };
+    sort_by(table, query.sort, &mut rows);
+    Ok(rows)
+}
+
+/// The numbers of the rows that match `query`, in its order; all of them if there is something wrong with its filter.
+pub fn row_order_or_all(table: &Table, query: &TableQuery) -> Vec<u32> {
+    row_order(table, query).unwrap_or_else(|_| {
+        let mut rows: Vec<u32> = (0..table.n_rows() as u32).collect();
+        sort_by(table, query.sort, &mut rows);
+        rows
+    })
+}
+
+/// Leaves only rows that match a filter in the tables of `reports`. Tables that lack a column which the filter names go, and an error
+/// is that of the first of them if none is left; nothing is changed then.
+pub fn keep_rows(reports: &mut [Report], filter: &str) -> Result<(), FilterError> {
+    let tables: Vec<&Table> = reports.iter().flat_map(Report::tables).collect();
+    let is_known = |name: &str| tables.iter().any(|table| filter::find(name, &column_infos(table)).is_some());
+    let parse = |table: &Table| Filter::parse_among(filter, &column_infos(table), &is_known);
+    let filters: Vec<Result<Filter, FilterError>> = tables.iter().map(|table| parse(table)).collect();
+    if filters.iter().all(Result::is_err)
+        && let Some(Err(error)) = filters.iter().find(|filter| filter.is_err())
+    {
+        return Err(error.clone());
+    }
+    let mut filters = filters.into_iter();
+    for report in reports {
+        report.blocks.retain_mut(|block| {
+            let Block::Table(table) = block else { return true };
+            let Some(Ok(filter)) = filters.next() else { return false };
+            let rows: Vec<u32> =
+                (0..table.n_rows() as u32).filter(|row| matches(table, *row as usize, &filter)).collect();
+            if rows.len() < table.n_rows() {
+                *table = table.with_rows(&rows);
+                table.empty = "No matching rows.".to_string();
+            }
+            true
+        });
+    }
+    Ok(())
+}
+
+fn sort_by(table: &Table, sort: Option<Sort>, rows: &mut [u32]) {
+    let Some(sort) = sort else { return };
+    let Some(column) = table.columns.get(sort.column as usize) else { return };
     match &column.cells {
-        Cells::Text(cells) => sort_rows(&mut rows, sort, |row| cells.get(row), |a, b| a.cmp(b)),
-        Cells::Unsigned(cells) => sort_rows(&mut rows, sort, |row| cells[row], |a, b| a.cmp(b)),
-        Cells::Integer(cells) => sort_rows(&mut rows, sort, |row| cells[row], |a, b| a.cmp(b)),
-        Cells::Bool(cells) => sort_rows(&mut rows, sort, |row| cells[row], |a, b| a.cmp(b)),
+        Cells::Text(cells) => sort_rows(rows, sort, |row| cells.get(row), |a, b| a.cmp(b)),
+        Cells::Unsigned(cells) => sort_rows(rows, sort, |row| cells[row], |a, b| a.cmp(b)),
+        Cells::Integer(cells) => sort_rows(rows, sort, |row| cells[row], |a, b| a.cmp(b)),
+        Cells::Bool(cells) => sort_rows(rows, sort, |row| cells[row], |a, b| a.cmp(b)),
         Cells::Float(cells) => sort_rows(
-            &mut rows,
+            rows,
             sort,
             |row| cells[row].filter(|value| !value.is_nan()),
             |a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal),
         ),
     }
-    rows
 }
 
 fn sort_rows<T>(
@@ -67,19 +140,26 @@ fn sort_rows<T>(
     });
 }
 
-fn matches(table: &Table, row: usize, words: &[String]) -> bool {
-    let mut text = String::new();
-    for column in &table.columns {
-        match &column.cells {
-            Cells::Text(cells) => text.push_str(cells.get(row).unwrap_or("")),
-            // Ids and line numbers are names too.
-            _ if column.key => text.push_str(&column.cells.get(row).plain()),
-            _ => continue,
+fn matches(table: &Table, row: usize, filter: &Filter) -> bool {
+    let cell = |column: usize| match &table.columns[column].cells {
+        Cells::Text(cells) => cells.get(row).map_or(CellRef::Missing, CellRef::Text),
+        Cells::Unsigned(cells) => cells[row].map_or(CellRef::Missing, |value| CellRef::Whole(value.into())),
+        Cells::Integer(cells) => cells[row].map_or(CellRef::Missing, |value| CellRef::Whole(value.into())),
+        Cells::Float(cells) => cells[row].map_or(CellRef::Missing, CellRef::Float),
+        Cells::Bool(cells) => cells[row].map_or(CellRef::Missing, CellRef::Bool),
+    };
+    let texts = |text: &mut String| {
+        for column in &table.columns {
+            match &column.cells {
+                Cells::Text(cells) => text.push_str(cells.get(row).unwrap_or("")),
+                // Ids and line numbers are names too.
+                _ if column.key => text.push_str(&column.cells.get(row).plain()),
+                _ => continue,
+            }
+            text.push('\n');
         }
-        text.push('\n');
-    }
-    let text = text.to_lowercase();
-    words.iter().all(|word| text.contains(word.as_str()))
+    };
+    filter.matches(cell, texts)
 }
 
 /// The rows `offset..offset + limit` of `order`.
@@ -91,7 +171,7 @@ pub fn window(table: &Table, order: &[u32], offset: u64, limit: u64) -> TableRow
         .map(|row| table.columns.iter().map(|column| column.cells.get(*row as usize)).collect())
         .collect();
     let column_max = table.columns.iter().map(column_max).collect();
-    TableRows { n_matching: order.len() as u64, offset: start as u64, rows, column_max }
+    TableRows { n_matching: order.len() as u64, offset: start as u64, rows, column_max, wrong: None }
 }
 
 fn column_max(column: &super::Column) -> f64 {
@@ -123,7 +203,7 @@ mod tests {
         );
         let order = |column, descending, filter: &str| {
             let sort = Some(Sort { column, descending });
-            row_order(&table, &TableQuery { sort, filter: filter.to_string() })
+            row_order(&table, &TableQuery { sort, filter: filter.to_string() }).unwrap()
         };
         assert_eq!(order(1, true, ""), [3, 0, 2, 1]);
         assert_eq!(order(1, false, ""), [0, 2, 3, 1]);

@@ -120,7 +120,7 @@ fn slower_attention_comes_first() {
         let rows = line.rows.clone().unwrap();
         let led_to = table(&comparison, &rows.report, &rows.table);
         let query = TableQuery { filter: rows.filter.clone(), ..TableQuery::default() };
-        assert!(!row_order(led_to, &query).is_empty(), "{} leads to rows", line.text);
+        assert!(!row_order(led_to, &query).unwrap().is_empty(), "{} leads to rows", line.text);
     }
     // Nothing hides communication here, so it is exposed, and less of it is a gain.
     let second = line(1);

@@ -1,5 +1,6 @@
 //! Tables of finished reports, read by the names of their columns.
 
+use crate::filter::exactly;
 use crate::report::{Report, RowsOf, Table, Value};
 
 /// The reports of one trace among those of a run.
@@ -61,7 +62,7 @@ impl<'a> TableOf<'a> {
         RowsOf {
             report: self.report.id.to_string(),
             table: self.table.id.to_string(),
-            filter: filter.to_string(),
+            filter: exactly(filter),
             label: format!("{}: {}", self.report.title, self.table.title),
         }
     }

@@ -8,6 +8,7 @@ use super::{Pair, REPORT, charts, faster, per_step, per_step_words, steps_words}
 use crate::analysis::gpu::kernel_names::readable;
 use crate::base::units::{Unit, format_ns, format_signed_ns};
 use crate::compare::noise::{Sample, Verdict, band, verdict};
+use crate::filter::exactly;
 use crate::report::{Chart, Facts, Finding, Findings, RowsOf, Stakes};
 use std::cmp::Reverse;
 
@@ -131,7 +132,7 @@ fn finding(line: Line, wall_a: i64) -> Finding {
             } else {
                 title.to_string()
             },
-            filter: line.filter,
+            filter: exactly(&line.filter),
         }),
         text: line.text,
     }

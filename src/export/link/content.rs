@@ -277,7 +277,7 @@ fn write_table(table: &Table, report: &str, options: &LinkOptions, json: &mut Js
     let spot = options.tables.iter().find(is_here).filter(|_| !options.whole_tables);
     let query = spot.map(|spot| spot.query.clone()).unwrap_or_default();
     let chosen = spot.and_then(|spot| spot.chosen.clone());
-    let order = chosen.unwrap_or_else(|| view::row_order(table, &query));
+    let order = chosen.unwrap_or_else(|| view::row_order_or_all(table, &query));
     let rows = &order[..order.len().min(options.rows as usize)];
     json.key("table");
     json.object(|json| {

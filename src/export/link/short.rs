@@ -186,7 +186,7 @@ fn cut_table(
 ) -> Table {
     let query = spot.map(|spot| spot.query.clone()).unwrap_or_default();
     let chosen = spot.and_then(|spot| spot.chosen.clone());
-    let order = chosen.unwrap_or_else(|| view::row_order(table, &query));
+    let order = chosen.unwrap_or_else(|| view::row_order_or_all(table, &query));
     let rows = &order[..order.len().min(options.rows as usize)];
     let sort = query.sort.or(table.sort);
     let is_in_order = |at: usize| sort.is_some_and(|sort| sort.column as usize == at);

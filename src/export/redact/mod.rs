@@ -266,7 +266,7 @@ pub fn options(options: &super::Options, document: &Document<'_>, redactor: &mut
     for spot in &mut options.link.tables {
         let report = document.reports.iter().find(|report| report.id == spot.report);
         let table = report.and_then(|report| report.tables().find(|table| table.id == spot.table));
-        spot.chosen = table.map(|table| view::row_order(table, &spot.query));
+        spot.chosen = table.map(|table| view::row_order_or_all(table, &spot.query));
         // What was looked for may be what is to be hidden.
         spot.query.filter.clear();
     }

@@ -1,0 +1,208 @@
+//! Numbers with units, to compare cells with.
+
+use super::CellRef;
+use crate::base::units::Unit;
+use std::cmp::Ordering;
+
+/// A number in the unit of its column.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Operand {
+    value: f64,
+    /// The same exactly, where it is whole: large counts and addresses do not pass through a double.
+    whole: Option<i128>,
+}
+
+/// Why a text is no number for a column.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Why {
+    NoNumber(String),
+    /// A number without a unit, in the text, where it could be any of several.
+    NeedsUnit(String),
+    BadUnit {
+        unit: String,
+        is_of: &'static str,
+        known: &'static str,
+    },
+    AboveWhole(String),
+}
+
+impl Why {
+    /// A sentence for a test of the column `name` with the sign `op`.
+    pub fn sentence(&self, name: &str, op: &str) -> String {
+        match self {
+            Why::NoNumber(text) => format!("“{text}” is not a number."),
+            Why::NeedsUnit(number) => {
+                format!("{number} needs a unit: {name}{op}{number}ms, {name}{op}{number}us.")
+            }
+            Why::BadUnit { unit, is_of: "", .. } => format!("“{unit}” after the number is not a unit here."),
+            Why::BadUnit { unit, is_of, known } => format!("“{unit}” is not a unit of {is_of}: use {known}."),
+            Why::AboveWhole(number) => format!("{number} is more than the whole: write {name}{op}{number}%."),
+        }
+    }
+}
+
+/// Whether someone who wrote it meant a number.
+pub(super) fn starts_as_number(text: &str) -> bool {
+    text.trim_start_matches(['-', '+', '\u{2212}']).starts_with(|letter: char| letter.is_ascii_digit())
+}
+
+/// Units by their names, each with its size in the smallest one.
+type Units = &'static [(&'static str, f64)];
+
+const TIME: Units = &[
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("μs", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("min", 60e9),
+    ("h", 3600e9),
+];
+const BYTES: Units = &[
+    ("b", 1.0),
+    ("kb", 1e3),
+    ("mb", 1e6),
+    ("gb", 1e9),
+    ("tb", 1e12),
+    ("kib", 1024.0),
+    ("mib", 1_048_576.0),
+    ("gib", 1_073_741_824.0),
+    ("tib", 1_099_511_627_776.0),
+];
+const COUNT: Units = &[("k", 1e3), ("m", 1e6), ("g", 1e9), ("b", 1e9), ("t", 1e12)];
+const FLOPS: Units =
+    &[("flop", 1.0), ("kflop", 1e3), ("mflop", 1e6), ("gflop", 1e9), ("tflop", 1e12), ("pflop", 1e15)];
+
+impl Operand {
+    /// Reads a number for a column of that unit.
+    pub fn parse(text: &str, unit: Unit) -> Result<Operand, Why> {
+        if let Some(hex) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+            let whole = i128::from_str_radix(hex, 16).map_err(|_| Why::NoNumber(text.to_string()))?;
+            return Ok(Operand { value: whole as f64, whole: Some(whole) });
+        }
+        let is_of_number = |letter: char| {
+            letter.is_ascii_digit() || matches!(letter, '.' | ',' | '_' | '-' | '+' | '\u{2212}')
+        };
+        let end = text.find(|letter| !is_of_number(letter)).unwrap_or(text.len());
+        let (shown, suffix) = (&text[..end], text[end..].trim());
+        // Digits may be in groups, as tables show them.
+        let digits: String = shown.replace([',', '_'], "").replace('\u{2212}', "-");
+        let value: f64 = match digits.parse() {
+            Ok(value) if starts_as_number(shown) => value,
+            _ => return Err(Why::NoNumber(text.to_string())),
+        };
+        let scale = scale_of(suffix, shown, value, unit)?;
+        let scaled = value * scale;
+        let whole = digits.parse::<i128>().ok().filter(|_| scale == 1.0);
+        let is_whole = scaled.fract() == 0.0 && scaled.abs() < 9e15;
+        Ok(Operand { value: scaled, whole: whole.or(is_whole.then_some(scaled as i128)) })
+    }
+
+    /// How a cell compares with it; `None` for a cell without a number.
+    pub fn ordering(&self, cell: CellRef<'_>) -> Option<Ordering> {
+        match (cell, self.whole) {
+            (CellRef::Whole(value), Some(whole)) => Some(value.cmp(&whole)),
+            (CellRef::Whole(value), None) => (value as f64).partial_cmp(&self.value),
+            (CellRef::Float(value), _) => value.partial_cmp(&self.value),
+            _ => None,
+        }
+    }
+}
+
+/// What a number with that suffix is multiplied by.
+fn scale_of(suffix: &str, number: &str, value: f64, unit: Unit) -> Result<f64, Why> {
+    let bad = |is_of, known| Err(Why::BadUnit { unit: suffix.to_string(), is_of, known });
+    let lower = suffix.to_lowercase();
+    let find = |units: Units, text: &str| units.iter().find(|(name, _)| *name == text).map(|(_, size)| *size);
+    match unit {
+        Unit::Ns | Unit::NsOffset | Unit::NsClock | Unit::Ms | Unit::Seconds => {
+            let in_column = match unit {
+                Unit::Ms => 1e6,
+                Unit::Seconds => 1e9,
+                _ => 1.0,
+            };
+            match find(TIME, &lower) {
+                Some(size) if size >= in_column => Ok(size / in_column),
+                // Not by a fraction that a double does not have.
+                Some(size) => Ok(1.0 / (in_column / size)),
+                None if suffix.is_empty() && value == 0.0 => Ok(1.0),
+                None if suffix.is_empty() => Err(Why::NeedsUnit(number.to_string())),
+                None => bad("time", "ns, us, ms, s, min or h"),
+            }
+        }
+        Unit::Bytes | Unit::BytesPerSecond => {
+            let bytes = lower.strip_suffix("/s").filter(|_| unit == Unit::BytesPerSecond).unwrap_or(&lower);
+            match find(BYTES, bytes) {
+                Some(size) => Ok(size),
+                None if suffix.is_empty() => Ok(1.0),
+                None => bad("size", "B, kB, MB, GB, KiB, MiB or GiB"),
+            }
+        }
+        Unit::Flops | Unit::FlopsPerSecond => {
+            let flops = lower.strip_suffix("/s").filter(|_| unit == Unit::FlopsPerSecond).unwrap_or(&lower);
+            match find(FLOPS, flops.strip_suffix('s').unwrap_or(flops)) {
+                Some(size) => Ok(size),
+                None if suffix.is_empty() => Ok(1.0),
+                None => bad("work", "GFLOP or TFLOP"),
+            }
+        }
+        Unit::Ratio => match suffix {
+            "%" => Ok(0.01),
+            "" if value.abs() > 1.0 => Err(Why::AboveWhole(number.to_string())),
+            "" => Ok(1.0),
+            _ => bad("share", "%"),
+        },
+        Unit::None
+        | Unit::Count
+        | Unit::Id
+        | Unit::Address
+        | Unit::Samples
+        | Unit::UnixSeconds
+        | Unit::Plain => match find(COUNT, &lower) {
+            Some(size) => Ok(size),
+            None if suffix.is_empty() => Ok(1.0),
+            None if starts_as_number(suffix) || unit == Unit::None => bad("", ""),
+            None => bad("count", "k, M or G"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str, unit: Unit) -> Result<f64, Why> {
+        Operand::parse(text, unit).map(|operand| operand.value)
+    }
+
+    #[test]
+    fn units_of_columns() {
+        assert_eq!(number("1.5ms", Unit::Ns), Ok(1_500_000.0));
+        assert_eq!(number("1.5ms", Unit::Ms), Ok(1.5));
+        assert_eq!(number("250us", Unit::Ms), Ok(0.25));
+        assert_eq!(number("2µs", Unit::NsOffset), Ok(2000.0));
+        assert_eq!(number("90s", Unit::Seconds), Ok(90.0));
+        assert_eq!(number("2min", Unit::Seconds), Ok(120.0));
+        assert_eq!(number("0", Unit::Ns), Ok(0.0));
+        assert_eq!(number("1,024", Unit::Bytes), Ok(1024.0));
+        assert_eq!(number("3.35TB/s", Unit::BytesPerSecond), Ok(3.35e12));
+        assert_eq!(number("989 TFLOP/s", Unit::FlopsPerSecond), Ok(989e12));
+        assert_eq!(number("12.5%", Unit::Ratio), Ok(0.125));
+        assert_eq!(number("−3", Unit::Count), Ok(-3.0));
+        assert_eq!(number("0x1f", Unit::Address), Ok(31.0));
+        assert!(number("1kg", Unit::Count).is_err());
+        assert!(number(".", Unit::Count).is_err());
+    }
+
+    #[test]
+    fn whole_numbers_are_exact() {
+        let most = Operand::parse("18446744073709551615", Unit::Id).unwrap();
+        assert_eq!(most.ordering(CellRef::Whole(i128::from(u64::MAX))), Some(Ordering::Equal));
+        assert_eq!(most.ordering(CellRef::Whole(i128::from(u64::MAX) - 1)), Some(Ordering::Less));
+        // 0.3 s has no double of its own, but 300 ms are whole nanoseconds.
+        let third = Operand::parse("0.3s", Unit::Ns).unwrap();
+        assert_eq!(third.ordering(CellRef::Whole(300_000_000)), Some(Ordering::Equal));
+        assert_eq!(third.ordering(CellRef::Missing), None);
+    }
+}
